@@ -4,29 +4,30 @@ The count is that of the step under way, in files. The percentage is of all step
 says so, because both stand side by side.
 """
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import IndexProgress, Stage, StepProgress
 
 _MINUTE_S = 60
 _HOUR_S = 3600
 _HEADLINES = {
-    Stage.STARTING: "Opening the library",
-    Stage.SCANNING: "Looking for changes",
-    Stage.READING: "Reading files",
-    Stage.EMBEDDING: "Searchable by words. Preparing search by meaning",
-    Stage.REFINING: "Searchable. Refining long passages",
-    Stage.PAUSED: "Indexing is paused",
+    Stage.STARTING: tr("Opening the library"),
+    Stage.SCANNING: tr("Looking for changes"),
+    Stage.READING: tr("Reading files"),
+    Stage.EMBEDDING: tr("Searchable by words. Preparing search by meaning"),
+    Stage.REFINING: tr("Searchable. Refining long passages"),
+    Stage.PAUSED: tr("Indexing is paused"),
 }
 _STEPS = {
-    Stage.READING: "Reading",
-    Stage.EMBEDDING: "Search by meaning",
-    Stage.REFINING: "Long passages",
+    Stage.READING: tr("Reading"),
+    Stage.EMBEDDING: tr("Search by meaning"),
+    Stage.REFINING: tr("Long passages"),
 }
 
 
 def headline(progress: IndexProgress) -> str:
     """What happens now: `Reading files`."""
     if progress.stage is Stage.IDLE:
-        return "Up to date" if progress.files_total else "No documents yet"
+        return tr("Up to date") if progress.files_total else tr("No documents yet")
     return _HEADLINES[progress.stage]
 
 
@@ -37,7 +38,7 @@ def progress_line(progress: IndexProgress) -> str:
     """
     files = progress.files_total
     if progress.stage is Stage.IDLE:
-        return f"{_files(files)}, up to date" if files else headline(progress)
+        return tr("{files}, up to date", files=_files(files)) if files else headline(progress)
     parts = [headline(progress)]
     if progress.stage is Stage.SCANNING and files:
         parts.append(_files(files))
@@ -56,7 +57,7 @@ def steps_in_words(progress: IndexProgress) -> list[str]:
 
 def overall_percent(progress: IndexProgress) -> str:
     """`43.7% overall`: the share of all steps."""
-    return f"{percent(progress.fraction)} overall"
+    return tr("{percent} overall", percent=percent(progress.fraction))
 
 
 def percent(fraction: float) -> str:
@@ -67,7 +68,7 @@ def percent(fraction: float) -> str:
 
 def duration_left(seconds: float | None) -> str:
     """`about 2 min left`, or "" while unknown."""
-    return "" if seconds is None else f"{_duration(seconds)} left"
+    return "" if seconds is None else tr("{duration} left", duration=_duration(seconds))
 
 
 def _step(step: StepProgress, now: StepProgress | None, progress: IndexProgress) -> str:
@@ -85,20 +86,31 @@ def _times(progress: IndexProgress, now: StepProgress) -> str:
     """The time of the step under way and of those that follow it."""
     if progress.seconds_left is None:
         later = [_STEPS[s.stage].lower() for s in progress.steps if not s.is_done and s is not now]
-        return f"then {', '.join(later)}" if later else ""
+        return tr("then {join}", join=", ".join(later)) if later else ""
     if progress.seconds_left < _MINUTE_S:
         return duration_left(progress.seconds_left)
     later = [step for step in progress.steps if not step.is_done and step is not now]
-    then = [f"then {_STEPS[s.stage].lower()}, {_duration(s.seconds_left)}" for s in later]
+    then = [
+        tr(
+            "then {lower}, {duration}",
+            lower=_STEPS[s.stage].lower(),
+            duration=_duration(s.seconds_left),
+        )
+        for s in later
+    ]
     return " · ".join([duration_left(now.seconds_left), *then])
 
 
 def _count(step: StepProgress) -> str:
-    return f"{step.files_done:,} of {_files(step.files_total)}" if step.files_total else ""
+    return (
+        tr("{files_done:,} of {files}", files_done=step.files_done, files=_files(step.files_total))
+        if step.files_total
+        else ""
+    )
 
 
 def _files(count: int) -> str:
-    return "1 file" if count == 1 else f"{count:,} files"
+    return "1 file" if count == 1 else tr("{count:,} files", count=count)
 
 
 def _duration(seconds: float | None) -> str:
@@ -107,6 +119,10 @@ def _duration(seconds: float | None) -> str:
     if seconds < _MINUTE_S:
         return "less than a minute"
     if seconds < _HOUR_S:
-        return f"about {round(seconds / _MINUTE_S)} min"
+        return tr("about {value} min", value=round(seconds / _MINUTE_S))
     hours, minutes = divmod(round(seconds / _MINUTE_S), 60)
-    return f"about {hours} h {minutes} min" if minutes else f"about {hours} h"
+    return (
+        tr("about {hours} h {minutes} min", hours=hours, minutes=minutes)
+        if minutes
+        else tr("about {hours} h", hours=hours)
+    )

@@ -23,6 +23,7 @@ from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.errors import AppError, DiskFullError
 from desktop_rag.core.files.atomic_file import read_object, write_object
 from desktop_rag.core.files.settings_file import save_settings
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import NothingUsed, Notice
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.settings import Settings
@@ -145,7 +146,7 @@ class WindowApp:
 
     def _add_pages(self, theme: Theme) -> None:
         """The pages beside the settings, in order."""
-        self.window.settings_page.add_page("Health", self._health_page(theme))
+        self.window.settings_page.add_page(tr("Health"), self._health_page(theme))
         self._add_privacy_page()
         self._add_backup_page()
         self._add_activity_page(theme)
@@ -154,7 +155,7 @@ class WindowApp:
         backups = self.services.backups
         backups.subscribe(self._on_merged)
         page = BackupPage(self.bridge, backups, self.services.snapshots)
-        self.window.settings_page.add_page("Backup", page)
+        self.window.settings_page.add_page(tr("Backup"), page)
 
     def _on_merged(self, merged: BackupMerged) -> None:
         """On the thread that imports."""
@@ -226,7 +227,7 @@ class WindowApp:
     def _add_privacy_page(self) -> None:
         page = PrivacyPage(self.bridge, self.services.connections)
         page.place_requested.connect(self.window.show_place)
-        self.window.settings_page.add_page("Privacy", page)
+        self.window.settings_page.add_page(tr("Privacy"), page)
 
     def _start_services(self) -> None:
         try:
@@ -261,7 +262,7 @@ class WindowApp:
         )
         page.chat_requested.connect(self._open_chat)
         page.notified.connect(self.window.notices.show_notice)
-        self.window.settings_page.add_page("Activity", page)
+        self.window.settings_page.add_page(tr("Activity"), page)
 
     def _open_chat(self, conversation_id: str) -> None:
         chats = self.services.chat.history.all
@@ -271,7 +272,7 @@ class WindowApp:
 
         def show(found: Conversation | None) -> None:
             if found is None:
-                self.bridge.post(Notice("The chat was deleted."))
+                self.bridge.post(Notice(tr("The chat was deleted.")))
             else:
                 self.window.show_conversation(found)
 
@@ -281,7 +282,7 @@ class WindowApp:
         self.services.recorder.notice(notice, is_error=is_error)
 
     def _on_process_refused(self, reason: str) -> None:
-        self.services.recorder.refused("Another process was turned away.", reason)
+        self.services.recorder.refused(tr("Another process was turned away."), reason)
 
     def _verbs(self, verbs: Mapping[str, Verb]) -> dict[str, Callable[[dict[str, Any]], Any]]:
         def quit_app(asked: dict[str, Any]) -> None:
@@ -304,5 +305,5 @@ class WindowApp:
         log.critical("bug: %s", "".join(traceback.format_exception(kind, bug, trace)))
         self._previous_hook(kind, bug or kind(), trace)
         logs = self.services.home.logs
-        hint = f"Your files are safe. The details are in {logs}."
-        self.bridge.post(AppError("An error in the app interrupted this.", hint))
+        hint = tr("Your files are safe. The details are in {logs}.", logs=logs)
+        self.bridge.post(AppError(tr("An error in the app interrupted this."), hint))

@@ -11,31 +11,32 @@ from desktop_rag.activity.activity_event import (
     Outcome,
     Purpose,
 )
+from desktop_rag.core.language.translation import tr
 
 KIND_NAMES = {
-    EventKind.QUESTION: "Questions",
-    EventKind.CALL: "Endpoint calls",
-    EventKind.REFUSED: "Refused",
-    EventKind.INDEX: "Index",
-    EventKind.NOTICE: "Errors and notices",
-    EventKind.REPAIR: "Repairs",
-    EventKind.SETTINGS: "Settings",
-    EventKind.FEEDBACK: "Feedback",
+    EventKind.QUESTION: tr("Questions"),
+    EventKind.CALL: tr("Endpoint calls"),
+    EventKind.REFUSED: tr("Refused"),
+    EventKind.INDEX: tr("Index"),
+    EventKind.NOTICE: tr("Errors and notices"),
+    EventKind.REPAIR: tr("Repairs"),
+    EventKind.SETTINGS: tr("Settings"),
+    EventKind.FEEDBACK: tr("Feedback"),
 }
 _PURPOSES = {
-    Purpose.ANSWER: "Answer",
-    Purpose.HELPER: "Background request",
-    Purpose.EMBEDDING: "Embedding",
-    Purpose.EXAMINATION: "Examination of the model",
-    Purpose.TEST: "Test of the endpoint",
+    Purpose.ANSWER: tr("Answer"),
+    Purpose.HELPER: tr("Background request"),
+    Purpose.EMBEDDING: tr("Embedding"),
+    Purpose.EXAMINATION: tr("Examination of the model"),
+    Purpose.TEST: tr("Test of the endpoint"),
 }
 _OPINIONS = {
-    Opinion.LIKED: "Liked an answer",
-    Opinion.DISLIKED: "Disliked an answer",
-    Opinion.WITHDRAWN: "Withdrew the feedback on an answer",
-    Opinion.REWRITTEN: "Rewrote an answer",
+    Opinion.LIKED: tr("Liked an answer"),
+    Opinion.DISLIKED: tr("Disliked an answer"),
+    Opinion.WITHDRAWN: tr("Withdrew the feedback on an answer"),
+    Opinion.REWRITTEN: tr("Rewrote an answer"),
 }
-_CHANGES = {IndexChange.SCANNED: "was scanned", IndexChange.READ: "was read"}
+_CHANGES = {IndexChange.SCANNED: tr("was scanned"), IndexChange.READ: tr("was read")}
 _NO_TITLE = "a chat"
 
 
@@ -44,18 +45,22 @@ def title_of(event: ActivityEvent, chat_title: str = "") -> str:
     chat = f"“{chat_title}”" if chat_title else _NO_TITLE
     match event.kind:
         case EventKind.QUESTION:
-            return f"Question in {chat}"
+            return tr("Question in {chat}", chat=chat)
         case EventKind.CALL:
-            what = _named(_PURPOSES, event.subject) or "Request"
-            return f"{what} by {event.model or 'an endpoint'}"
+            what = _named(_PURPOSES, event.subject) or tr("Request")
+            return tr("{what} by {value}", what=what, value=event.model or tr("an endpoint"))
         case EventKind.INDEX:
             change = _named(_CHANGES, event.detail) or "changed"
-            subject = event.subject or "A source"
+            subject = event.subject or tr("A source")
             return f"{subject} {change}"
         case EventKind.SETTINGS:
-            return "Settings changed"
+            return tr("Settings changed")
         case EventKind.FEEDBACK:
-            return f"{_named(_OPINIONS, event.subject) or 'Feedback'} in {chat}"
+            return tr(
+                "{value} in {chat}",
+                value=_named(_OPINIONS, event.subject) or tr("Feedback"),
+                chat=chat,
+            )
         case _:
             return event.subject
 
@@ -69,7 +74,7 @@ def detail_of(event: ActivityEvent) -> str:
             return _joined(*_ending(event), event.detail, sources, f"{event.seconds:.1f} s", by)
         case EventKind.CALL:
             tokens = tokens_in_words(event)
-            at = f"at {event.host}" if event.host else ""
+            at = tr("at {host}", host=event.host) if event.host else ""
             return _joined(*_ending(event), event.detail, tokens, f"{event.seconds:.1f} s", at)
         case EventKind.INDEX:
             return ", ".join(f"{number:,} {name}" for name, number in event.counts)
@@ -84,11 +89,11 @@ def detail_of(event: ActivityEvent) -> str:
 def kind_of(event: ActivityEvent) -> str:
     """The kind as one word or two for the row of an event."""
     if event.kind is EventKind.NOTICE:
-        return "Error" if event.outcome is Outcome.FAILED else "Notice"
+        return tr("Error") if event.outcome is Outcome.FAILED else tr("Notice")
     return {
-        EventKind.QUESTION: "Question",
-        EventKind.CALL: "Endpoint call",
-        EventKind.REPAIR: "Repair",
+        EventKind.QUESTION: tr("Question"),
+        EventKind.CALL: tr("Endpoint call"),
+        EventKind.REPAIR: tr("Repair"),
     }.get(event.kind, KIND_NAMES[event.kind])
 
 
@@ -97,7 +102,12 @@ def tokens_in_words(event: ActivityEvent) -> str:
     if not event.tokens_in and not event.tokens_out:
         return ""
     about = "about " if event.is_estimate else ""
-    return f"{about}{event.tokens_in:,} tokens in, {event.tokens_out:,} out"
+    return tr(
+        "{about}{tokens_in:,} tokens in, {tokens_out:,} out",
+        about=about,
+        tokens_in=event.tokens_in,
+        tokens_out=event.tokens_out,
+    )
 
 
 def _ending(event: ActivityEvent) -> tuple[str, ...]:

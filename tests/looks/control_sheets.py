@@ -31,6 +31,7 @@ from desktop_rag.ui.widgets.controls import (
     TextButton,
 )
 from desktop_rag.ui.widgets.elided_button import ElidedButton
+from desktop_rag.ui.widgets.find_bar import FindBar
 from desktop_rag.ui.widgets.form_fields import (
     SettingsSection,
     money_field,
@@ -40,6 +41,7 @@ from desktop_rag.ui.widgets.form_fields import (
 from desktop_rag.ui.widgets.marked_text import MarkedText
 from desktop_rag.ui.widgets.menu_button import MenuButton
 from desktop_rag.ui.widgets.notice_bar import NoticeCard
+from desktop_rag.ui.widgets.removable_chip import RemovableChip
 from desktop_rag.ui.widgets.row_table import RowTable
 
 _TONES = ("", "muted", "accent", "success", "warning", "danger")
@@ -188,6 +190,12 @@ def icons(theme: Theme) -> Iterator[Shown]:
         cell = in_row(IconLabel(theme, f"{name}:text"), PlainLabel(name, scale="small"))
         grid.addWidget(cell, *divmod(position, _ICONS_IN_ROW))
     yield "all", made
+
+
+def parts(theme: Theme) -> Iterator[Shown]:
+    """What several rooms put together."""
+    yield "chip", in_row(RemovableChip(theme, "letters", "Don’t ask about letters"))
+    yield "find", FindBar(theme, "Find in the document")
 
 
 def _filled(card: Card) -> Card:

@@ -32,6 +32,7 @@ SHEETS: dict[str, Callable[[Theme], Iterable[Shown]]] = {
     "fields": control_sheets.fields,
     "cards": control_sheets.cards,
     "rows": control_sheets.rows,
+    "parts": control_sheets.parts,
     "icons": control_sheets.icons,
     "answers": room_sheets.answers,
     "sources": room_sheets.sources,

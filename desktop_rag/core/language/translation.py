@@ -38,6 +38,11 @@ def number_in_words(number: int) -> str:
     return f"{number:,}".replace(",", _Language.separator)
 
 
+def count_of(number: int, one: str, many: str) -> str:
+    """`1 file`, `1,998 files`, of both forms of the word."""
+    return f"{number_in_words(number)} {one if number == 1 else many}"
+
+
 class _Formatter(string.Formatter):
     def format_field(self, value: object, format_spec: str) -> str:
         text = str(super().format_field(value, format_spec))

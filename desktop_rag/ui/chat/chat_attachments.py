@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from desktop_rag.core.attachment import Attachment, AttachmentKind, Image
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.chat.chat_sessions import ChatSessions
@@ -171,7 +172,7 @@ class ChatAttachments(QObject):
 
     @Slot()
     def _on_attach_requested(self) -> None:
-        dialog = QFileDialog(self._page, "Attach files to this chat")
+        dialog = QFileDialog(self._page, tr("Attach files to this chat"))
         dialog.setObjectName("attachDialog")
         dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

@@ -3,6 +3,7 @@
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QMenu, QToolButton, QVBoxLayout, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.composer.assistant_choice import AssistantChoice
 from desktop_rag.ui.composer.model_choice import ModelChoice
 from desktop_rag.ui.foundation.theme import Theme
@@ -32,17 +33,17 @@ class ChatHeader(QWidget):
         super().__init__(parent)
         self._title = ElidedLabel()
         self._title.setObjectName("chatTitle")
-        chats = IconButton(theme, "panel-left:muted", "Show or hide chats")
-        self._menu_button = IconButton(theme, "more:muted", "Chat options")
+        chats = IconButton(theme, "panel-left:muted", tr("Show or hide chats"))
+        self._menu_button = IconButton(theme, "more:muted", tr("Chat options"))
         self._menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self)
-        self._pin = menu.addAction("Pin", self._on_pin)
-        menu.addAction("Rename", self._on_rename)
-        menu.addAction("Export…", self._on_export)
+        self._pin = menu.addAction(tr("Pin"), self._on_pin)
+        menu.addAction(tr("Rename"), self._on_rename)
+        menu.addAction(tr("Export…"), self._on_export)
         menu.addSeparator()
         menu.addAction("Delete", self._on_delete)
         self._menu_button.setMenu(menu)
-        self._sources = IconButton(theme, "panel-right:muted", "Show or hide sources")
+        self._sources = IconButton(theme, "panel-right:muted", tr("Show or hide sources"))
         chats.clicked.connect(self.list_toggled)
         self._sources.clicked.connect(self.sources_toggled)
         row = WrappingRow(
@@ -61,7 +62,7 @@ class ChatHeader(QWidget):
         """Show a title; the menu is hidden until the conversation is stored."""
         self._title.set_full_text(title)
         self._menu_button.setVisible(is_stored)
-        self._pin.setText("Unpin" if is_pinned else "Pin")
+        self._pin.setText(tr("Unpin") if is_pinned else tr("Pin"))
 
     @Slot()
     def _on_pin(self) -> None:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.conversation import Conversation, Feedback, Message
 from desktop_rag.core.domain import Collection
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.question import Question
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
@@ -115,7 +116,7 @@ class ChatPage(QWidget):
         self._found.add_keys(self._list)
         # Only on this page: elsewhere Esc closes a question or a list.
         bind(
-            self, "Esc", "Stop the answer",
+            self, "Esc", tr("Stop the answer"),
             lambda: self._found.close_bar() if self._found.is_open else self.stop(), INSIDE,
         )  # fmt: skip
 
@@ -380,7 +381,7 @@ class ChatPage(QWidget):
     def _on_delete_requested(self, conversation: Conversation) -> None:
         self.sessions.leave(conversation.conversation_id)
         self.feed.delete(conversation)
-        notice = Notice(f"Deleted “{title_of(conversation)}”.")
+        notice = Notice(tr("Deleted “{title_of}”.", title_of=title_of(conversation)))
         self.undo_offered.emit(notice, lambda: self.feed.restore(conversation))
 
     @Slot(object)

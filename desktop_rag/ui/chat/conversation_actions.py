@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 from desktop_rag.core.conversation import Conversation, Message
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.private_files import persons_mask
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.settings import FEW_FILES
 from desktop_rag.ui.chat.chat_session import ChatSession
@@ -69,14 +70,14 @@ class ConversationActions(QObject):
                 lambda _nothing: done(),
             )
 
-        self.undo_offered.emit(Notice("The answer was replaced by a new one."), restore)
+        self.undo_offered.emit(Notice(tr("The answer was replaced by a new one.")), restore)
 
     def remove_answer(self, message: Message, done: Callable[[], None]) -> None:
         """Remove an answer that stands below another one, and offer to put it back."""
 
         def offer(place: int) -> None:
             done()
-            self.undo_offered.emit(Notice("The answer was removed."), lambda: put_back(place))
+            self.undo_offered.emit(Notice(tr("The answer was removed.")), lambda: put_back(place))
 
         def put_back(place: int) -> None:
             self._bridge.run(
@@ -114,9 +115,9 @@ class ConversationActions(QObject):
             box = QMessageBox(self._window)
             box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             box.setTextFormat(Qt.TextFormat.PlainText)
-            box.setWindowTitle("Ask every file")
+            box.setWindowTitle(tr("Ask every file"))
             box.setText(_MANY_FILES.format(count=count, model=one_line(model)))
-            go = box.addButton("Ask files", QMessageBox.ButtonRole.AcceptRole)
+            go = box.addButton(tr("Ask files"), QMessageBox.ButtonRole.AcceptRole)
             box.addButton(QMessageBox.StandardButton.Cancel)
             go.clicked.connect(go_on)
             box.open()
@@ -146,22 +147,22 @@ class ConversationActions(QObject):
 
     def _rewrite(self, message: Message, text: str, done: Callable[[], None]) -> None:
         def notify(path: Path) -> None:
-            hint = f"Answers to later questions can cite it. It is stored in {path}."
-            self.notified.emit(Notice("Your answer was saved.", hint))
+            hint = tr("Answers to later questions can cite it. It is stored in {path}.", path=path)
+            self.notified.emit(Notice(tr("Your answer was saved."), hint))
             done()
 
         self._bridge.run(self, lambda: self._history.rewrite(message, text), notify)
 
     def _delete_rewrite(self, message: Message, done: Callable[[], None]) -> None:
         def notify(_nothing: None) -> None:
-            self.notified.emit(Notice("Your answer was deleted."))
+            self.notified.emit(Notice(tr("Your answer was deleted.")))
             done()
 
         self._bridge.run(self, lambda: self._history.delete_rewrite(message), notify)
 
     def ask_where_to_export(self, conversation: Conversation) -> None:
         """Let the person choose a file, then export the conversation to it."""
-        dialog = QFileDialog(self._window, "Export chat")
+        dialog = QFileDialog(self._window, tr("Export chat"))
         dialog.setObjectName("exportDialog")
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setNameFilters(list(_FORMS))
@@ -182,19 +183,28 @@ class ConversationActions(QObject):
                 with persons_mask():
                     path.write_text(text, encoding="utf-8")
             except OSError as exc:
-                title = "The chat could not be exported."
-                raise AppError(title, f"{path}: {exc.strerror}. Choose another location.") from exc
+                title = tr("The chat could not be exported.")
+                raise AppError(
+                    title,
+                    tr(
+                        "{path}: {strerror}. Choose another location.",
+                        path=path,
+                        strerror=exc.strerror,
+                    ),
+                ) from exc
 
         self._bridge.run(
-            self, write, lambda _nothing: self.notified.emit(Notice(f"Exported to {path}."))
+            self,
+            write,
+            lambda _nothing: self.notified.emit(Notice(tr("Exported to {path}.", path=path))),
         )
 
     def import_into(self, copied: Copied) -> None:
         """Let the person choose a file, then import a conversation from it."""
-        dialog = QFileDialog(self._window, "Import chat")
+        dialog = QFileDialog(self._window, tr("Import chat"))
         dialog.setObjectName("importDialog")
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilter("Exported chats (*.json)")
+        dialog.setNameFilter(tr("Exported chats (*.json)"))
         dialog.fileSelected.connect(
             lambda path: self._copy(lambda: self._history.import_file(Path(path)), copied)
         )

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_rag.core.conversation import Conversation
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.chat.conversation_delegate import ConversationDelegate
 from desktop_rag.ui.chat.conversation_model import ConversationFilter, ConversationModel
 from desktop_rag.ui.foundation.theme import Theme
@@ -50,26 +51,26 @@ class ConversationList(QWidget):
     def _build(self) -> None:
         self.setProperty("kind", "sidebar")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._new = TextButton("New chat", icon="plus", theme=self._theme)
+        self._new = TextButton(tr("New chat"), icon="plus", theme=self._theme)
         self._new.setObjectName("newChatButton")
-        set_tip(self._new, "New chat (Ctrl+N)")
-        self._import = IconButton(self._theme, "import:muted", "Import chat…")
+        set_tip(self._new, tr("New chat (Ctrl+N)"))
+        self._import = IconButton(self._theme, "import:muted", tr("Import chat…"))
         self._search = QLineEdit()
         self._search.setObjectName("conversationFilter")
-        self._search.setPlaceholderText("Search chats")
-        self._search.setAccessibleName("Search chats")
+        self._search.setPlaceholderText(tr("Search chats"))
+        self._search.setAccessibleName(tr("Search chats"))
         add_clear_button(self._search)
         self._view = QListView()
         self._view.setObjectName("conversations")
-        self._view.setAccessibleName("Chats")
+        self._view.setAccessibleName(tr("Chats"))
         self._view.setModel(self._filtered)
         self._view.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
         self._view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self._view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self._view.setItemDelegate(ConversationDelegate(self._theme, self._view))
-        self._rename = QAction("Rename", self._view, shortcut=QKeySequence(Qt.Key.Key_F2))
-        self._pin = QAction("Pin", self._view)
+        self._rename = QAction(tr("Rename"), self._view, shortcut=QKeySequence(Qt.Key.Key_F2))
+        self._pin = QAction(tr("Pin"), self._view)
         self._delete = QAction("Delete", self._view, shortcut=QKeySequence(Qt.Key.Key_Delete))
         for action in (self._rename, self._delete):
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
@@ -181,6 +182,6 @@ class ConversationList(QWidget):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         conversation = self._conversation_at(index)
-        self._pin.setText("Unpin" if conversation and conversation.is_pinned else "Pin")
+        self._pin.setText(tr("Unpin") if conversation and conversation.is_pinned else tr("Pin"))
         menu.addActions([self._pin, self._rename, self._delete])
         menu.popup(self._view.viewport().mapToGlobal(position))

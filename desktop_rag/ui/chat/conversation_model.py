@@ -14,6 +14,7 @@ from PySide6.QtCore import (
 )
 
 from desktop_rag.core.conversation import Conversation
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.days import day_of, period_in_words
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import moment_in_words, one_line
@@ -21,7 +22,7 @@ from desktop_rag.ui.widgets.controls import plain_tooltip
 
 _Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
-UNTITLED = "New chat"
+UNTITLED = tr("New chat")
 
 
 def title_of(conversation: Conversation) -> str:
@@ -68,7 +69,7 @@ class ConversationModel(QAbstractListModel):
         if role not in {self.GroupRole, Qt.ItemDataRole.AccessibleTextRole}:
             return None
         if conversation.is_pinned:
-            group = "Pinned"
+            group = tr("Pinned")
         else:
             group = period_in_words(day_of(conversation.updated_at), date.today())
         return group if role == self.GroupRole else f"{title_of(conversation)}, {group}"

@@ -5,19 +5,20 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
+from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import count_of, one_line
+from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.messages.question_button import QuestionButton
 from desktop_rag.ui.widgets.controls import IconLabel, PlainLabel, TextButton, centred
 
 _COLUMN_PX = 440
 _MAX_EXAMPLES = 4
-_TITLE = "Ask your documents"
-_LIMITED = "Nothing else is read for your questions."
-_NO_MODEL = "No model is connected, so answers are excerpts from your documents."
-_NO_MODEL_AT_ALL = "No model is connected, and without documents only a model can answer."
-_WITHOUT_DOCUMENTS = (
+_TITLE = tr("Ask your documents")
+_LIMITED = tr("Nothing else is read for your questions.")
+_NO_MODEL = tr("No model is connected, so answers are excerpts from your documents.")
+_NO_MODEL_AT_ALL = tr("No model is connected, and without documents only a model can answer.")
+_WITHOUT_DOCUMENTS = tr(
     "The model answers from what it knows. Your documents are not searched, and answers have no "
     "sources and no checks."
 )
@@ -34,7 +35,7 @@ class EmptyChat(QScrollArea):
         super().__init__(parent)
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setAccessibleName("Getting started")
+        self.setAccessibleName(tr("Getting started"))
         self._examples: list[QuestionButton] = []
         self._is_empty = True
         self._library_words = ""
@@ -42,14 +43,14 @@ class EmptyChat(QScrollArea):
         self._has_model = True
         self._build(theme)
         # Nobody is to take a library that is not known yet for an empty one.
-        self._library_words = "Opening the library…"
+        self._library_words = tr("Opening the library…")
         self._words.setText(self._library_words)
         self._add.hide()
 
     def _build(self, theme: Theme) -> None:
         self._words = PlainLabel(tone="muted", wrap=True)
         self._words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self._add = TextButton("Add folder…", kind="primary")
+        self._add = TextButton(tr("Add folder…"), kind="primary")
         self._add.setObjectName("addFolderButton")
         self._without_model = PlainLabel(
             _NO_MODEL,
@@ -57,7 +58,7 @@ class EmptyChat(QScrollArea):
             wrap=True,
         )
         self._without_model.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self._endpoint = TextButton("Connect a model…", kind="quiet")
+        self._endpoint = TextButton(tr("Connect a model…"), kind="quiet")
         self._title = PlainLabel(_TITLE, scale="title")
         middle = Qt.AlignmentFlag.AlignHCenter
         inner = QWidget()
@@ -98,14 +99,15 @@ class EmptyChat(QScrollArea):
         """Show the number of sources and searchable files."""
         self._is_empty = sources == 0
         if self._is_empty:
-            words = (
+            words = tr(
                 "Add a folder of documents, then ask anything about them. They stay on this "
                 "computer, and changes are picked up automatically."
             )
         else:
-            words = (
-                f"Ask anything about your {count_of(files, 'file')}. Every answer has numbered "
-                "sources that open at the right page or section."
+            words = tr(
+                "Ask anything about your {count_of}. Every answer has numbered sources that"
+                " open at the right page or section.",
+                count_of=count_of(files, tr("file"), tr("files")),
             )
         self._library_words = words
         self._show()
@@ -124,7 +126,7 @@ class EmptyChat(QScrollArea):
         scope, has_none = self._scope, self._scope.is_without_documents
         title, words = _TITLE, self._library_words
         if has_none:
-            title, words = "Chat without documents", _WITHOUT_DOCUMENTS
+            title, words = tr("Chat without documents"), _WITHOUT_DOCUMENTS
         elif scope.is_limited:
             words = f"{one_line(scope.in_words())}. {_LIMITED}"
         self._title.setText(title)

@@ -4,6 +4,7 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.chat.chat_find import ChatFind
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
@@ -24,7 +25,7 @@ class FoundMessages(QWidget):
         self._wanted = ""
         self._find = ChatFind(bridge, self)
         self._model.modelReset.connect(self._on_loaded)
-        self._bar = FindBar(theme, "Find in the chat")
+        self._bar = FindBar(theme, tr("Find in the chat"))
         self._bar.hide()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -39,9 +40,9 @@ class FoundMessages(QWidget):
     def add_keys(self, area: QWidget) -> None:
         """Let the keys work in this part of the window."""
         for keys, words, act in (
-            ("Ctrl+F", "Find in the chat", self.open_bar),
-            ("F3", "Next place found", lambda: self._step(1)),
-            ("Shift+F3", "Place found before", lambda: self._step(-1)),
+            ("Ctrl+F", tr("Find in the chat"), self.open_bar),
+            ("F3", tr("Next place found"), lambda: self._step(1)),
+            ("Shift+F3", tr("Place found before"), lambda: self._step(-1)),
         ):
             bind(area, keys, words, act, INSIDE)
 

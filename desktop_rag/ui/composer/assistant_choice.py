@@ -7,12 +7,13 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.assistant import Assistant
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line, shortened
 from desktop_rag.ui.widgets.controls import set_tip
 from desktop_rag.ui.widgets.menu_button import MenuButton
 
-NO_ASSISTANT = "No assistant"
+NO_ASSISTANT = tr("No assistant")
 _MAX_NAME = 30
 _MAX_ENTRY = 60
 
@@ -58,8 +59,10 @@ class AssistantChoice(MenuButton):
         """Show the selection and emit `chosen`."""
         name = self.assistant.name if self.assistant else NO_ASSISTANT
         self.setText(shortened(name, _MAX_NAME))
-        self.setAccessibleName(f"Assistant: {one_line(name)}. Press to change")
-        set_tip(self, f"Assistant: {one_line(name)}")
+        self.setAccessibleName(
+            tr("Assistant: {one_line}. Press to change", one_line=one_line(name))
+        )
+        set_tip(self, tr("Assistant: {one_line}", one_line=one_line(name)))
         self._fill()
         self.chosen.emit(self.assistant)
 
@@ -69,9 +72,9 @@ class AssistantChoice(MenuButton):
         for assistant in self._assistants:
             self._add(shortened(assistant.name, _MAX_ENTRY), assistant.assistant_id)
         self.choices.addSeparator()
-        self.choices.addAction("New assistant…").triggered.connect(self.new_requested)
+        self.choices.addAction(tr("New assistant…")).triggered.connect(self.new_requested)
         if self._assistants:
-            self.choices.addAction("Manage assistants…").triggered.connect(self.list_requested)
+            self.choices.addAction(tr("Manage assistants…")).triggered.connect(self.list_requested)
 
     def _add(self, label: str, assistant_id: str) -> None:
         action = self.choices.addAction(label)

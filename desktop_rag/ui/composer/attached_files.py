@@ -12,6 +12,7 @@ from PySide6.QtGui import QImage
 
 from desktop_rag.core.attachment import Attachment, AttachmentKind
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.composer.attachment_reading import attach_file, attach_image
 from desktop_rag.ui.composer.image_reading import is_image_name
 from desktop_rag.ui.foundation.bridge import Bridge, Job
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 MAX_FILES = 20
 _TOO_MANY = AppError(
-    f"A chat can have at most {MAX_FILES} attachments.", "Add a folder to the library instead."
+    tr("A chat can have at most {MAX_FILES} attachments.", MAX_FILES=MAX_FILES),
+    tr("Add a folder to the library instead."),
 )
 
 
@@ -107,7 +109,9 @@ class AttachedFiles(QObject):
             file = AttachedFile(next(self._keys), path.name, is_image_name(path.name), path)
             self._read(file, lambda cancel, path=path: attach_file(library, chat, path, cancel))
         if left := len(fresh[room:]):
-            self._files.append(AttachedFile(next(self._keys), f"{left:,} more", error=_TOO_MANY))
+            self._files.append(
+                AttachedFile(next(self._keys), tr("{left:,} more", left=left), error=_TOO_MANY)
+            )
         self.changed.emit()
 
     def add_image(self, image: QImage) -> None:
@@ -164,4 +168,4 @@ class AttachedFiles(QObject):
 def _pasted_names() -> Iterable[str]:
     yield "Pasted image.png"
     for number in count(2):
-        yield f"Pasted image {number}.png"
+        yield tr("Pasted image {number}.png", number=number)

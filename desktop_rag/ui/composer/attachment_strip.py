@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_rag.core.attachment import Attachment, AttachmentKind
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.composer.attached_files import AttachedFile
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
@@ -42,7 +43,7 @@ class AttachmentChip(Card):
         state = ElidedLabel(state_text, tone=tone, scale="small")
         state.setObjectName("attachmentState")
         set_tip(state, state_text)
-        close = IconButton(theme, "close:muted", f"Remove {name}")
+        close = IconButton(theme, "close:muted", tr("Remove {name}", name=name))
         close.clicked.connect(self._on_close_clicked)
         row = QHBoxLayout(self)
         row.setContentsMargins(8, 2, 2, 2)
@@ -51,7 +52,9 @@ class AttachmentChip(Card):
         row.addWidget(title, 3)
         row.addWidget(state, 9 if file.error else 2)
         row.addWidget(close)
-        self.setAccessibleName(f"Attached: {name}, {state_text}")
+        self.setAccessibleName(
+            tr("Attached: {name}, {state_text}", name=name, state_text=state_text)
+        )
 
     @Slot()
     def _on_close_clicked(self) -> None:
@@ -174,7 +177,7 @@ def _state_text(file: AttachedFile) -> str:
         title = file.error.title
         stop = "" if title.endswith((".", "!", "?")) else "."
         return one_line(f"{title}{stop} {file.error.hint}")
-    return file.attachment.extent() if file.attachment else "Reading…"
+    return file.attachment.extent() if file.attachment else tr("Reading…")
 
 
 def _icon(*, is_image: bool) -> str:

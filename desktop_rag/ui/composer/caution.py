@@ -3,10 +3,13 @@
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.widgets.controls import PlainLabel, centred
 
 _WIDTH_PX = 780
-_CAUTION = "Answers can be wrong. Press a number to read the source, or a mark to see the check."
+_CAUTION = tr(
+    "Answers can be wrong. Press a number to read the source, or a mark to see the check."
+)
 
 
 def with_caution(field: QWidget) -> QHBoxLayout:

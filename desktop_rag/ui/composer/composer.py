@@ -10,6 +10,7 @@ from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.conversation import Message
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question import Question
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, WITHOUT_DOCUMENTS, QuestionScope
 from desktop_rag.core.search_syntax import SEARCH_SYNTAX
@@ -23,10 +24,10 @@ from desktop_rag.ui.composer.slash_prompts import SlashPrompts
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import Card, IconButton, PlainLabel, TextButton, set_property
 
-_EDITING = "Editing an earlier question. It will be asked in a copy of this chat."
-_KEYS = "Enter to send, Shift+Enter for a new line"
-_PENDING = "Will be sent when the files are ready"
-_NAMED = "only this file, folder or collection"
+_EDITING = tr("Editing an earlier question. It will be asked in a copy of this chat.")
+_KEYS = tr("Enter to send, Shift+Enter for a new line")
+_PENDING = tr("Will be sent when the files are ready")
+_NAMED = tr("only this file, folder or collection")
 _HINT_MIN_PX = 520
 
 
@@ -71,13 +72,13 @@ class Composer(Card):
         self.setFocusProxy(self._field)
         self._documents = DocumentsChoice()
         self._hint = PlainLabel(_KEYS, tone="muted", scale="small")
-        self._send = IconButton(self._theme, "send:accent_text", "Send")
+        self._send = IconButton(self._theme, "send:accent_text", tr("Send"))
         self._send.setObjectName("sendButton")
-        self._stop = IconButton(self._theme, "stop:accent_text", "Stop (Esc)")
+        self._stop = IconButton(self._theme, "stop:accent_text", tr("Stop (Esc)"))
         self._stop.setObjectName("stopButton")
         below = QHBoxLayout()
         below.setSpacing(8)
-        self._attach = IconButton(self._theme, "attach:muted", "Attach files or images")
+        self._attach = IconButton(self._theme, "attach:muted", tr("Attach files or images"))
         self._attach.setObjectName("attachButton")
         below.addWidget(self._attach)
         below.addWidget(self._documents)
@@ -101,7 +102,7 @@ class Composer(Card):
         row = QHBoxLayout(self._editing)
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(PlainLabel(_EDITING, tone="muted", scale="small", wrap=True), 1)
-        cancel = TextButton("Cancel", kind="quiet")
+        cancel = TextButton(tr("Cancel"), kind="quiet")
         cancel.setObjectName("cancelEditing")
         cancel.clicked.connect(self.end_editing)
         row.addWidget(cancel)
@@ -110,7 +111,7 @@ class Composer(Card):
 
     def _build_syntax(self) -> IconButton:
         """A button whose menu lists the search operators and inserts one."""
-        button = IconButton(self._theme, "help:muted", "Search operators")
+        button = IconButton(self._theme, "help:muted", tr("Search operators"))
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self)
         menu.addAction(f"@name\t{_NAMED}").setData("@")

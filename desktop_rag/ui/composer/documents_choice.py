@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from PySide6.QtWidgets import QComboBox, QWidget
 
 from desktop_rag.core.domain import Collection
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.wording import one_line
 
-ALL = "All documents"
-WITHOUT = "Without documents"
-ASSISTANT_COLLECTIONS = "The assistant's collections"
+ALL = tr("All documents")
+WITHOUT = tr("Without documents")
+ASSISTANT_COLLECTIONS = tr("The assistant's collections")
 _WITHOUT_KEY = " without"  # no id begins with a space
 _MOST_PX = 240
 
@@ -22,7 +23,7 @@ class DocumentsChoice(QComboBox):
         self._collections: Sequence[Collection] = ()
         self._allowed_ids: Sequence[str] = ()
         self.setObjectName("collectionPicker")
-        self.setAccessibleName("Documents")
+        self.setAccessibleName(tr("Documents"))
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.setMaximumWidth(_MOST_PX)
         self._fill()

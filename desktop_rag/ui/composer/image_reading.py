@@ -10,6 +10,7 @@ from PySide6.QtGui import QColor, QImage, QImageReader, QPainter
 
 from desktop_rag.core.attachment import Image
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
 
 IMAGE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff"})
 _FORMATS = frozenset({b"png", b"jpeg", b"webp", b"bmp", b"gif", b"tiff"})
@@ -19,7 +20,7 @@ _MAX_PIXELS = 100_000_000
 # A screenshot stays sharp as PNG; a photo would be many times larger.
 _MAX_PNG_BYTES = 1_500_000
 _JPEG_QUALITY = 88
-_HINT = "Open it in an image editor, save it as PNG or JPEG, and attach that file."
+_HINT = tr("Open it in an image editor, save it as PNG or JPEG, and attach that file.")
 
 
 def is_image_name(name: str) -> bool:
@@ -37,20 +38,23 @@ def read_image(path: Path) -> Image:
     reader.setDecideFormatFromContent(True)
     reader.setAutoTransform(True)
     if not path.is_file():
-        raise AppError("The file can't be opened.", f"There is no file at {path}.")
+        raise AppError(
+            tr("The file can't be opened."), tr("There is no file at {path}.", path=path)
+        )
     if bytes(reader.format().data()) not in _FORMATS:
-        raise AppError("This file is not an image.", _HINT)
+        raise AppError(tr("This file is not an image."), _HINT)
     size = reader.size()
     if size.width() * size.height() > _MAX_PIXELS:
         raise AppError(
-            "The image is too large.", f"The limit is 100 megapixels. Make it smaller. {_HINT}"
+            tr("The image is too large."),
+            tr("The limit is 100 megapixels. Make it smaller. {HINT}", HINT=_HINT),
         )
     if _is_large(size):
         # Large photos are scaled down while decoding.
         reader.setScaledSize(_fitting(size))
     picture = reader.read()
     if picture.isNull():
-        raise AppError("The image is damaged.", _HINT)
+        raise AppError(tr("The image is damaged."), _HINT)
     return encode_image(picture)
 
 

@@ -6,6 +6,7 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
@@ -16,7 +17,7 @@ from desktop_rag.ui.widgets.menu_button import MenuButton
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
-_EXCERPTS = "Excerpts only (no model)"
+_EXCERPTS = tr("Excerpts only (no model)")
 _MAX_MODELS = 12
 _MAX_NAME = 40
 
@@ -54,12 +55,16 @@ class ModelChoice(MenuButton):
     def _show(self) -> None:
         endpoint = self._settings.endpoint
         self.setEnabled(not self._assistant_model)
-        chosen = endpoint.model if endpoint.is_set else "Excerpts"
+        chosen = endpoint.model if endpoint.is_set else tr("Excerpts")
         self.setText(shortened(self._assistant_model or chosen, _MAX_NAME))
-        full_name = f"Model: {endpoint.model} at {endpoint.label}" if endpoint.is_set else _EXCERPTS
-        action = "Set by the assistant" if self._assistant_model else "Press to change"
+        full_name = (
+            tr("Model: {model} at {label}", model=endpoint.model, label=endpoint.label)
+            if endpoint.is_set
+            else _EXCERPTS
+        )
+        action = tr("Set by the assistant") if self._assistant_model else tr("Press to change")
         self.setAccessibleName(f"{one_line(self._assistant_model or full_name)}. {action}")
-        set_tip(self, "Set by the assistant" if self._assistant_model else "")
+        set_tip(self, tr("Set by the assistant") if self._assistant_model else "")
         self.setVisible(bool(self._settings.endpoints or self._assistant_model))
 
     @Slot()
@@ -85,7 +90,7 @@ class ModelChoice(MenuButton):
                 self._add(model, endpoint.base_url, model)
             self.choices.addSeparator()
         self._add(_EXCERPTS, "", "")
-        self.choices.addAction("Settings…").setData(None)
+        self.choices.addAction(tr("Settings…")).setData(None)
 
     def _models_of(self, endpoint: EndpointSettings) -> list[str]:
         """The endpoint's chosen model first, then others it offers."""

@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QListWidgetItem, QPlainTextEdit
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question_scope import (
     ALL_DOCUMENTS,
     WITHOUT_DOCUMENTS,
@@ -49,7 +50,7 @@ class NamedChoice:
     def kind(self) -> str:
         """What it is, for people; empty for all documents."""
         if self.assistant_id:
-            return "Assistant"
+            return tr("Assistant")
         return self.item.kind.word if self.item else ""
 
     @property
@@ -59,8 +60,8 @@ class NamedChoice:
         return one_line(f"@{self.name}" + (f"   {kind}" if kind else ""))
 
 
-ALL = NamedChoice("All documents")
-WITHOUT = NamedChoice("Without documents", scope=WITHOUT_DOCUMENTS)
+ALL = NamedChoice(tr("All documents"))
+WITHOUT = NamedChoice(tr("Without documents"), scope=WITHOUT_DOCUMENTS)
 
 
 class NameCompletion(FieldCompletion):
@@ -73,7 +74,7 @@ class NameCompletion(FieldCompletion):
     requested = Signal(str)
 
     def __init__(self, field: QPlainTextEdit) -> None:
-        super().__init__(field, "Files, folders, collections and assistants")
+        super().__init__(field, tr("Files, folders, collections and assistants"))
         self.rows.setObjectName("nameList")
         self._asked: str | None = None
         self._choices: Sequence[NamedChoice] = ()

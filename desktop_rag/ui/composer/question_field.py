@@ -4,6 +4,7 @@ from PySide6.QtCore import QEvent, QMimeData, QSizeF, Qt, Signal, Slot
 from PySide6.QtGui import QDragEnterEvent, QImage, QKeyEvent
 from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question_scope import QuestionScope, names_of
 from desktop_rag.ui.foundation.wording import is_right_to_left, one_line
 from desktop_rag.ui.widgets.file_drop import local_files
@@ -11,8 +12,8 @@ from desktop_rag.ui.widgets.file_drop import local_files
 _MAX_LINES = 6
 _ENTER_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 _NEWLINE_MODIFIERS = Qt.KeyboardModifier.ShiftModifier
-_PLACEHOLDER = "Ask about your documents…"
-_WITHOUT = "Ask the model, without your documents…"
+_PLACEHOLDER = tr("Ask about your documents…")
+_WITHOUT = tr("Ask the model, without your documents…")
 
 
 class QuestionField(QPlainTextEdit):
@@ -25,7 +26,7 @@ class QuestionField(QPlainTextEdit):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("questionField")
-        self.setAccessibleName("Question")
+        self.setAccessibleName(tr("Question"))
         self.setPlaceholderText(_PLACEHOLDER)
         self.setTabChangesFocus(True)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
@@ -46,7 +47,7 @@ class QuestionField(QPlainTextEdit):
         if scope.is_without_documents:
             words = _WITHOUT
         elif scope.is_limited:
-            words = f"Ask about {one_line(names_of(scope.items))}…"
+            words = tr("Ask about {one_line}…", one_line=one_line(names_of(scope.items)))
         self.setPlaceholderText(words)
         self.setAccessibleDescription(one_line(scope.in_words()))
 

@@ -6,6 +6,7 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope, ScopeItem, ScopeKind
 from desktop_rag.ui.composer.attached_files import AttachedFile
 from desktop_rag.ui.foundation.theme import Theme
@@ -26,7 +27,7 @@ SCOPE_ICONS = {
     ScopeKind.LINK: "link",
     ScopeKind.COLLECTION: "collection",
 }
-_ALL = "Ask about all documents instead"
+_ALL = tr("Ask about all documents instead")
 _MOST_CHIPS = 6
 _MOST_PX = 260
 _ICON_PX = 14
@@ -85,7 +86,7 @@ class ScopeBar(QWidget):
         self._files: Sequence[AttachedFile] = ()
         self._field: QPlainTextEdit | None = None
         self._offers: list[TextButton] = []
-        self.setAccessibleName("What the question is about")
+        self.setAccessibleName(tr("What the question is about"))
         self._chips = QWidget()
         self._flow = FlowRow(self._chips)
         self._notice_row = QWidget()
@@ -201,14 +202,16 @@ class ScopeBar(QWidget):
             self._chip(
                 item.name,
                 SCOPE_ICONS[item.kind],
-                _ALL if is_one else f"Don’t ask about {one_line(item.name)}",
+                _ALL if is_one else tr("Don’t ask about {one_line}", one_line=one_line(item.name)),
                 item,
             )
             for item in shown
         ]
         if others := items[len(shown) :]:
-            words = f"{len(others):,} more"
-            chips.append(self._chip(words, "more", f"Don’t ask about {words}", *others))
+            words = tr("{count:,} more", count=len(others))
+            chips.append(
+                self._chip(words, "more", tr("Don’t ask about {words}", words=words), *others)
+            )
         return chips
 
     def _chip(self, name: str, icon: str, remove: str, *items: ScopeItem) -> ScopeChip:
@@ -221,7 +224,7 @@ class ScopeBar(QWidget):
                 self._theme,
                 file.name,
                 "attach:muted",
-                _ALL if is_one else f"Remove {one_line(file.name)}",
+                _ALL if is_one else tr("Remove {one_line}", one_line=one_line(file.name)),
                 lambda key=file.key: self._on_file_removed(key),
             )
             for file in self._files

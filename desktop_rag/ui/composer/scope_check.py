@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import DocumentsChanged, SourcesChanged
 from desktop_rag.core.question_scope import ScopeItem
 from desktop_rag.ui.composer.scope_bar import ScopeBar
@@ -64,11 +65,11 @@ class ScopeCheck(QObject):
         items = [item for item, _ in missing]
         said = [f"“{one_line(item.name)}”: {one_line(why)}." for item, why in missing[:_SHOWN]]
         if more := len(missing) - _SHOWN:
-            said += [f"And {more:,} more."] * (more > 0)
+            said += [tr("And {more:,} more.", more=more)] * (more > 0)
         offers: list[tuple[str, Callable[[], None]]] = []
         if missing:
-            offers.append(("Open the library", self.library_requested.emit))
-            words = "Leave it out" if len(items) == 1 else "Leave them out"
+            offers.append((tr("Open the library"), self.library_requested.emit))
+            words = tr("Leave it out") if len(items) == 1 else tr("Leave them out")
             offers.append((words, lambda: self._bar.remove(*items)))
         self._bar.show_notice(" ".join(said), *offers)
 

@@ -11,13 +11,14 @@ from PySide6.QtCore import QRegularExpression, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QTextCursor
 from PySide6.QtWidgets import QListWidgetItem, QPlainTextEdit
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.saved_prompts import GAP, SavedPrompt, matching
 from desktop_rag.ui.composer.field_completion import TAKE_KEYS, FieldCompletion
 from desktop_rag.ui.foundation.wording import one_line
 
 _COMMAND = re.compile(r"/(\S*)")
 _MAX_CHARS = 160
-_MANAGE = "Manage prompts…"
+_MANAGE = tr("Manage prompts…")
 _PROMPT_ROLE = Qt.ItemDataRole.UserRole
 
 
@@ -28,7 +29,7 @@ class SlashPrompts(FieldCompletion):
     manage_requested = Signal()
 
     def __init__(self, field: QPlainTextEdit) -> None:
-        super().__init__(field, "Prompts")
+        super().__init__(field, tr("Prompts"))
         self.rows.setObjectName("promptList")
         self._prompts: Sequence[SavedPrompt] = ()
         self._was_typing = False

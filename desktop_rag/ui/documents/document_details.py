@@ -20,12 +20,13 @@ from PySide6.QtWidgets import (
 
 from desktop_rag.core.anchors import HEADING_SEPARATOR
 from desktop_rag.core.domain import Document
+from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.ui.documents.document_text import DocumentText
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.shortcuts import bind
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import count_of, one_line
+from desktop_rag.ui.foundation.wording import one_line, value_in_words
 from desktop_rag.ui.viewers.document_span import DocumentSpan
 from desktop_rag.ui.widgets.controls import (
     ElidedLabel,
@@ -69,7 +70,7 @@ class DocumentDetails(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("kind", "page")
-        self.setWindowTitle("Details")
+        self.setWindowTitle(tr("Details"))
         self._build()
         self._connect()
         bridge.run(self, self._load, self._on_loaded)
@@ -81,7 +82,7 @@ class DocumentDetails(QWidget):
         self._details = ElidedLabel(tone="muted", scale="small", mode=Qt.TextElideMode.ElideMiddle)
         self._reason = PlainLabel(tone="warning", wrap=True)
         self._list = QListView()
-        self._list.setAccessibleName("Passages")
+        self._list.setAccessibleName(tr("Passages"))
         self._list.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self._list.setUniformItemSizes(True)
         self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -102,21 +103,21 @@ class DocumentDetails(QWidget):
         column.addWidget(sides, 1)
         column.addLayout(self._build_buttons())
         self._reason.hide()
-        self._title.set_full_text("Loading…")
+        self._title.set_full_text(tr("Loading…"))
         self._enable(has_passages=False)
         self.resize(_WIDTH_PX, _HEIGHT_PX)
 
     def _build_buttons(self) -> QHBoxLayout:
-        self._previous = IconButton(self._theme, "chevron-up:text", "Previous passage")
-        self._next = IconButton(self._theme, "chevron-down:text", "Next passage")
+        self._previous = IconButton(self._theme, "chevron-up:text", tr("Previous passage"))
+        self._next = IconButton(self._theme, "chevron-down:text", tr("Next passage"))
         self._number = PlainLabel(tone="muted")
         self._find = QLineEdit()
-        self._find.setPlaceholderText("Find in text")
-        self._find.setAccessibleName("Find in text")
+        self._find.setPlaceholderText(tr("Find in text"))
+        self._find.setAccessibleName(tr("Find in text"))
         add_clear_button(self._find)
         self._find.setMaximumWidth(_LIST_PX)
-        self._copy = TextButton("Copy passage", icon="copy:text", theme=self._theme)
-        self._close = TextButton("Close")
+        self._copy = TextButton(tr("Copy passage"), icon="copy:text", theme=self._theme)
+        self._close = TextButton(tr("Close"))
         row = QHBoxLayout()
         row.setSpacing(8)
         for widget in (self._previous, self._next, self._number):
@@ -135,11 +136,11 @@ class DocumentDetails(QWidget):
         self._copy.clicked.connect(self._on_copy)
         self._close.clicked.connect(self.close)
         for keys, words, slot in (
-            ("Esc", "Close the details", self.close),
-            ("Ctrl+F", "Find in the text", self._find.setFocus),
-            ("F3", "Find again", self._on_find),
-            ("Alt+Up", "Previous passage", self._go_back),
-            ("Alt+Down", "Next passage", self._go_forward),
+            ("Esc", tr("Close the details"), self.close),
+            ("Ctrl+F", tr("Find in the text"), self._find.setFocus),
+            ("F3", tr("Find again"), self._on_find),
+            ("Alt+Up", tr("Previous passage"), self._go_back),
+            ("Alt+Down", tr("Next passage"), self._go_forward),
         ):
             bind(self, keys, words, slot)
 
@@ -157,11 +158,13 @@ class DocumentDetails(QWidget):
         self._read = read
         document = read.document
         if document is None:
-            self.setWindowTitle("Details")
-            self._title.set_full_text("This document is no longer in your library")
+            self.setWindowTitle(tr("Details"))
+            self._title.set_full_text(tr("This document is no longer in your library"))
             self._enable(has_passages=False)
             return
-        self.setWindowTitle(f"Details of {one_line(document.title or document.name)}")
+        self.setWindowTitle(
+            tr("Details of {one_line}", one_line=one_line(document.title or document.name))
+        )
         self._title.set_full_text(one_line(document.title or document.name))
         self._details.set_full_text(one_line(_details(document)))
         self._reason.setText(one_line(document.reason))
@@ -199,7 +202,10 @@ class DocumentDetails(QWidget):
             return
         place = one_line(chunk.anchor.label())
         total = len(self._read.chunks)
-        self._number.setText(f"{index.row() + 1:,} of {total:,}" + (f" · {place}" if place else ""))
+        self._number.setText(
+            tr("{value:,} of {total:,}", value=index.row() + 1, total=total)
+            + (f" · {place}" if place else "")
+        )
         self._text.show_passage((chunk.start, chunk.end), self._quote)
 
     # --- actions of the person -----------------------------------------------------------------
@@ -215,7 +221,7 @@ class DocumentDetails(QWidget):
     @Slot()
     def _on_find(self) -> None:
         is_found = self._text.find_next(self._find.text())
-        self._number.setText("" if is_found or not self._find.text() else "Not found")
+        self._number.setText("" if is_found or not self._find.text() else tr("Not found"))
 
     @Slot()
     def _on_copy(self) -> None:
@@ -229,9 +235,9 @@ def _details(document: Document) -> str:
     if document.part:
         location = f"{location}{HEADING_SEPARATOR}{document.part}"
     pieces = [
-        document.format, document.language, document.state.value,
+        document.format, document.language, value_in_words(document.state),
         document.dated, ", ".join(f"#{tag}" for tag in document.all_tags),
-        count_of(document.chunk_count, "passage"), location,
+        count_of(document.chunk_count, tr("passage"), tr("passages")), location,
     ]  # fmt: skip
     return " · ".join(piece for piece in pieces if piece)
 

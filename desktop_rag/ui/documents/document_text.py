@@ -3,6 +3,7 @@
 from PySide6.QtGui import QColor, QTextCharFormat, QTextCursor, QTextDocument
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.theme import Theme
 
 _PASSAGE_ALPHA = 60
@@ -20,7 +21,7 @@ class DocumentText(QPlainTextEdit):
         self._quote: Span | None = None
         self.setReadOnly(True)
         self.setUndoRedoEnabled(False)
-        self.setAccessibleName("Text of the document")
+        self.setAccessibleName(tr("Text of the document"))
         theme.changed.connect(self._mark)
 
     def show_text(self, text: str) -> None:

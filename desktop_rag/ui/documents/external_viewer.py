@@ -16,6 +16,7 @@ from PySide6.QtCore import QProcess
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.private_files import persons_mask
+from desktop_rag.core.language.translation import tr
 
 log = logging.getLogger(__name__)
 
@@ -61,11 +62,11 @@ def check_readable(path: Path) -> None:
     try:
         is_there = path.exists()
     except OSError as exc:
-        raise AppError(f"{path.name} can't be opened.", str(exc)) from exc
+        raise AppError(tr("{name} can't be opened.", name=path.name), str(exc)) from exc
     if not is_there:
         raise AppError(
-            f"{path.name} no longer exists.",
-            f"It was moved or deleted, or its drive is disconnected: {path}",
+            tr("{name} no longer exists.", name=path.name),
+            tr("It was moved or deleted, or its drive is disconnected: {path}", path=path),
         )
 
 

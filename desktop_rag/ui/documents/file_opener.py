@@ -11,6 +11,7 @@ from PySide6.QtGui import QDesktopServices
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.private_files import persons_mask
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.documents.external_viewer import check_readable
 from desktop_rag.ui.foundation.bridge import Bridge
@@ -55,8 +56,8 @@ class FileOpener(QObject):
         self._bridge.run(self, lambda: _checked(path), found, refused)
 
     def _refuse(self, path: Path, refused: Refused | None) -> None:
-        title = f"No program on this computer opens {one_line(path.name)}."
-        error = AppError(title, f"It is here: {one_line(str(path))}")
+        title = tr("No program on this computer opens {one_line}.", one_line=one_line(path.name))
+        error = AppError(title, tr("It is here: {one_line}", one_line=one_line(str(path))))
         if refused is not None:
             refused(error)
         else:

@@ -5,6 +5,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QMessageBox, QWidget
 
 from desktop_rag.core.files.private_files import persons_mask
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.markdown.markdown_html import safe_address
 
 _MAX_SHOWN = 300
@@ -27,9 +28,9 @@ def confirm_and_open(address: str, parent: QWidget) -> QMessageBox | None:
     box = QMessageBox(parent)
     box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     box.setTextFormat(Qt.TextFormat.PlainText)
-    box.setWindowTitle("Open link")
+    box.setWindowTitle(tr("Open link"))
     # All in the main text: Qt would guess whether an informative text is HTML.
-    box.setText(f"Open {host}?\n\nThe full address is:\n{shown}")
+    box.setText(tr("Open {host}?\n\nThe full address is:\n{shown}", host=host, shown=shown))
     box.setStandardButtons(QMessageBox.StandardButton.Open | QMessageBox.StandardButton.Cancel)
     box.setDefaultButton(QMessageBox.StandardButton.Cancel)
     url = QUrl(address, QUrl.ParsingMode.StrictMode)

@@ -3,6 +3,7 @@
 import regex
 from PySide6.QtWidgets import QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.marked_text import MarkedText
 
@@ -23,7 +24,7 @@ class PassageText(MarkedText):
         wrapped_from: int = 0,
     ) -> None:
         """`wrapped_from`: the length from which a line may continue in the next; 0 for never."""
-        super().__init__(theme, "Passage", parent)
+        super().__init__(theme, tr("Passage"), parent)
         passage, quote = text.strip(), quote.strip()
         shown = unwrapped(passage, wrapped_from) if wrapped_from else passage
         at = passage.find(quote)

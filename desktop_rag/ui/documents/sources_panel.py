@@ -11,9 +11,10 @@ from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
 from desktop_rag.core.conversation import NEAREST, SourceRef
+from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.ui.documents.passage_text import PassageText
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import count_of, one_line
+from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import (
     Card,
     ElidedLabel,
@@ -29,9 +30,9 @@ _MAX_COPIES = 2
 # Minimum line lengths of running text that may be hard-wrapped.
 _PAGE_LINE_CHARS = 40
 _TEXT_LINE_CHARS = 60
-_MISSING = "Not in your library"
-_SEARCHING = "Searching your documents…"
-_NONE = "This answer has no sources."
+_MISSING = tr("Not in your library")
+_SEARCHING = tr("Searching your documents…")
+_NONE = tr("This answer has no sources.")
 # The gap between passages of one document, and the extra gap between documents.
 _GAP_PX = 4
 _EXTRA_GAP_PX = 6
@@ -71,18 +72,20 @@ class SourceCard(Card):
         number.setAlignment(Qt.AlignmentFlag.AlignCenter)
         # Attachments are passed whole, without a score.
         if source.score:
-            score = f"Relevance: {source.score:.2f}"
+            score = tr("Relevance: {score:.2f}", score=source.score)
             set_tip(number, score)
         self._passage = PassageText(
             self._theme, source.text, source.quote, wrapped_from=_wrapped_from(source.anchor)
         )
-        self._fold = TextButton("Show more", kind="quiet")
-        self._ask = IconButton(self._theme, "chat:muted", f"Ask about the file of {source.n}")
-        self._read = IconButton(self._theme, "eye:muted", f"Read source {source.n}")
-        self._open = IconButton(
-            self._theme, "open:muted", f"Open source {source.n} in another program"
+        self._fold = TextButton(tr("Show more"), kind="quiet")
+        self._ask = IconButton(
+            self._theme, "chat:muted", tr("Ask about the file of {n}", n=source.n)
         )
-        self._copy = IconButton(self._theme, "copy:muted", f"Copy source {source.n}")
+        self._read = IconButton(self._theme, "eye:muted", tr("Read source {n}", n=source.n))
+        self._open = IconButton(
+            self._theme, "open:muted", tr("Open source {n} in another program", n=source.n)
+        )
+        self._copy = IconButton(self._theme, "copy:muted", tr("Copy source {n}", n=source.n))
         head = QHBoxLayout()
         head.setSpacing(10)
         # A single line is centred beside the buttons, several start at their top.
@@ -157,13 +160,13 @@ class SourceCard(Card):
     @Slot()
     def _on_copy_clicked(self) -> None:
         QGuiApplication.clipboard().setText(self.source.text)
-        self._copy.show_as("check:success", "Copied")
+        self._copy.show_as("check:success", tr("Copied"))
 
     @Slot()
     def _on_fold_clicked(self) -> None:
         is_whole = not self._passage.is_whole
         self._passage.show_whole(is_whole)
-        self._fold.setText("Show less" if is_whole else "Show more")
+        self._fold.setText(tr("Show less") if is_whole else tr("Show more"))
 
 
 class SourcesPanel(QWidget):
@@ -196,10 +199,10 @@ class SourcesPanel(QWidget):
     def _build(self) -> None:
         self.setProperty("kind", "sidebar")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._title = PlainLabel("Sources", scale="heading")
-        self._ask = IconButton(self._theme, "chat:muted", "Ask about these files only")
+        self._title = PlainLabel(tr("Sources"), scale="heading")
+        self._ask = IconButton(self._theme, "chat:muted", tr("Ask about these files only"))
         self._ask.clicked.connect(lambda: self.ask_requested.emit(self._sources or self._nearest))
-        close = IconButton(self._theme, "close:muted", "Close sources")
+        close = IconButton(self._theme, "close:muted", tr("Close sources"))
         close.clicked.connect(self.close_requested)
         head = QHBoxLayout()
         head.setContentsMargins(14, 10, 8, 0)
@@ -212,7 +215,7 @@ class SourcesPanel(QWidget):
         self._column.setContentsMargins(12, 0, 12, 12)
         self._column.setSpacing(_GAP_PX)
         self._scroll = QScrollArea()
-        self._scroll.setAccessibleName("Sources")
+        self._scroll.setAccessibleName(tr("Sources"))
         self._scroll.setObjectName("sources")
         self._scroll.setWidgetResizable(True)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -251,7 +254,7 @@ class SourcesPanel(QWidget):
         self._clear()
         cited = [s for s in sources if s.is_cited]
         others = [s for s in sources if not s.is_cited]
-        for group, heading in ((cited, "Cited"), (others, "Also found")):
+        for group, heading in ((cited, tr("Cited")), (others, tr("Also found"))):
             if cited and others:
                 self._waiting.append(f"{heading} · {len(group)}")
             self._waiting.extend(group)
@@ -259,8 +262,10 @@ class SourcesPanel(QWidget):
             self._waiting.extend([NEAREST, *nearest])
         self._column.addStretch(1)
         self._add_some()
-        title = "Nearest passages" if nearest else "Sources"
-        self._title.setText(count_of(len(sources), "source") if sources else title)
+        title = tr("Nearest passages") if nearest else tr("Sources")
+        self._title.setText(
+            count_of(len(sources), tr("source"), tr("sources")) if sources else title
+        )
         self._scroll.verticalScrollBar().setValue(0)
 
     def choose(self, n: int) -> None:
@@ -330,7 +335,11 @@ def _copies_in_words(also_in: Sequence[str]) -> str:
     """The other files with the same text, with their folders, because copies share names."""
     names = ["/".join(Path(where).parts[-2:]) for where in also_in[:_MAX_COPIES]]
     more = len(also_in) - len(names)
-    return f"Also in {', '.join(names)}{f' and {more} more' if more else ''}"
+    return tr(
+        "Also in {join}{value}",
+        join=", ".join(names),
+        value=tr(" and {more} more", more=more) if more else "",
+    )
 
 
 def _name_of(source: SourceRef) -> str:

@@ -4,6 +4,8 @@ from datetime import date, datetime, timedelta
 
 from PySide6.QtCore import QDate, QLocale
 
+from desktop_rag.core.language.translation import tr
+
 _WEEK = timedelta(days=7)
 _MONTH = timedelta(days=30)
 
@@ -16,9 +18,9 @@ def day_of(moment: float) -> date:
 def day_in_words(day: date, today: date) -> str:
     """`Today`, `Yesterday`, `Friday, 20 November 2026`."""
     if day == today:
-        return "Today"
+        return tr("Today")
     if day == today - timedelta(days=1):
-        return "Yesterday"
+        return tr("Yesterday")
     return QLocale().toString(QDate(day.year, day.month, day.day), QLocale.FormatType.LongFormat)
 
 
@@ -28,8 +30,8 @@ def period_in_words(day: date, today: date) -> str:
         # A clock that was set back leaves days that are still to come.
         return day_in_words(min(day, today), today)
     if day >= today - _WEEK:
-        return "Previous 7 days"
+        return tr("Previous 7 days")
     if day >= today - _MONTH:
-        return "Previous 30 days"
+        return tr("Previous 30 days")
     month = QLocale().standaloneMonthName(day.month)
     return month if day.year == today.year else f"{month} {day.year}"

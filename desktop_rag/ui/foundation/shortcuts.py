@@ -10,9 +10,11 @@ from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QKeySequence, QShortcut
 from PySide6.QtWidgets import QWidget
 
+from desktop_rag.core.language.translation import tr
+
 # The property that names a page in the overview; shortcuts elsewhere belong to the whole window.
 PLACE = "shortcut_place"
-EVERYWHERE = "Everywhere"
+EVERYWHERE = tr("Everywhere")
 WHOLE_WINDOW = Qt.ShortcutContext.WindowShortcut
 INSIDE = Qt.ShortcutContext.WidgetWithChildrenShortcut
 FOCUSED = Qt.ShortcutContext.WidgetShortcut

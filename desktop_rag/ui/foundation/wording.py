@@ -4,8 +4,10 @@ import math
 import time
 import unicodedata
 from datetime import datetime
+from enum import Enum
 
 from desktop_rag.core.domain import DocumentState, SourceState
+from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.library_events import ChangeSummary, DocumentCounts
 
 _KB = 1024
@@ -28,9 +30,40 @@ _SHOWN_AS_BOX = {code: "\N{WHITE SQUARE}" for codes in _UNSAFE_CODE_POINTS for c
 _STRONG_DIRECTIONS = {"L", "R", "AL"}
 
 _SOURCE_STATES = {
-    SourceState.WATCHED: "Watched",
-    SourceState.POLLED: "Checked regularly",
-    SourceState.OFFLINE: "Offline",
+    SourceState.WATCHED: tr("Watched"),
+    SourceState.POLLED: tr("Checked regularly"),
+    SourceState.OFFLINE: tr("Offline"),
+}
+
+# What the values of states, kinds and the like are called.
+_VALUES = {
+    "waiting": tr("waiting"),
+    "reading": tr("reading"),
+    "searchable by words": tr("searchable by words"),
+    "searchable": tr("searchable"),
+    "skipped": tr("skipped"),
+    "failed": tr("failed"),
+    "offline": tr("offline"),
+    "gone": tr("gone"),
+    "in progress": tr("in progress"),
+    "excluded": tr("excluded"),
+    "added": tr("added"),
+    "changed": tr("changed"),
+    "moved": tr("moved"),
+    "removed": tr("removed"),
+    "state": tr("state"),
+    "type": tr("type"),
+    "folder": tr("folder"),
+    "collection": tr("collection"),
+    "tag": tr("tag"),
+    "date": tr("date"),
+    "over the network": tr("over the network"),
+    "within this computer": tr("within this computer"),
+    "never made": tr("never made"),
+    "on": tr("on"),
+    "only when you ask": tr("only when you ask"),
+    "off": tr("off"),
+    "never": tr("never"),
 }
 
 
@@ -66,21 +99,16 @@ def shortened(text: str, max_chars: int) -> str:
     return literal(cut_line(text, max_chars))
 
 
-def count_of(number: int, noun: str) -> str:
-    """`1 file`, `1,998 files`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def counts_in_words(counts: DocumentCounts) -> str:
     """`1,998 files: 1,990 searchable, 5 by words only so far, 3 failed`, without zero counts."""
     if not counts.total:
-        return "No files yet"
+        return tr("No files yet")
     parts = [
         f"{counts.of(state):,} {words}"
         for state, words in (
             (DocumentState.SEARCHABLE, "searchable"),
             (DocumentState.SEARCHABLE_BY_WORDS, "by words only so far"),
-            (DocumentState.READING, "being read"),
+            (DocumentState.READING, tr("being read")),
             (DocumentState.WAITING, "waiting"),
             (DocumentState.FAILED, "failed"),
             (DocumentState.SKIPPED, "skipped"),
@@ -89,8 +117,14 @@ def counts_in_words(counts: DocumentCounts) -> str:
         )
         if counts.of(state)
     ]
-    total = count_of(counts.total, "file")
+    total = count_of(counts.total, tr("file"), tr("files"))
     return f"{total}: {', '.join(parts)}"
+
+
+def value_in_words(value: Enum, *, begins: bool = False) -> str:
+    """What a state, a kind or the like is called, with a capital letter where a text `begins`."""
+    words = _VALUES.get(str(value.value).lower(), str(value.value))
+    return words[:1].upper() + words[1:] if begins else words
 
 
 def source_state_in_words(state: SourceState) -> str:
@@ -106,7 +140,7 @@ def changes_in_words(summary: ChangeSummary) -> str:
         (summary.moved, "moved"),
         (summary.gone, "removed"),
     )
-    return ", ".join(f"{n:,} {verb}" for n, verb in counts if n) or "No changes"
+    return ", ".join(f"{n:,} {verb}" for n, verb in counts if n) or tr("No changes")
 
 
 def time_in_words(seconds: float) -> str:
@@ -114,20 +148,20 @@ def time_in_words(seconds: float) -> str:
     if seconds <= _MINUTE_S:
         return "a minute"
     if seconds < _HOUR_S:
-        return count_of(math.ceil(seconds / _MINUTE_S), "minute")
-    return count_of(math.ceil(seconds / _HOUR_S), "hour")
+        return count_of(math.ceil(seconds / _MINUTE_S), tr("minute"), tr("minutes"))
+    return count_of(math.ceil(seconds / _HOUR_S), tr("hour"), tr("hours"))
 
 
 def size_in_words(size_bytes: int) -> str:
     """`812 bytes`, `3.4 KB`, `1.2 GB`, in steps of 1024."""
     if size_bytes < _KB:
-        return count_of(size_bytes, "byte")
+        return count_of(size_bytes, tr("byte"), tr("bytes"))
     amount = float(size_bytes)
     for unit in ("KB", "MB", "GB"):
         amount /= _KB
         if amount < _KB:
             return f"{amount:.1f} {unit}"
-    return f"{amount / _KB:.1f} TB"
+    return tr("{value:.1f} TB", value=amount / _KB)
 
 
 def moment_in_words(moment: float, now: float | None = None) -> str:
@@ -139,9 +173,9 @@ def moment_in_words(moment: float, now: float | None = None) -> str:
     then = datetime.fromtimestamp(moment).astimezone()
     today = datetime.fromtimestamp(now).astimezone()
     if 0 <= age_s < _MINUTE_S:
-        return "just now"
+        return tr("just now")
     if 0 <= age_s < _HOUR_S:
-        return f"{int(age_s / _MINUTE_S)} min ago"
+        return tr("{value} min ago", value=int(age_s / _MINUTE_S))
     if then.date() == today.date():
         return f"{then:%H:%M}"
     return f"{then.day} {then:%b}" if then.year == today.year else f"{then.day} {then:%b %Y}"

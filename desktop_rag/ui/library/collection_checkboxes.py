@@ -6,11 +6,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 
 from desktop_rag.core.domain import Collection
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.wording import one_line
 
 _MAX_ROWS = 5
 _ROW_PX = 26
-_REMOVED = "Removed collection"
+_REMOVED = tr("Removed collection")
 
 
 class CollectionCheckboxes(QListWidget):
@@ -24,7 +25,7 @@ class CollectionCheckboxes(QListWidget):
     ) -> None:
         super().__init__(parent)
         self.setObjectName("collectionChecks")
-        self.setAccessibleName("Collections")
+        self.setAccessibleName(tr("Collections"))
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         names = {collection.collection_id: collection.name for collection in collections}
         for collection_id in dict.fromkeys((*names, *chosen)):

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
 
 from desktop_rag.core.domain import Collection
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.wording import one_line
 
 _MAX_NAME = 80
@@ -20,11 +21,11 @@ class CollectionField(QComboBox):
         self.setMaxCount(1000)
         line = QLineEdit()
         line.setMaxLength(_MAX_NAME)
-        line.setPlaceholderText("My documents")
-        line.setAccessibleName("Collection")
+        line.setPlaceholderText(tr("My documents"))
+        line.setAccessibleName(tr("Collection"))
         self.setLineEdit(line)
         self.addItems([one_line(collection.name) for collection in collections])
-        self.setAccessibleName("Collection")
+        self.setAccessibleName(tr("Collection"))
 
     @property
     def name(self) -> str:

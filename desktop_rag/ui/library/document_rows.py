@@ -13,7 +13,13 @@ from typing import Any
 
 from desktop_rag.core.anchors import HEADING_SEPARATOR
 from desktop_rag.core.domain import Document, DocumentState
-from desktop_rag.ui.foundation.wording import moment_in_words, one_line, size_in_words
+from desktop_rag.core.language.translation import tr
+from desktop_rag.ui.foundation.wording import (
+    moment_in_words,
+    one_line,
+    size_in_words,
+    value_in_words,
+)
 from desktop_rag.ui.library.facets.facet_values import FacetKey, KeyCounts, key_of
 
 
@@ -29,7 +35,15 @@ class Column(IntEnum):
     INDEXED = 6
 
 
-TITLES = ("Name", "Folder", "State", "Reason", "Passages", "Size", "Indexed")
+TITLES = (
+    tr("Name"),
+    tr("Folder"),
+    tr("State"),
+    tr("Reason"),
+    tr("Passages"),
+    tr("Size"),
+    tr("Indexed"),
+)
 NUMBER_COLUMNS = frozenset({Column.PASSAGES, Column.SIZE})
 
 
@@ -162,7 +176,7 @@ def cell_text(row: Row, column: int) -> str:
         case Column.FOLDER:
             return one_line(row.folder)
         case Column.STATE:
-            return document.state.value.capitalize()
+            return value_in_words(document.state, begins=True)
         case Column.REASON:
             return one_line(document.reason)
         case Column.PASSAGES:

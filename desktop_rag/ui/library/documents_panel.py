@@ -8,6 +8,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import Collection, DocumentState, Source
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.presses import ClickWatch
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.document_model import DocumentModel
@@ -141,16 +142,16 @@ class DocumentsPanel(QWidget):
         column.addLayout(below, 1)
 
     def _build_filters(self) -> QHBoxLayout:
-        self._toggle = TextButton("Filters", self, kind="toggle")
+        self._toggle = TextButton(tr("Filters"), self, kind="toggle")
         self._toggle.setCheckable(True)
-        self._toggle.setAccessibleDescription("Show or hide the filters beside the table")
+        self._toggle.setAccessibleDescription(tr("Show or hide the filters beside the table"))
         self._text = QLineEdit(self)
-        self._text.setPlaceholderText("Filter by name, folder, tag or reason")
-        self._text.setAccessibleName("Filter files")
+        self._text.setPlaceholderText(tr("Filter by name, folder, tag or reason"))
+        self._text.setAccessibleName(tr("Filter files"))
         add_clear_button(self._text)
-        self._retry = TextButton("Retry failed", self, icon="retry:text", theme=self._theme)
-        self._enter_password = TextButton("Enter password…", self)
-        self._enter_password.setAccessibleDescription("Open the selected encrypted file")
+        self._retry = TextButton(tr("Retry failed"), self, icon="retry:text", theme=self._theme)
+        self._enter_password = TextButton(tr("Enter password…"), self)
+        self._enter_password.setAccessibleDescription(tr("Open the selected encrypted file"))
         row = QHBoxLayout()
         row.setSpacing(8)
         row.addWidget(self._toggle)
@@ -248,7 +249,9 @@ class DocumentsPanel(QWidget):
     def _show_emptiness(self) -> None:
         has_files = bool(self._model.totals())
         self._table.set_empty_text(
-            "No files match the filter. Clear it to see all." if has_files else "No files yet."
+            tr("No files match the filter. Clear it to see all.")
+            if has_files
+            else tr("No files yet.")
         )
 
     @Slot()

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_rag.core.domain import Document, DocumentState
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.shortcuts import FOCUSED, bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.document_model import DOCUMENT_ROLE, DocumentModel
@@ -34,9 +35,9 @@ _PADDING_PX = 34
 _SAMPLE_TEXTS = {
     Column.NAME: "a name of a usual length.pdf",
     Column.FOLDER: "a folder/of another",
-    Column.STATE: "Searchable by words",
-    Column.REASON: "Not read: it is protected.",
-    Column.PASSAGES: "Passages",
+    Column.STATE: tr("Searchable by words"),
+    Column.REASON: tr("Not read: it is protected."),
+    Column.PASSAGES: tr("Passages"),
     Column.SIZE: "1,023 bytes",
     Column.INDEXED: "59 min ago",
 }
@@ -88,7 +89,7 @@ class DocumentsTable(RowTable):
         self._documents = model
         self._hidden: frozenset[Column] = frozenset()
         self.setObjectName("files")
-        self.setAccessibleName("Files")
+        self.setAccessibleName(tr("Files"))
         # Of several selected rows, what is not about all of them is about the current one.
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setItemDelegateForColumn(Column.STATE, RoleDelegate(theme, _role_of, self))
@@ -153,13 +154,13 @@ class DocumentsTable(RowTable):
         self.doubleClicked.connect(self._on_row_opened)
         self._documents.rearranging.connect(self._let_go_of_many)
         for keys, words, act in (
-            ("Return Enter Space", "Read the file", self.read_current),
-            ("Ctrl+Return", "Open in another program", self._on_open_pressed),
-            (_ASK_KEYS, "Ask about the selected files", self.ask_about_selected),
-            (_TAG_KEYS, "Tags of the selected files", self._on_tags_asked_for),
-            ("Delete", "Exclude the selected files", self.exclude_selected),
-            (_RETRY_KEYS, "Read the selected files again", self.retry_selected),
-            ("Menu Shift+F10", "Show what can be done", self._on_menu_pressed),
+            ("Return Enter Space", tr("Read the file"), self.read_current),
+            ("Ctrl+Return", tr("Open in another program"), self._on_open_pressed),
+            (_ASK_KEYS, tr("Ask about the selected files"), self.ask_about_selected),
+            (_TAG_KEYS, tr("Tags of the selected files"), self._on_tags_asked_for),
+            ("Delete", tr("Exclude the selected files"), self.exclude_selected),
+            (_RETRY_KEYS, tr("Read the selected files again"), self.retry_selected),
+            ("Menu Shift+F10", tr("Show what can be done"), self._on_menu_pressed),
         ):
             bind(self, keys, words, act, FOCUSED)
 
@@ -252,47 +253,63 @@ class DocumentsTable(RowTable):
     def _make_menu(self, document: Document, selected: Sequence[Document]) -> QMenu:
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.addAction("Read", QKeySequence("Return"), lambda: self.view_requested.emit(document))
         menu.addAction(
-            "Open in another program", QKeySequence("Ctrl+Return"),
+            tr("Read"), QKeySequence("Return"), lambda: self.view_requested.emit(document)
+        )
+        menu.addAction(
+            tr("Open in another program"), QKeySequence("Ctrl+Return"),
             lambda: self.open_requested.emit(document),
         )  # fmt: skip
-        menu.addAction("Show in folder", lambda: self.folder_requested.emit(document))
-        summary = menu.addAction("Summarise", lambda: self.summary_requested.emit(document))
+        menu.addAction(tr("Show in folder"), lambda: self.folder_requested.emit(document))
+        summary = menu.addAction(tr("Summarise"), lambda: self.summary_requested.emit(document))
         summary.setEnabled(document.state.is_searchable)
         menu.addSeparator()
         self._add_file_actions(menu, selected)
         if document.needs_password:
-            menu.addAction("Enter password…", lambda: self.password_requested.emit(document))
+            menu.addAction(tr("Enter password…"), lambda: self.password_requested.emit(document))
         if document.is_unlocked:
-            menu.addAction("Forget password", lambda: self.forgetting_requested.emit(document))
+            menu.addAction(tr("Forget password"), lambda: self.forgetting_requested.emit(document))
         menu.addSeparator()
         paths = "\n".join(str(d.path) for d in selected)
-        menu.addAction("Copy path" if len(selected) == 1 else "Copy paths", lambda: _copy(paths))
-        reason = menu.addAction("Copy reason", lambda: _copy(document.reason))
+        menu.addAction(
+            tr("Copy path") if len(selected) == 1 else tr("Copy paths"), lambda: _copy(paths)
+        )
+        reason = menu.addAction(tr("Copy reason"), lambda: _copy(document.reason))
         reason.setEnabled(bool(document.reason))
         return menu
 
     def _add_file_actions(self, menu: QMenu, selected: Sequence[Document]) -> None:
         """The actions for any number of files."""
-        files = f"these {len(selected):,} files" if len(selected) > 1 else "this"
-        menu.addAction(f"Ask about {files}", QKeySequence(_ASK_KEYS),
-                       lambda: self.ask_requested.emit(list(selected)))  # fmt: skip
-        count = f" {len(selected):,} files" if len(selected) > 1 else ""
-        menu.addAction(f"Tags{count and ' of'}{count}…", QKeySequence(_TAG_KEYS),
-                       lambda: self.tags_requested.emit(list(selected)))  # fmt: skip
+        files, several = len(selected), len(selected) > 1
+        ask = (
+            tr("Ask about these {count:,} files", count=files) if several else tr("Ask about this")
+        )
+        menu.addAction(
+            ask, QKeySequence(_ASK_KEYS), lambda: self.ask_requested.emit(list(selected))
+        )
+        tags = tr("Tags of {count:,} files…", count=files) if several else tr("Tags…")
+        menu.addAction(
+            tags, QKeySequence(_TAG_KEYS), lambda: self.tags_requested.emit(list(selected))
+        )
         again = [d for d in selected if d.can_be_read_again]
-        retry = menu.addAction(f"Read again{count and ':'}{count}", QKeySequence(_RETRY_KEYS),
-                               lambda: self.retry_requested.emit(again))  # fmt: skip
+        words = tr("Read again: {count:,} files", count=files) if several else tr("Read again")
+        retry = menu.addAction(
+            words, QKeySequence(_RETRY_KEYS), lambda: self.retry_requested.emit(again)
+        )
         retry.setEnabled(bool(again))
         excluded = [d for d in selected if d.is_excluded]
         others = [d for d in selected if not d.is_excluded and not d.url]
         if excluded:
-            menu.addAction(f"Include again{count and ':'}{count}",
-                           lambda: self.include_requested.emit(excluded))  # fmt: skip
+            words = tr("Include again: {count:,} files", count=files)
+            menu.addAction(
+                words if several else tr("Include again"),
+                lambda: self.include_requested.emit(excluded),
+            )
         if others or not excluded:
-            exclude = menu.addAction(f"Exclude{count}", QKeySequence("Delete"),
-                                     lambda: self.exclude_requested.emit(others))  # fmt: skip
+            words = tr("Exclude {count:,} files", count=files) if several else tr("Exclude")
+            exclude = menu.addAction(
+                words, QKeySequence("Delete"), lambda: self.exclude_requested.emit(others)
+            )
             exclude.setEnabled(bool(others))
 
 

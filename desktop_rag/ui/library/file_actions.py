@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal, Slot
 
 from desktop_rag.core.domain import Document
+from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.foundation.wording import count_of, cut_line
+from desktop_rag.ui.foundation.wording import cut_line
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
@@ -35,11 +36,13 @@ class FileActions(QObject):
         def offer(rows: Sequence[Document]) -> None:
             if rows:
                 notice = Notice(
-                    f"{_named(rows)} excluded.",
-                    "Answers no longer use it, and it isn't read until you include it again."
+                    tr("{named} excluded.", named=_named(rows)),
+                    tr("Answers no longer use it, and it isn't read until you include it again.")
                     if len(rows) == 1
-                    else "Answers no longer use them, and they aren't read until you include them"
-                    " again.",
+                    else tr(
+                        "Answers no longer use them, and they aren't read until you include them"
+                        " again."
+                    ),
                 )
                 self.undo_offered.emit(notice, lambda: self.include(rows))
 
@@ -59,7 +62,7 @@ class FileActions(QObject):
         def tell(count: int) -> None:
             if not count:
                 self.notified.emit(
-                    Notice("Nothing was read again.", "A rule leaves these files out.")
+                    Notice(tr("Nothing was read again."), tr("A rule leaves these files out."))
                 )
 
         self._bridge.run(self, lambda: library.read_again(ids), tell)
@@ -71,5 +74,5 @@ def _ids(documents: Sequence[Document]) -> list[str]:
 
 def _named(documents: Sequence[Document]) -> str:
     if len(documents) == 1:
-        return f"“{cut_line(documents[0].path.name, _LONGEST_NAME)}” is"
-    return f"{count_of(len(documents), 'file')} are"
+        return tr("“{cut_line}” is", cut_line=cut_line(documents[0].path.name, _LONGEST_NAME))
+    return tr("{count_of} are", count_of=count_of(len(documents), tr("file"), tr("files")))

@@ -5,25 +5,26 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import Card, IconLabel, PlainLabel, TextButton
 
 _ICON_PX = 28
 # Title, text and button of each card.
 _FOLDER = (
-    "Add a folder",
-    "Papers, notes, reports: everything in it is indexed now and kept up to date from then on.",
-    "Add folder…",
+    tr("Add a folder"),
+    tr("Papers, notes, reports: everything in it is indexed now and kept up to date from then on."),
+    tr("Add folder…"),
 )
 _DEMO = (
-    "Try the demo",
-    "A small sample library. Index it, ask a first question, and remove it when you are done.",
-    "Add demo documents",
+    tr("Try the demo"),
+    tr("A small sample library. Index it, ask a first question, and remove it when you are done."),
+    tr("Add demo documents"),
 )
 _ENDPOINT = (
-    "Connect a model",
-    "Optional. Without one, answers quote the best sentences from your documents.",
-    "Open settings",
+    tr("Connect a model"),
+    tr("Optional. Without one, answers quote the best sentences from your documents."),
+    tr("Open settings"),
 )
 
 
@@ -73,7 +74,9 @@ class FirstRun(QWidget):
     ) -> None:
         """`kinds_read` names the supported kinds of files, such as `PDF`."""
         super().__init__(parent)
-        self._kinds_read = f"{', '.join(kinds_read[:-1])} and {kinds_read[-1]}"
+        self._kinds_read = tr(
+            "{join} and {value}", join=", ".join(kinds_read[:-1]), value=kinds_read[-1]
+        )
         self._folder = ChoiceCard(theme, "folder-plus:accent", _FOLDER, is_main=True)
         self._demo = ChoiceCard(theme, "file-text:accent", _DEMO)
         self._endpoint = ChoiceCard(theme, "server:accent", _ENDPOINT)
@@ -93,11 +96,14 @@ class FirstRun(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(10)
         column.addStretch(1)
-        column.addWidget(PlainLabel("Ask your documents", scale="title"))
+        column.addWidget(PlainLabel(tr("Ask your documents"), scale="title"))
         column.addWidget(
             PlainLabel(
-                "Add a folder and start asking. You can search its files by words within seconds "
-                "and by meaning soon after. They stay where they are, on this computer.",
+                tr(
+                    "Add a folder and start asking. You can search its files by words within"
+                    " seconds and by meaning soon after. They stay where they are, on this"
+                    " computer."
+                ),
                 tone="muted",
                 wrap=True,
             )
@@ -107,7 +113,10 @@ class FirstRun(QWidget):
         column.addSpacing(6)
         column.addWidget(
             PlainLabel(
-                f"Supported: {self._kinds_read}. You can also drop folders or files here.",
+                tr(
+                    "Supported: {kinds_read}. You can also drop folders or files here.",
+                    kinds_read=self._kinds_read,
+                ),
                 tone="muted",
                 wrap=True,
             )

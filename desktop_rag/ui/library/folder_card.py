@@ -7,6 +7,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import DocumentState, Source, SourceState
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import ChangeSummary, DocumentCounts
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import (
@@ -70,7 +71,7 @@ class FolderCard(Card):
         words = counts_in_words(counts)
         self._counts.set_full_text(f"{one_line(collection)} · {words}" if collection else words)
         failed = counts.of(DocumentState.FAILED)
-        self._failed.setText(f"Show {failed:,} failed")
+        self._failed.setText(tr("Show {failed:,} failed", failed=failed))
         self._failed.setVisible(failed > 0)
         # What can't be opened can be looked for.
         self._open.setVisible(not is_offline or source.links is not None)
@@ -96,7 +97,7 @@ class FolderCard(Card):
 
     def _build(self) -> None:
         name = one_line(self._source.name)
-        self.setAccessibleName(f"Source {name}")
+        self.setAccessibleName(tr("Source {name}", name=name))
         self._icon = PlainLabel()
         self._icon.setFixedSize(QSize(_ICON_PX, _ICON_PX))
         self._path = ElidedLabel(mode=Qt.TextElideMode.ElideMiddle)
@@ -105,14 +106,14 @@ class FolderCard(Card):
         self._counts = ElidedLabel(tone="muted", scale="small")
         self._changes = PlainLabel(tone="muted", scale="small")
         self._failed = TextButton("", kind="link")
-        self._files = _action("Show files", f"Show files in {name}")
-        self._ask = _action("Ask about this", f"Ask about {name}")
-        self._summary = _action("Summarise", f"Summarise {name}")
-        self._open = _action("Open folder", f"Open {name}")
-        self._locate = _action("Locate…", f"Say where {name} is now")
-        self._rescan = _action("Check now", f"Check {name} for changes")
-        self._options = _action("Options…", f"Options for {name}")
-        self._remove = _action("Remove…", f"Remove {name} from the library")
+        self._files = _action(tr("Show files"), tr("Show files in {name}", name=name))
+        self._ask = _action(tr("Ask about this"), tr("Ask about {name}", name=name))
+        self._summary = _action(tr("Summarise"), tr("Summarise {name}", name=name))
+        self._open = _action(tr("Open folder"), tr("Open {name}", name=name))
+        self._locate = _action(tr("Locate…"), tr("Say where {name} is now", name=name))
+        self._rescan = _action(tr("Check now"), tr("Check {name} for changes", name=name))
+        self._options = _action(tr("Options…"), tr("Options for {name}", name=name))
+        self._remove = _action(tr("Remove…"), tr("Remove {name} from the library", name=name))
         details = QHBoxLayout()
         details.setSpacing(10)
         details.addWidget(self._state)
@@ -151,12 +152,15 @@ class FolderCard(Card):
     def _build_question(self, name: str) -> QWidget:
         self._question = Card(self, kind="notice", tone="warning")
         text = PlainLabel(
-            f"Remove “{name}” from the library? Its files stay where they are, but adding it again "
-            "means indexing it again.",
+            tr(
+                "Remove “{name}” from the library? Its files stay where they are, but adding"
+                " it again means indexing it again.",
+                name=name,
+            ),
             wrap=True,
         )
-        self._confirm = TextButton("Remove", kind="danger")
-        self._keep = TextButton("Keep")
+        self._confirm = TextButton(tr("Remove"), kind="danger")
+        self._keep = TextButton(tr("Keep"))
         row = QHBoxLayout(self._question)
         row.setContentsMargins(12, 8, 12, 8)
         row.addWidget(text, 1)

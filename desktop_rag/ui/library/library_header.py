@@ -5,6 +5,7 @@ from enum import StrEnum
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QVBoxLayout, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import counts_in_words
@@ -54,11 +55,15 @@ class LibraryHeader(QWidget):
         """Show the numbers of files in words; of the `rows` of the table, some are inside files."""
         inside = rows - sum(counts.by_state.values())
         words = counts_in_words(counts)
-        self._summary.set_full_text(f"{words}, and {inside:,} inside them" if inside > 0 else words)
+        self._summary.set_full_text(
+            tr("{words}, and {inside:,} inside them", words=words, inside=inside)
+            if inside > 0
+            else words
+        )
 
     def show_paused(self, is_paused: bool) -> None:
         """Offer to resume while indexing is paused, else to pause."""
-        words = "Resume" if is_paused else "Pause"
+        words = tr("Resume") if is_paused else tr("Pause")
         if self._pause.text() != words:
             self._pause.setText(words)
             self._theme.set_icon(self._pause, "play:text" if is_paused else "pause:text")
@@ -74,13 +79,17 @@ class LibraryHeader(QWidget):
 
     def _build(self) -> None:
         # Created from left to right and top to bottom, which sets the Tab order.
-        title = PlainLabel("Library", self, scale="title")
+        title = PlainLabel(tr("Library"), self, scale="title")
         self._summary = ElidedLabel("", self, tone="muted")
         self._add_folder = TextButton(
-            "Add folder…", self, kind="primary", icon="folder-plus:accent_text", theme=self._theme
+            tr("Add folder…"),
+            self,
+            kind="primary",
+            icon="folder-plus:accent_text",
+            theme=self._theme,
         )
-        self._add_files = TextButton("Add files…", self)
-        self._add_links = TextButton("Add web links…", self)
+        self._add_files = TextButton(tr("Add files…"), self)
+        self._add_links = TextButton(tr("Add web links…"), self)
         # Aligned with the small text beside it.
         self._summary.setAlignment(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeading)
         self._adding = [self._add_folder, self._add_files, self._add_links]
@@ -96,14 +105,14 @@ class LibraryHeader(QWidget):
         for view in LibraryView:
             button = TextButton(view.value, self, kind="chip")
             button.setCheckable(True)
-            button.setAccessibleDescription("View of the library")
+            button.setAccessibleDescription(tr("View of the library"))
             group.addButton(button)
             self._views[view] = button
         self._views[LibraryView.FILES].setChecked(True)
         group.buttonClicked.connect(self._on_view_clicked)
-        self._collections = TextButton("Collections…", self)
-        self._rescan = TextButton("Check for changes", self)
-        self._pause = TextButton("Pause", self, icon="pause:text", theme=self._theme)
+        self._collections = TextButton(tr("Collections…"), self)
+        self._rescan = TextButton(tr("Check for changes"), self)
+        self._pause = TextButton(tr("Pause"), self, icon="pause:text", theme=self._theme)
         gap = QWidget(self)
         self._below = WrappingRow(
             [*self._views.values(), gap], [self._collections, self._rescan, self._pause],

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import Collection, Document, DocumentState, Source
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import IndexProgress, NothingUsed, Notice
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.core.summary_request import summary_of_file, summary_of_folder
@@ -126,7 +127,7 @@ class LibraryPage(QWidget):
         self._empty.setWidgetResizable(True)
         self._first_run.setProperty("kind", "page")
         self._empty.setWidget(self._first_run)
-        self._opening = PlainLabel("Opening the library…", tone="muted")
+        self._opening = PlainLabel(tr("Opening the library…"), tone="muted")
         self._opening.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._content = QWidget(self)
         self._strip = ProgressStrip(self._content)
@@ -241,8 +242,8 @@ class LibraryPage(QWidget):
     def _hold_in_words(self) -> str:
         indexing = self._library.indexing
         if indexing.is_paused_for_space:
-            return "Waiting for room on the disk"
-        return "Paused on battery power" if indexing.is_paused_for_battery else ""
+            return tr("Waiting for room on the disk")
+        return tr("Paused on battery power") if indexing.is_paused_for_battery else ""
 
     # --- actions of the person -------------------------------------------------------------------
 
@@ -339,8 +340,10 @@ class LibraryPage(QWidget):
 
     def _ask_about(self, *items: ScopeItem) -> None:
         if len(items) > MOST_ITEMS:
-            title = f"Up to {MOST_ITEMS:,} files can be asked about together."
-            self._bridge.post(Notice(title, "Select fewer, or ask about their folder."))
+            title = tr(
+                "Up to {MOST_ITEMS:,} files can be asked about together.", MOST_ITEMS=MOST_ITEMS
+            )
+            self._bridge.post(Notice(title, tr("Select fewer, or ask about their folder.")))
         else:
             self._bridge.post(AskAboutRequested(QuestionScope.of(*items)))
 

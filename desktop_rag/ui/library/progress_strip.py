@@ -3,6 +3,7 @@
 from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import IndexProgress, Stage
 from desktop_rag.progress_words import (
     duration_left,
@@ -64,7 +65,7 @@ class ProgressStrip(Card):
         self._bar = QProgressBar(self)
         self._bar.setRange(0, _STEPS)
         self._bar.setTextVisible(False)
-        self._bar.setAccessibleName("Indexing progress")
+        self._bar.setAccessibleName(tr("Indexing progress"))
         self._steps = ElidedLabel(tone="muted", scale="small")
         self._file = ElidedLabel(tone="muted", scale="small", mode=Qt.TextElideMode.ElideMiddle)
         top = QHBoxLayout()
@@ -100,7 +101,7 @@ class ProgressStrip(Card):
         if now.current_file or now.stage is not Stage.READING:
             # The last name stays until the next file: an empty line would flicker.
             name = one_line(now.current_file)
-            self._file.set_full_text(f"Reading {name}" if name else "")
+            self._file.set_full_text(tr("Reading {name}", name=name) if name else "")
         for widget in (self._bar, self._percent, self._left, self._steps):
             widget.setVisible(is_running)
         self._file.setVisible(now.stage is Stage.READING or bool(now.current_file))

@@ -9,7 +9,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from desktop_rag.core.domain import Document
-from desktop_rag.ui.foundation.wording import count_of
+from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.ui.widgets.controls import ElidedLabel, TextButton
 
 
@@ -26,12 +26,14 @@ class SelectionBar(QWidget):
         super().__init__(parent)
         self._words = ElidedLabel("", self, tone="muted", scale="small")
         self._ask = _action(
-            "Ask about this", "Ask about the selected files only (Ctrl+Shift+Return)", self
+            tr("Ask about this"), tr("Ask about the selected files only (Ctrl+Shift+Return)"), self
         )
-        self._read = _action("Read", "Read the selected file here (Return)", self)
-        self._retry = _action("Read again", "Index the selected files again (Ctrl+R)", self)
-        self._exclude = _action("Exclude", "Never read the selected files again (Delete)", self)
-        self._include = _action("Include again", "Read the selected files again", self)
+        self._read = _action(tr("Read"), tr("Read the selected file here (Return)"), self)
+        self._retry = _action(tr("Read again"), tr("Index the selected files again (Ctrl+R)"), self)
+        self._exclude = _action(
+            tr("Exclude"), tr("Never read the selected files again (Delete)"), self
+        )
+        self._include = _action(tr("Include again"), tr("Read the selected files again"), self)
         row = QHBoxLayout(self)
         row.setContentsMargins(2, 0, 0, 0)
         row.setSpacing(2)
@@ -48,8 +50,16 @@ class SelectionBar(QWidget):
 
     def show_numbers(self, shown: int, total: int, selected: int) -> None:
         """Say how many rows are shown of all, and how many are selected."""
-        words = count_of(total, "row") if shown == total else f"{shown:,} of {total:,} rows"
-        self._words.set_full_text(f"{words} · {selected:,} selected" if selected else words)
+        words = (
+            count_of(total, tr("row"), tr("rows"))
+            if shown == total
+            else tr("{shown:,} of {total:,} rows", shown=shown, total=total)
+        )
+        self._words.set_full_text(
+            tr("{words} · {selected:,} selected", words=words, selected=selected)
+            if selected
+            else words
+        )
 
     def show_selection(self, selected: Sequence[Document]) -> None:
         """Offer what can be done with these documents."""

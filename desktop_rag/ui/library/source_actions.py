@@ -13,9 +13,10 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 
 from desktop_rag.core.domain import Collection, Source, SourceRules, WebLinks
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.foundation.wording import count_of, one_line
+from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.library.dialogs.collections_dialog import CollectionsDialog
 from desktop_rag.ui.library.dialogs.folder_dialog import FolderDialog
 from desktop_rag.ui.library.dialogs.links_dialog import LinksDialog
@@ -51,7 +52,7 @@ class SourceActions(QObject):
     @Slot()
     def choose_folder(self) -> None:
         """Let the person choose a folder and set its rules."""
-        dialog = QFileDialog(self._page, "Add a folder to the library", str(Path.home()))
+        dialog = QFileDialog(self._page, tr("Add a folder to the library"), str(Path.home()))
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
         self._open(dialog)
@@ -59,7 +60,7 @@ class SourceActions(QObject):
     @Slot()
     def choose_files(self) -> None:
         """Let the person choose and add single files."""
-        dialog = QFileDialog(self._page, "Add files to the library")
+        dialog = QFileDialog(self._page, tr("Add files to the library"))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
         self._open(dialog)
 
@@ -116,7 +117,7 @@ class SourceActions(QObject):
         )
 
     def _open_locator(self, source: Source, *, is_file: bool) -> None:
-        title = f"Where is {one_line(source.name)} now?"
+        title = tr("Where is {one_line} now?", one_line=one_line(source.name))
         dialog = QFileDialog(self._page, title, str(Path.home()))
         modes = QFileDialog.FileMode
         dialog.setFileMode(modes.ExistingFile if is_file else modes.Directory)
@@ -189,11 +190,13 @@ class SourceActions(QObject):
             self.changed.emit()
             if former:
                 moved = (
-                    count_of(len(former), "folder or link")
+                    count_of(len(former), tr("folder or link"), tr("folder or links"))
                     if len(former) == 1
-                    else (f"{len(former):,} folders or links")
+                    else (tr("{count:,} folders or links", count=len(former)))
                 )
-                notice = Notice(f"{moved} moved to another collection.", edited.name)
+                notice = Notice(
+                    tr("{moved} moved to another collection.", moved=moved), edited.name
+                )
                 self.undo_offered.emit(
                     notice, lambda: self._run(lambda: collections.move_back(former))
                 )

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from desktop_rag.core.answer_claims import SIGNS, Claim, place_of_sign
 from desktop_rag.core.claims import Verdict
+from desktop_rag.core.language.translation import tr
 
 Badges = Mapping[int, Verdict]
 
@@ -24,8 +25,8 @@ _TONES = {
 }
 # The word on the badge of a sentence to be careful with; the others have their sign only.
 _CAUTIONS = {
-    Verdict.PARTLY: "partly in sources",
-    Verdict.NOT_IN_SOURCES: "not in sources",
+    Verdict.PARTLY: tr("partly in sources"),
+    Verdict.NOT_IN_SOURCES: tr("not in sources"),
     Verdict.CONTRADICTED: "contradicted",
 }
 _NO_BREAK = "\u2060\u00a0"
@@ -103,7 +104,9 @@ def summary(claims: Sequence[Claim], *, is_checking: bool = False) -> tuple[str,
     """The overall result of the check so far in words, with its tone; "" without claims."""
     verdicts = [claim.verdict for claim in claims if claim.verdict is not Verdict.NOT_CHECKED]
     if not verdicts:
-        return ("Checking against the sources…", "muted") if claims and is_checking else ("", "")
+        return (
+            (tr("Checking against the sources…"), "muted") if claims and is_checking else ("", "")
+        )
     result, tone = _overall(verdicts)
     return result + (" · checking…" if is_checking else ""), tone
 
@@ -111,12 +114,21 @@ def summary(claims: Sequence[Claim], *, is_checking: bool = False) -> tuple[str,
 def _overall(verdicts: Sequence[Verdict]) -> tuple[str, str]:
     supported, total = verdicts.count(Verdict.SUPPORTED), len(verdicts)
     if count := verdicts.count(Verdict.CONTRADICTED):
-        subject = "1 sentence contradicts" if count == 1 else f"{count} sentences contradict"
-        return f"{subject} the sources", "danger"
+        subject = (
+            tr("1 sentence contradicts")
+            if count == 1
+            else tr("{count} sentences contradict", count=count)
+        )
+        return tr("{subject} the sources", subject=subject), "danger"
     if supported == total:
-        return "Supported by the sources", "success"
+        return tr("Supported by the sources"), "success"
     if not supported:
         fully = "fully " if Verdict.PARTLY in verdicts else ""
-        return f"No sentence is {fully}supported by the sources", "warning"
+        return tr("No sentence is {fully}supported by the sources", fully=fully), "warning"
     are = "is" if supported == 1 else "are"
-    return f"{supported} of {total} sentences {are} supported by the sources", "warning"
+    return tr(
+        "{supported} of {total} sentences {are} supported by the sources",
+        supported=supported,
+        total=total,
+        are=are,
+    ), "warning"

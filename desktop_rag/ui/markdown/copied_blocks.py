@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from markdown_it.token import Token
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.markdown.claim_marks import MARK
 from desktop_rag.ui.markdown.parsing import LINE_END, parse_with_marks
 
@@ -43,8 +44,8 @@ def language_of(token: Token) -> str:
 def code_title(language: str) -> str:
     """The heading of a block of code."""
     if language.lower() in _DIAGRAMS:
-        return f"Diagram source ({language.capitalize()})"
-    return MARK.sub("", language) or "Code"
+        return tr("Diagram source ({capitalize})", capitalize=language.capitalize())
+    return MARK.sub("", language) or tr("Code")
 
 
 def blocks_in(source: str, *, with_formulas: bool) -> tuple[Block, ...]:

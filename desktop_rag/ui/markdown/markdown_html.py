@@ -13,6 +13,7 @@ from itertools import zip_longest
 
 from markdown_it.token import Token
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.markdown.claim_marks import MARK, Badges, badge_html, marks_behind
 from desktop_rag.ui.markdown.code_colours import highlighted
 from desktop_rag.ui.markdown.copied_blocks import code_title, language_of
@@ -236,7 +237,7 @@ class _Writer:
         return ("</a>" if self._open_links.pop() else "") + held
 
     def _placeholder(self, token: Token) -> str:
-        name = " ".join(MARK.sub("", token.content).split()) or "no description"
+        name = " ".join(MARK.sub("", token.content).split()) or tr("no description")
         colour = self._look.colours["muted"]
         return f'<span style="color:{colour};">[image: {html.escape(name)}]</span>'
 

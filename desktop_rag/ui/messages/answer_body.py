@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.markup.formulas import formulas, open_formula
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.markdown.claim_marks import MARK, badges_in, with_marks
@@ -200,7 +201,7 @@ class AnswerBody(QWidget):
     def _offer_all(self) -> None:
         hidden = len(self._text) - self._limit
         if hidden > 0:
-            self._show_all.setText(f"Show {hidden:,} more characters")
+            self._show_all.setText(tr("Show {hidden:,} more characters", hidden=hidden))
         self._show_all.setVisible(hidden > 0)
 
     @Slot()

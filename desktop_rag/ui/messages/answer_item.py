@@ -5,8 +5,9 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
 from desktop_rag.core.conversation import Feedback, Message, MessageState
+from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import count_of, one_line
+from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.markdown.claim_marks import summary, worst
 from desktop_rag.ui.markdown.formula_drawer import FormulaDrawer
 from desktop_rag.ui.messages.answer_body import AnswerBody
@@ -31,22 +32,22 @@ from desktop_rag.ui.widgets.wrapping_row import WrappingRow
 _MAX_THINKING_CHARS = 20_000
 _MIN_BYLINE_PX = 90
 _PHASES = {
-    Phase.SEARCHING: "Searching your documents…",
-    Phase.READING: "Reading the sources…",
-    Phase.THINKING: "Thinking…",
-    Phase.WRITING: "Writing…",
+    Phase.SEARCHING: tr("Searching your documents…"),
+    Phase.READING: tr("Reading the sources…"),
+    Phase.THINKING: tr("Thinking…"),
+    Phase.WRITING: tr("Writing…"),
 }
 _OPINIONS = {
-    Feedback.LIKED: ("thumb-up", "Good answer"),
-    Feedback.DISLIKED: ("thumb-down", "Bad answer"),
+    Feedback.LIKED: ("thumb-up", tr("Good answer")),
+    Feedback.DISLIKED: ("thumb-down", tr("Bad answer")),
 }
 _BROKEN_OFF = (MessageState.FAILED, MessageState.CUT)
-_OUTCOMES = {MessageState.STOPPED: "stopped", MessageState.CUT: "cut off"}
-_UNSTORED = (
+_OUTCOMES = {MessageState.STOPPED: "stopped", MessageState.CUT: tr("cut off")}
+_UNSTORED = tr(
     "This answer was not stored: the disk is full. It is stored by itself once there is room, as"
     " long as the app stays open."
 )
-EXCERPTS_BYLINE = "Excerpts from your documents"
+EXCERPTS_BYLINE = tr("Excerpts from your documents")
 
 
 class CollapsibleThinking(QWidget):
@@ -75,7 +76,7 @@ class CollapsibleThinking(QWidget):
     def show_thinking(self, thinking: str, *, is_thinking: bool) -> None:
         """Set the text; it is laid out only while expanded."""
         self._thinking = thinking
-        self._button.setText("Thinking…" if is_thinking else "Thinking")
+        self._button.setText(tr("Thinking…") if is_thinking else tr("Thinking"))
         self.setVisible(bool(thinking))
         if self._button.isChecked():
             self._label.setText(thinking[-_MAX_THINKING_CHARS:])
@@ -98,8 +99,8 @@ class FailureCard(Card):
         self._title = PlainLabel(wrap=True, selectable=True)
         self._title.setObjectName("noticeTitle")
         self._hint = PlainLabel(wrap=True, selectable=True)
-        self._retry = TextButton("Retry", icon="retry", theme=theme)
-        self._settings = TextButton("Open settings", kind="quiet")
+        self._retry = TextButton(tr("Retry"), icon="retry", theme=theme)
+        self._settings = TextButton(tr("Open settings"), kind="quiet")
         self._retry.clicked.connect(self.retry_requested)
         self._settings.clicked.connect(self.settings_requested)
         buttons = QHBoxLayout()
@@ -187,15 +188,15 @@ class AnswerItem(QWidget):
         self._claims = ClaimPanel(self._theme)
         self._check = TextButton("", kind="quiet")
         self._check.setObjectName("claimSummary")
-        self._checking = Spinner(self._theme, "Checking the answer against its sources")
+        self._checking = Spinner(self._theme, tr("Checking the answer against its sources"))
         self._remembered = PastAnswersButton()
         self._sources = TextButton("", kind="quiet", icon="quote:accent", theme=self._theme)
-        self._copy = IconButton(self._theme, "copy:muted", "Copy answer")
-        self._retry = IconButton(self._theme, "retry:muted", "Regenerate answer")
-        self._every_file = IconButton(self._theme, "files:muted", "Ask every file")
-        self._remove = IconButton(self._theme, "trash:muted", "Remove this answer")
-        self._rewrite = IconButton(self._theme, "pencil:muted", "Rewrite answer")
-        self._fork = IconButton(self._theme, "branch:muted", "Continue in a copy of this chat")
+        self._copy = IconButton(self._theme, "copy:muted", tr("Copy answer"))
+        self._retry = IconButton(self._theme, "retry:muted", tr("Regenerate answer"))
+        self._every_file = IconButton(self._theme, "files:muted", tr("Ask every file"))
+        self._remove = IconButton(self._theme, "trash:muted", tr("Remove this answer"))
+        self._rewrite = IconButton(self._theme, "pencil:muted", tr("Rewrite answer"))
+        self._fork = IconButton(self._theme, "branch:muted", tr("Continue in a copy of this chat"))
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 4, 0, 10)
         column.setSpacing(4)
@@ -295,7 +296,7 @@ class AnswerItem(QWidget):
     def _show_claims(self, message: Message) -> None:
         words, tone = summary(message.claims, is_checking=self._turn.is_checking)
         self._check.setText(words)
-        self._check.setAccessibleName(f"Answer check: {words}. Press for details.")
+        self._check.setAccessibleName(tr("Answer check: {words}. Press for details.", words=words))
         self._check.setVisible(bool(words))
         self._checking.setVisible(bool(words) and self._turn.is_checking)
         set_property(self._check, "tone", tone)
@@ -315,7 +316,7 @@ class AnswerItem(QWidget):
             button = self._opinions[opinion]
             button.show_as(
                 f"{icon}:{'accent' if is_held else 'muted'}",
-                f"{name} (selected)" if is_held else name,
+                tr("{name} (selected)", name=name) if is_held else name,
             )
             button.setVisible(bool(message.message_id and message.text) and is_over)
         self._follow_ups.show_questions(message.follow_ups if self._is_last and is_over else ())
@@ -363,13 +364,13 @@ class AnswerItem(QWidget):
     @Slot()
     def _on_copy_clicked(self) -> None:
         QGuiApplication.clipboard().setText(self._turn.message.text)
-        self._copy.show_as("check:success", "Copied")
+        self._copy.show_as("check:success", tr("Copied"))
 
 
 def _sources_in_words(message: Message) -> str:
     if message.nearest and not message.sources:
-        return "Show the nearest passages"
-    return count_of(len(message.sources), "source")
+        return tr("Show the nearest passages")
+    return count_of(len(message.sources), tr("source"), tr("sources"))
 
 
 def _notes_in_words(message: Message) -> str:
@@ -384,11 +385,11 @@ def byline(message: Message) -> str:
     """The model and the time it took: `llama-3.1 · 4.2 s`."""
     parts = [EXCERPTS_BYLINE if message.is_excerpts else message.model]
     if message.is_of_every_file:
-        parts.insert(0, "every file asked")
+        parts.insert(0, tr("every file asked"))
     if outcome := _OUTCOMES.get(message.state):
         parts.insert(0, outcome)
     if message.seconds:
         parts.append(f"{message.seconds:.1f} s")
     if message.is_rewritten:
-        parts.append("rewritten by you")
+        parts.append(tr("rewritten by you"))
     return " · ".join(part for part in parts if part)

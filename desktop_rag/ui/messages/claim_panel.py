@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.claims import Verdict
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.markdown.claim_marks import tone_of, verdict_in_words
@@ -17,7 +18,7 @@ from desktop_rag.ui.widgets.marked_text import MarkedText
 
 Span = tuple[int, int]
 
-_NO_EVIDENCE = "No source says anything similar."
+_NO_EVIDENCE = tr("No source says anything similar.")
 _MAX_CHARS = 1_500
 # Below this score the nearest passage is unrelated to the claim.
 _MIN_SUPPORT = 0.1
@@ -48,21 +49,21 @@ class ClaimPanel(Card):
         self._verdict = PlainLabel(scale="heading")
         self._verdict.setObjectName("claimVerdict")
         self._position = PlainLabel(tone="muted", scale="small")
-        self._previous = IconButton(self._theme, "chevron-left:muted", "Previous sentence")
-        self._next = IconButton(self._theme, "chevron-right:muted", "Next sentence")
-        self._close = IconButton(self._theme, "close:muted", "Close")
+        self._previous = IconButton(self._theme, "chevron-left:muted", tr("Previous sentence"))
+        self._next = IconButton(self._theme, "chevron-right:muted", tr("Next sentence"))
+        self._close = IconButton(self._theme, "close:muted", tr("Close"))
         head = QHBoxLayout()
         head.addWidget(self._verdict, 1)
         for widget in (self._position, self._previous, self._next, self._close):
             head.addWidget(widget)
         # A text widget breaks words wider than the column.
-        self._explanation = MarkedText(self._theme, "Result of the check", role="text")
-        self._claim = MarkedText(self._theme, "Sentence of the answer")
-        self._evidence = MarkedText(self._theme, "Evidence in the source")
+        self._explanation = MarkedText(self._theme, tr("Result of the check"), role="text")
+        self._claim = MarkedText(self._theme, tr("Sentence of the answer"))
+        self._evidence = MarkedText(self._theme, tr("Evidence in the source"))
         self._source = ElidedLabel(tone="muted", scale="small")
         sides = QHBoxLayout()
         sides.setSpacing(18)
-        title = PlainLabel("The answer says", tone="muted", scale="small")
+        title = PlainLabel(tr("The answer says"), tone="muted", scale="small")
         for label, text in ((title, self._claim), (self._source, self._evidence)):
             side = QVBoxLayout()
             side.setSpacing(3)
@@ -70,7 +71,7 @@ class ClaimPanel(Card):
             side.addWidget(text)
             side.addStretch(1)
             sides.addLayout(side, 1)
-        self._view = TextButton("Show in document", kind="quiet")
+        self._view = TextButton(tr("Show in document"), kind="quiet")
         self._verify = ElidedButton("", kind="quiet")
         buttons = QHBoxLayout()
         buttons.addWidget(self._view)
@@ -147,11 +148,13 @@ class ClaimPanel(Card):
             return
         self._place = place
         where = " · ".join(filter(None, (place.title, place.anchor.label())))
-        self._verify.set_full_text(f"Verify in {one_line(where)}")
+        self._verify.set_full_text(tr("Verify in {one_line}", one_line=one_line(where)))
         self._verify.show()
 
     def _show_position(self) -> None:
-        self._position.setText(f"{self._index + 1} of {len(self._claims)}")
+        self._position.setText(
+            tr("{value} of {count}", value=self._index + 1, count=len(self._claims))
+        )
         self._previous.setEnabled(self._index > 0)
         self._next.setEnabled(self._index + 1 < len(self._claims))
 
@@ -164,11 +167,13 @@ class ClaimPanel(Card):
         evidence = checked.evidence if is_shown else None
         self._view.setVisible(source is not None and evidence is not None)
         if source is None or evidence is None:
-            self._source.set_full_text("The sources")
+            self._source.set_full_text(tr("The sources"))
             self._evidence.show_marked(_NO_EVIDENCE, [])
             return
         where = " · ".join(filter(None, (source.title, source.anchor.label())))
-        self._source.set_full_text(one_line(f"Source {source.n} ({where}) says"))
+        self._source.set_full_text(
+            one_line(tr("Source {n} ({where}) says", n=source.n, where=where))
+        )
         first = evidence.start
         spans = _spans([d.in_source for d in self.claim.checked.differences])
         shown = source.text[first : evidence.end]

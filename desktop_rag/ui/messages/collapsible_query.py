@@ -7,6 +7,7 @@ from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import QToolButton, QVBoxLayout, QWidget
 
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.marked_text import MarkedText
 
@@ -19,12 +20,12 @@ class CollapsibleQuery(QWidget):
         self._theme = theme
         self._button = QToolButton()
         self._button.setObjectName("queryButton")
-        self._button.setText("Calculated with a query")
+        self._button.setText(tr("Calculated with a query"))
         self._button.setCheckable(True)
         self._button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self._button.setIconSize(QSize(16, 16))
         self._button.toggled.connect(self._on_toggled)
-        self._query = MarkedText(theme, "Query", role="text")
+        self._query = MarkedText(theme, tr("Query"), role="text")
         self._query.setObjectName("queryText")
         self._query.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         column = QVBoxLayout(self)

@@ -17,6 +17,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QTextEdit, QToolButton, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.clipboard_data import clipboard_data
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.markdown.copied_blocks import Block, BlockKind, as_html_table, as_tabs
@@ -25,7 +26,7 @@ from desktop_rag.ui.widgets.controls import plain_tooltip
 _SAID_MS = 2_000
 _GAP_PX = 4
 _ICON_PX = 14
-_NAMES = {BlockKind.CODE: "Copy code", BlockKind.DIAGRAM: "Copy diagram source"}
+_NAMES = {BlockKind.CODE: tr("Copy code"), BlockKind.DIAGRAM: tr("Copy diagram source")}
 
 
 class CopyButton(QToolButton):
@@ -71,7 +72,7 @@ class CopyButton(QToolButton):
     @Slot()
     def _on_clicked(self) -> None:
         QGuiApplication.clipboard().setMimeData(self._copied())
-        self._show_as("Copied", "check:success")
+        self._show_as(tr("Copied"), "check:success")
         self._timer.start()
 
     def _show_as(self, name: str, icon: str) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.messages.question_button import QuestionButton
 from desktop_rag.ui.widgets.controls import PlainLabel
 
@@ -18,7 +19,7 @@ class FollowUpList(QWidget):
         super().__init__(parent)
         self._questions: tuple[str, ...] = ()
         self._buttons: list[QuestionButton] = []
-        title = PlainLabel("Ask next", tone="muted", scale="small")
+        title = PlainLabel(tr("Ask next"), tone="muted", scale="small")
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 8, 0, 0)
         self._column.setSpacing(6)

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.claims import Verdict
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 
 _POSSIBLY_SUPPORTED = (Verdict.SUPPORTED, Verdict.PARTLY, Verdict.NOT_CHECKED)
@@ -19,8 +20,8 @@ class HiddenAnswerNotice(Card):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent, kind="notice", tone="warning")
-        words = PlainLabel("Answer hidden: your documents do not support any of it.", wrap=True)
-        show = TextButton("Show anyway", kind="quiet")
+        words = PlainLabel(tr("Answer hidden: your documents do not support any of it."), wrap=True)
+        show = TextButton(tr("Show anyway"), kind="quiet")
         show.clicked.connect(self.show_requested)
         row = QHBoxLayout(self)
         row.setContentsMargins(14, 8, 8, 8)

@@ -27,6 +27,7 @@ from desktop_rag.core.conversation import (
     ThinkingDelta,
 )
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 
 _Index = QModelIndex | QPersistentModelIndex
@@ -129,8 +130,12 @@ class MessageModel(QAbstractListModel):
             case QuestionStored(message=message):
                 self._replace(-2, Turn(message))
             case FileAsked():
-                progress = f"Reading file {event.done + 1:,} of {event.total:,}"
-                progress += f" ({event.found:,} relevant so far): {event.title}"
+                progress = tr(
+                    "Reading file {value:,} of {total:,}", value=event.done + 1, total=event.total
+                )
+                progress += tr(
+                    " ({found:,} relevant so far): {title}", found=event.found, title=event.title
+                )
                 self._replace(-1, Turn(self._live, Phase.READING, progress))
             case SourcesFound(sources=sources, notes=notes, is_own_knowledge=is_own):
                 self._update(Phase.READING, sources=sources, notes=notes, is_own_knowledge=is_own)

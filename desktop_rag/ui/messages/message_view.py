@@ -12,6 +12,7 @@ from PySide6.QtGui import QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
 from desktop_rag.core.conversation import Feedback, Message, Role
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.markdown.formula_drawer import FormulaDrawer
@@ -73,14 +74,14 @@ class MessageView(QScrollArea):
 
     def _build(self) -> None:
         self.setObjectName("messages")
-        self.setAccessibleName("Messages")
+        self.setAccessibleName(tr("Messages"))
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._page = page = QWidget()
         page.setProperty("kind", "page")
-        self._earlier = TextButton("Show earlier messages", kind="quiet")
+        self._earlier = TextButton(tr("Show earlier messages"), kind="quiet")
         self._earlier.hide()
-        self._later = TextButton("Show later messages", kind="quiet")
+        self._later = TextButton(tr("Show later messages"), kind="quiet")
         self._later.hide()
         self._rows = QVBoxLayout()
         self._rows.setSpacing(2)
@@ -109,7 +110,7 @@ class MessageView(QScrollArea):
         self._earlier.clicked.connect(self._on_earlier_clicked)
         self._later.clicked.connect(self._on_later_clicked)
         self._newest.clicked.connect(self.scroll_to_end)
-        bind(self, "End", "Go to the newest message", self.scroll_to_end, INSIDE)
+        bind(self, "End", tr("Go to the newest message"), self.scroll_to_end, INSIDE)
 
     @property
     def is_settled(self) -> bool:

@@ -3,14 +3,15 @@
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from desktop_rag.core.conversation import Message
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import Card, IconLabel, PlainLabel
 
-_WITHOUT = (
+_WITHOUT = tr(
     "Without documents, as you chose: nothing was searched. The model answers from its own"
     " knowledge, without sources or checks."
 )
-_WORDS = (
+_WORDS = tr(
     "Not from your documents: nothing relevant was found in them. The model answers from its own"
     " knowledge, without sources or checks."
 )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.conversation import PastAnswer
-from desktop_rag.ui.foundation.wording import count_of
+from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.ui.widgets.controls import TextButton
 
 
@@ -15,10 +15,15 @@ class PastAnswersButton(TextButton):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("", parent, kind="quiet")
         self.setObjectName("remembered")
-        self.setAccessibleDescription("Press to see and delete them.")
+        self.setAccessibleDescription(tr("Press to see and delete them."))
         self.hide()
 
     def show_past(self, past: Sequence[PastAnswer]) -> None:
         """Show the number of these answers."""
-        self.setText(f"Guided by {count_of(len(past), 'earlier answer')}")
+        self.setText(
+            tr(
+                "Guided by {count_of}",
+                count_of=count_of(len(past), tr("earlier answer"), tr("earlier answers")),
+            )
+        )
         self.setVisible(bool(past))

@@ -4,6 +4,7 @@ from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question_scope import ALL_DOCUMENTS
 from desktop_rag.ui.composer.attachment_strip import SentAttachments
 from desktop_rag.ui.foundation.theme import Theme
@@ -28,7 +29,7 @@ class QuestionItem(QWidget):
 
     def __init__(self, theme: Theme, turn: Turn, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._edit = IconButton(theme, "pencil:muted", "Edit question")
+        self._edit = IconButton(theme, "pencil:muted", tr("Edit question"))
         self._edit.clicked.connect(self.edit_requested)
         self._bubble = Card(kind="bubble")
         self._label = PlainLabel(wrap=True, selectable=True)
@@ -60,7 +61,7 @@ class QuestionItem(QWidget):
         """Mark words in the question; `current` is the index of the person's hit, or -1."""
         spans = found_spans(self._label.text(), words)
         if spans and self._marked is None:
-            self._marked = MarkedText(self._theme, "Question with marked words", role="text")
+            self._marked = MarkedText(self._theme, tr("Question with marked words"), role="text")
             self._inner.addWidget(self._marked)
         if self._marked is not None:
             self._marked.show_marked(self._label.text(), spans, current)
@@ -83,9 +84,13 @@ class QuestionItem(QWidget):
         text = turn.message.text
         hidden = len(text) - _MAX_QUESTION_CHARS
         if hidden > 0:
-            text = f"{text[:_MAX_QUESTION_CHARS]}… ({hidden:,} more characters)"
+            text = tr(
+                "{value}… ({hidden:,} more characters)",
+                value=text[:_MAX_QUESTION_CHARS],
+                hidden=hidden,
+            )
         self._label.setText(text)
-        self._label.setAccessibleName(f"You asked: {text}")
+        self._label.setAccessibleName(tr("You asked: {text}", text=text))
         self._fit()
 
     def minimumSizeHint(self) -> QSize:

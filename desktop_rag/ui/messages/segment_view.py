@@ -37,6 +37,7 @@ from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QTextEdit, QToo
 
 from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.clipboard_data import clipboard_data
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.word_search import found_spans
@@ -85,7 +86,7 @@ class SegmentView(QTextBrowser):
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName("Answer")
+        self.setAccessibleName(tr("Answer"))
         self.document().setDocumentMargin(0)
         self.document().setIndentWidth(_INDENT_PX)
         self.viewport().setAutoFillBackground(False)
@@ -197,7 +198,10 @@ class SegmentView(QTextBrowser):
         source = self._sources.get(cited_number(href) or 0)
         text = citation_tip(source) if source else href
         if (index := claim_index(href, self._claims)) is not None:
-            text = f"{verdict_in_words(self._claims[index].verdict)}. Click for details."
+            text = tr(
+                "{verdict_in_words}. Click for details.",
+                verdict_in_words=verdict_in_words(self._claims[index].verdict),
+            )
         place = self.cursorForPosition(self.viewport().mapFromGlobal(event.globalPos()))
         text = text or formula_beside(place)
         QToolTip.showText(event.globalPos(), plain_tooltip(text), self)

@@ -3,11 +3,12 @@
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import Settings
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import TextButton
 
-_NEW = "New endpoint"
+_NEW = tr("New endpoint")
 
 
 class EndpointChoice(QWidget):
@@ -23,12 +24,14 @@ class EndpointChoice(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.list = QComboBox(self)
-        self.list.setAccessibleName("Endpoint")
+        self.list.setAccessibleName(tr("Endpoint"))
         self.list.setMinimumContentsLength(16)
-        self._use = TextButton("Use for answers")
-        self._add = TextButton("Add endpoint")
-        self._remove = TextButton("Remove", kind="quiet")
-        self._remove.setAccessibleDescription("Remove this endpoint; its key stays in the keyring")
+        self._use = TextButton(tr("Use for answers"))
+        self._add = TextButton(tr("Add endpoint"))
+        self._remove = TextButton(tr("Remove"), kind="quiet")
+        self._remove.setAccessibleDescription(
+            tr("Remove this endpoint; its key stays in the keyring")
+        )
         row = QHBoxLayout()
         row.setSpacing(8)
         for button in (self._use, self._add, self._remove):
@@ -55,7 +58,7 @@ class EndpointChoice(QWidget):
         self.list.blockSignals(True)
         self.list.clear()
         for endpoint in settings.endpoints:
-            in_use = " · in use" if endpoint.base_url == used else ""
+            in_use = tr(" · in use") if endpoint.base_url == used else ""
             self.list.addItem(one_line(f"{endpoint.label}{in_use}"), endpoint.base_url)
         if not shown:
             self.list.addItem(_NEW, "")

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import EndpointReport
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.models.endpoint_address import host_of, is_this_computer, normalise_base_url
@@ -46,22 +47,27 @@ from desktop_rag.ui.widgets.form_fields import (
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
-_INTRO = (
+_INTRO = tr(
     "Any server with an OpenAI-compatible API, on this computer or elsewhere. Without one, answers "
     "are excerpts from your documents. With one, only the prompt is sent to it: your question, the "
     "conversation so far and the passages found for it. Each new model is also tested once with "
     "sample text."
 )
-_DUPLICATE = "Another endpoint already has this address. Select it above."
+_DUPLICATE = tr("Another endpoint already has this address. Select it above.")
 _MAX_NAME = 40
 
 
 def privacy_note(base_url: str) -> str:
     """A sentence on who receives the prompt at a normalised address."""
     if is_this_computer(base_url):
-        return "This is your own computer. Nothing leaves it."
-    sent = f"Your question and the passages found for it are sent to {host_of(base_url)}"
-    return f"{sent}." if base_url.startswith("https:") else f"{sent} without encryption."
+        return tr("This is your own computer. Nothing leaves it.")
+    sent = tr(
+        "Your question and the passages found for it are sent to {host_of}",
+        host_of=host_of(base_url),
+    )
+    return (
+        f"{sent}." if base_url.startswith("https:") else tr("{sent} without encryption.", sent=sent)
+    )
 
 
 class ReportCard(Card):
@@ -106,7 +112,7 @@ class EndpointForm(SettingsSection):
         guard: WheelGuard,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__("Model", _INTRO, parent)
+        super().__init__(tr("Model"), _INTRO, parent)
         self._bridge = bridge
         self._chat = chat
         self._endpoint = endpoint
@@ -131,7 +137,7 @@ class EndpointForm(SettingsSection):
             self._model.clear()
             self._report.hide()
         self._name.setText(endpoint.name)
-        self._name.setPlaceholderText(endpoint.label or "Any name you like")
+        self._name.setPlaceholderText(endpoint.label or tr("Any name you like"))
         self._model.setEditText(endpoint.model)
         show_number(self._context, endpoint.context_tokens)
         show_number(self._timeout, round(endpoint.timeout_s))
@@ -172,17 +178,17 @@ class EndpointForm(SettingsSection):
         self._model.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self._model.setMinimumContentsLength(20)
         self._model_name = QLineEdit()
-        self._model_name.setPlaceholderText("Press Test to list models, or enter a name")
-        self._model_name.setAccessibleName("Model")
+        self._model_name.setPlaceholderText(tr("Press Test to list models, or enter a name"))
+        self._model_name.setAccessibleName(tr("Model"))
         self._model.setLineEdit(self._model_name)
         self._key = KeyField(self._bridge, self._chat, self)
         self._findings = ModelFindings(self._bridge, self._chat, lambda: self._key.typed, self)
         self._context = number_field(0, 2_000_000, 1024, " tokens")
-        self._context.setSpecialValueText("Automatic")
+        self._context.setSpecialValueText(tr("Automatic"))
         self._timeout = number_field(1, 3600, 5, " seconds")
         for field in (self._model, self._context, self._timeout, self.choice.list):
             guard.guard(field)
-        self._test = TextButton("Test", kind="primary")
+        self._test = TextButton(tr("Test"), kind="primary")
         self._report = ReportCard(self)
         self._servers = LocalServerList(self._bridge, self._chat, self)
         self._guide = FirstModelGuide(self)
@@ -193,23 +199,23 @@ class EndpointForm(SettingsSection):
         self._order_stops()
 
     def _add_rows(self) -> None:
-        self._choice_label = self.add_row("Endpoint", self.choice, is_wide=True)
-        self._name_label = self.add_row("Name", self._name, is_wide=True)
-        self.add_row("On this computer", self._servers)
+        self._choice_label = self.add_row(tr("Endpoint"), self.choice, is_wide=True)
+        self._name_label = self.add_row(tr("Name"), self._name, is_wide=True)
+        self.add_row(tr("On this computer"), self._servers)
         self.add_note(self._guide)
-        self.add_row("Online service", *self._services.fields)
+        self.add_row(tr("Online service"), *self._services.fields)
         self.add_note(self._services)
-        self.add_row("Address", self._address, is_wide=True)
+        self.add_row(tr("Address"), self._address, is_wide=True)
         self.add_note(self._address_note)
-        self.add_row("API key", *self._key.fields, is_wide=True)
+        self.add_row(tr("API key"), *self._key.fields, is_wide=True)
         self.add_note(self._key)
-        self.add_row("Model", self._model, self._test, is_wide=True)
+        self.add_row(tr("Model"), self._model, self._test, is_wide=True)
         self.add_note(self._report)
-        self.add_row("Capabilities", self._findings, is_wide=True)
-        self.add_row("Context size", self._context)
-        self.add_row("Timeout", self._timeout)
+        self.add_row(tr("Capabilities"), self._findings, is_wide=True)
+        self.add_row(tr("Context size"), self._context)
+        self.add_row(tr("Timeout"), self._timeout)
         self.add_note(
-            note("The longest wait for a response. Large models on small computers need more.")
+            note(tr("The longest wait for a response. Large models on small computers need more."))
         )
 
     def _order_stops(self) -> None:
@@ -311,7 +317,7 @@ class EndpointForm(SettingsSection):
         self._address_note.set_tone("muted")
         base_url = self._endpoint.base_url
         self._address_note.setText(
-            privacy_note(base_url) if base_url else "Without an address, answers are excerpts."
+            privacy_note(base_url) if base_url else tr("Without an address, answers are excerpts.")
         )
 
     # --- test ------------------------------------------------------------------------------------
@@ -326,7 +332,7 @@ class EndpointForm(SettingsSection):
             return
         endpoint, key = self._endpoint, self._key.typed
         self._test.setEnabled(False)
-        self._test.setText("Testing…")
+        self._test.setText(tr("Testing…"))
         self._test_job = self._bridge.run(
             self,
             lambda: self._chat.models.test_endpoint(endpoint, key),
@@ -342,7 +348,7 @@ class EndpointForm(SettingsSection):
     def _end_test(self) -> None:
         self._test_job = None
         self._test.setEnabled(True)
-        self._test.setText("Test")
+        self._test.setText(tr("Test"))
 
     def _on_tested(self, report: EndpointReport) -> None:
         self._end_test()

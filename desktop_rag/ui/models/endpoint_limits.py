@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.widgets.controls import TextButton
@@ -22,9 +23,9 @@ from desktop_rag.ui.widgets.form_fields import (
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
-_NO_LIMIT = "No limit"
-_PER_MILLION = " per million tokens"
-_NOTE = (
+_NO_LIMIT = tr("No limit")
+_PER_MILLION = tr(" per million tokens")
+_NOTE = tr(
     "At a rate limit, a question waits up to 20 seconds before it fails with an explanation. Enter"
     " prices as listed by your provider, in any currency."
 )
@@ -41,8 +42,8 @@ class EndpointLimits(QWidget):
         self._chat = chat
         self._base_url = ""
         self._job: Job | None = None
-        self._requests = number_field(0, 100_000, 1, " requests per minute")
-        self._tokens = number_field(0, 100_000_000, 1000, " tokens per minute")
+        self._requests = number_field(0, 100_000, 1, tr(" requests per minute"))
+        self._tokens = number_field(0, 100_000_000, 1000, tr(" tokens per minute"))
         self._price_in = money_field(100_000.0, _PER_MILLION)
         self._price_out = money_field(100_000.0, _PER_MILLION)
         self._spend = money_field(1_000_000.0)
@@ -57,19 +58,19 @@ class EndpointLimits(QWidget):
         for name, field in named.items():
             field.setAccessibleName(name)
             field.valueChanged.connect(self.changed)
-        self._requests.setSpecialValueText("No request limit")
-        self._tokens.setSpecialValueText("No token limit")
+        self._requests.setSpecialValueText(tr("No request limit"))
+        self._tokens.setSpecialValueText(tr("No token limit"))
         self._spend.setSpecialValueText(_NO_LIMIT)
-        self._open = TextButton("Set limits and prices", kind="quiet")
+        self._open = TextButton(tr("Set limits and prices"), kind="quiet")
         self._open.clicked.connect(self._on_open_clicked)
-        self._closed = [section.add_row("Limits", self._open), self._open]
+        self._closed = [section.add_row(tr("Limits"), self._open), self._open]
         explained = note(_NOTE)
         self._opened: list[QWidget] = [
-            section.add_row("Rate limit", self._requests),
+            section.add_row(tr("Rate limit"), self._requests),
             section.add_row("", self._tokens),
-            section.add_row("Input price", self._price_in),
-            section.add_row("Output price", self._price_out),
-            section.add_row("Daily budget", self._spend, self._spent),
+            section.add_row(tr("Input price"), self._price_in),
+            section.add_row(tr("Output price"), self._price_out),
+            section.add_row(tr("Daily budget"), self._spend, self._spent),
             *named.values(), explained, self._spent,
         ]  # fmt: skip
         section.add_note(explained)
@@ -120,7 +121,7 @@ class EndpointLimits(QWidget):
             )
 
     def _show_spent(self, spent: float) -> None:
-        self._spent.setText(f"Spent today: {spent:,.2f}")
+        self._spent.setText(tr("Spent today: {spent:,.2f}", spent=spent))
 
     @Slot()
     def _on_open_clicked(self) -> None:

@@ -4,17 +4,18 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.models.endpoints.local_servers import USUAL
 from desktop_rag.ui.documents.link_confirmation import confirm_and_open
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 
 _PAGE = "https://ollama.com/download"
 _COMMAND = "ollama pull llama3.2"
-_TITLE = "No model server runs on this computer. Three steps to a free one:"
+_TITLE = tr("No model server runs on this computer. Three steps to a free one:")
 _STEPS = (
-    "1. Install Ollama. It runs models on your own computer, so nothing leaves it.",
+    tr("1. Install Ollama. It runs models on your own computer, so nothing leaves it."),
     f"2. Enter in a terminal: {_COMMAND}\nThis loads a model of 2 GB; it needs 8 GB of memory.",
-    "3. Search again. The model is found and tested.",
+    tr("3. Search again. The model is found and tested."),
 )
 
 
@@ -28,9 +29,9 @@ class FirstModelGuide(Card):
         self.setAccessibleName(_TITLE)
         title = PlainLabel(_TITLE, wrap=True)
         title.setObjectName("noticeTitle")
-        self._page = TextButton("Open ollama.com…")
-        self._copy = TextButton("Copy command")
-        self._again = TextButton("Search again")
+        self._page = TextButton(tr("Open ollama.com…"))
+        self._copy = TextButton(tr("Copy command"))
+        self._again = TextButton(tr("Search again"))
         steps = QGridLayout()
         steps.setColumnStretch(0, 1)
         steps.setHorizontalSpacing(12)
@@ -40,8 +41,11 @@ class FirstModelGuide(Card):
             steps.addWidget(PlainLabel(text, wrap=True, selectable=True), row, 0)
             steps.addWidget(button, row, 1)
         ports = PlainLabel(
-            f"Looked for {', '.join(USUAL)} at their usual addresses. For any other server enter"
-            " its address below.",
+            tr(
+                "Looked for {join} at their usual addresses. For any other server enter its"
+                " address below.",
+                join=", ".join(USUAL),
+            ),
             wrap=True,
         )
         column = QVBoxLayout(self)
@@ -62,4 +66,4 @@ class FirstModelGuide(Card):
     @Slot()
     def _on_copy_clicked(self) -> None:
         QGuiApplication.clipboard().setText(_COMMAND)
-        self._copy.setText("Copied")
+        self._copy.setText(tr("Copied"))

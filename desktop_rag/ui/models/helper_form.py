@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import HelperSettings, Settings
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.wording import one_line
@@ -14,11 +15,11 @@ from desktop_rag.ui.widgets.form_fields import SettingsSection, WheelGuard, note
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
-_INTRO = (
+_INTRO = tr(
     "The helper model does small background tasks: it completes follow-up questions before the"
     " search, and suggests what to ask next. A small, fast model is enough."
 )
-_SAME = "Same as for answers"
+_SAME = tr("Same as for answers")
 
 
 class HelperForm(SettingsSection):
@@ -29,26 +30,26 @@ class HelperForm(SettingsSection):
     def __init__(
         self, bridge: Bridge, chat: "Chat", guard: WheelGuard, parent: QWidget | None = None
     ) -> None:
-        super().__init__("Helper model", _INTRO, parent)
+        super().__init__(tr("Helper model"), _INTRO, parent)
         self._bridge = bridge
         self._chat = chat
         self._helper = HelperSettings()
         self._job: Job | None = None
         self._endpoints = QComboBox(self)
-        self._endpoints.setAccessibleName("Helper endpoint")
+        self._endpoints.setAccessibleName(tr("Helper endpoint"))
         self._model = QComboBox(self)
         self._name = QLineEdit()
-        self._name.setPlaceholderText("Choose or enter a model")
-        self._name.setAccessibleName("Helper model")
+        self._name.setPlaceholderText(tr("Choose or enter a model"))
+        self._name.setAccessibleName(tr("Helper model"))
         self._model.setLineEdit(self._name)
         self._model.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self._model.setMinimumContentsLength(20)
-        self._model.setAccessibleName("Helper model")
+        self._model.setAccessibleName(tr("Helper model"))
         self._note = note()
         for field in (self._endpoints, self._model):
             guard.guard(field)
-        self.add_row("Endpoint", self._endpoints, is_wide=True)
-        self._model_label = self.add_row("Model", self._model, is_wide=True)
+        self.add_row(tr("Endpoint"), self._endpoints, is_wide=True)
+        self._model_label = self.add_row(tr("Model"), self._model, is_wide=True)
         self.add_note(self._note)
         self._endpoints.activated.connect(self._on_endpoint_chosen)
         self._model.activated.connect(self._on_model_edited)
@@ -71,7 +72,9 @@ class HelperForm(SettingsSection):
         for widget in (self._model_label, self._model):
             widget.setVisible(bool(helper.base_url))
         self._model.setEditText(helper.model)
-        missing = "No model chosen yet. The model for answers is used." if helper.base_url else ""
+        missing = (
+            tr("No model chosen yet. The model for answers is used.") if helper.base_url else ""
+        )
         self._note.setText("" if helper.model else missing)
         self._note.setVisible(bool(self._note.text()))
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.presses import EditEnd
 from desktop_rag.ui.widgets.controls import TextButton
@@ -18,11 +19,13 @@ from desktop_rag.ui.widgets.form_fields import note
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
-_NO_ADDRESS = "Enter the address first. Each address has its own key."
-_NO_KEY = "No key is saved for this address. Servers on your own computer usually need none."
-_HAS_KEY = "A key is saved for this address."
-_STORED = "Saved in this computer's keyring."
-_FOR_SESSION = "Saved until you close the app, because no keyring is available on this computer."
+_NO_ADDRESS = tr("Enter the address first. Each address has its own key.")
+_NO_KEY = tr("No key is saved for this address. Servers on your own computer usually need none.")
+_HAS_KEY = tr("A key is saved for this address.")
+_STORED = tr("Saved in this computer's keyring.")
+_FOR_SESSION = tr(
+    "Saved until you close the app, because no keyring is available on this computer."
+)
 
 
 class KeyField(QWidget):
@@ -39,7 +42,7 @@ class KeyField(QWidget):
         self._job: Job | None = None
         self._edit = QLineEdit()
         self._edit.setEchoMode(QLineEdit.EchoMode.Password)
-        self._clear = TextButton("Remove key")
+        self._clear = TextButton(tr("Remove key"))
         self._note = note()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -105,7 +108,7 @@ class KeyField(QWidget):
             )
 
     def _on_cleared(self, _was_saved: bool) -> None:
-        self._show(False, "The key was removed.")
+        self._show(False, tr("The key was removed."))
 
     def _ignore_job(self) -> None:
         """Ignore the result of an earlier call, which still completes."""
@@ -118,6 +121,6 @@ class KeyField(QWidget):
 
     def _show(self, has_key: bool, text: str) -> None:
         # Text typed in the meantime is kept.
-        self._edit.setPlaceholderText("Enter a new key" if has_key else "Enter a key")
+        self._edit.setPlaceholderText(tr("Enter a new key") if has_key else tr("Enter a key"))
         self._clear.setEnabled(has_key)
         self._note.setText(text)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.models.endpoints.local_servers import USUAL, LocalServer
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.widgets.controls import TextButton
@@ -30,12 +31,12 @@ class LocalServerList(QWidget):
         super().__init__(parent)
         self._bridge = bridge
         self._chat = chat
-        self._search = TextButton("Find running servers", kind="quiet")
+        self._search = TextButton(tr("Find running servers"), kind="quiet")
         self._search.clicked.connect(self.search)
         self._uses = {name: TextButton(name) for name in USUAL}
         row = QHBoxLayout()
         for name, button in self._uses.items():
-            button.setAccessibleDescription(f"Use {USUAL[name]} and test it")
+            button.setAccessibleDescription(tr("Use {value} and test it", value=USUAL[name]))
             button.clicked.connect(self._on_use_clicked)
             row.addWidget(button)
         for name in list(USUAL)[_DEFAULT_COUNT:]:
@@ -63,12 +64,12 @@ class LocalServerList(QWidget):
         if not self._search.isEnabled():
             return
         self._search.setEnabled(False)
-        self._search.setText("Searching…")
+        self._search.setText(tr("Searching…"))
         self._bridge.run(self, self._chat.models.running_servers, self._on_found)
 
     def _on_found(self, found: Sequence[LocalServer]) -> None:
         self._search.setEnabled(True)
-        self._search.setText("Find running servers")
+        self._search.setText(tr("Find running servers"))
         models = {server.name: len(server.models) for server in found}
         for place, (name, button) in enumerate(self._uses.items()):
             count = models.get(name)

@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QWidget
 
 from desktop_rag.core.domain import EMBEDDED_ELSEWHERE
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.widgets.controls import TextButton
 
 MODEL_NOTE = (
@@ -27,8 +28,8 @@ class ModelField(QObject):
         self._edit = QLineEdit(parent)
         self._edit.setAccessibleName(name)
         self._edit.setPlaceholderText(placeholder)
-        self._browse = TextButton("Browse…")
-        self._browse.setAccessibleDescription("Choose a model folder")
+        self._browse = TextButton(tr("Browse…"))
+        self._browse.setAccessibleDescription(tr("Choose a model folder"))
         self._edit.editingFinished.connect(self.changed)
         self._browse.clicked.connect(self._on_browse_clicked)
 
@@ -49,7 +50,7 @@ class ModelField(QObject):
     @Slot()
     def _on_browse_clicked(self) -> None:
         folder = self.spec if self.spec and Path(self.spec).is_absolute() else str(Path.home())
-        dialog = QFileDialog(self._parent, "Choose a model folder", folder)
+        dialog = QFileDialog(self._parent, tr("Choose a model folder"), folder)
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

@@ -10,6 +10,7 @@ from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.model_profile import ExaminationChanged, ModelProfile
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.ui.foundation.bridge import Bridge, Job
@@ -18,9 +19,9 @@ from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, set_tip
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
-_NOT_MEASURED = "Not measured yet. Default settings are used."
-_RUNNING = "Measuring. This may take a few minutes; your questions take priority."
-_COST = (
+_NOT_MEASURED = tr("Not measured yet. Default settings are used.")
+_RUNNING = tr("Measuring. This may take a few minutes; your questions take priority.")
+_COST = tr(
     "Measures the context size and features of the model with about ten short requests and a few"
     " long ones. Remote endpoints get at most three long ones, of up to 16,384 tokens each."
 )
@@ -44,8 +45,8 @@ class ModelFindings(QWidget):
         self._typed_key = typed_key
         self._job: Job | None = None
         self._label = PlainLabel(wrap=True, selectable=True)
-        self._label.setAccessibleName("Capabilities of the model")
-        self.button = TextButton("Measure")
+        self._label.setAccessibleName(tr("Capabilities of the model"))
+        self.button = TextButton(tr("Measure"))
         self.button.setAccessibleDescription(_COST)
         set_tip(self.button, _COST)
         self.button.clicked.connect(self._on_clicked)
@@ -106,17 +107,17 @@ class ModelFindings(QWidget):
         findings = profile.findings()
         self._label.setText("\n".join(findings) if findings else _NOT_MEASURED)
         self._label.set_tone("" if findings else "muted")
-        self._show_button("Measure again" if profile.is_examined else "Measure", True)
+        self._show_button(tr("Measure again") if profile.is_examined else tr("Measure"), True)
 
     def _show_running(self) -> None:
         self._label.setText(_RUNNING)
         self._label.set_tone("muted")
-        self._show_button("Measuring…", False)
+        self._show_button(tr("Measuring…"), False)
 
     def _show_failure(self, error: AppError) -> None:
         self._label.setText(f"{error.title} {error.hint}".strip())
         self._label.set_tone("danger")
-        self._show_button("Measure", True)
+        self._show_button(tr("Measure"), True)
 
     def _show_button(self, text: str, is_usable: bool) -> None:
         self.button.setText(text)

@@ -3,11 +3,12 @@
 from PySide6.QtCore import QSignalBlocker, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QVBoxLayout, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.models.endpoints.providers import SERVICES, Service, service_at
 from desktop_rag.ui.documents.link_confirmation import confirm_and_open
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 
-_NONE = "Choose a service…"
+_NONE = tr("Choose a service…")
 
 
 class ServiceChoice(QWidget):
@@ -21,11 +22,11 @@ class ServiceChoice(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._list = QComboBox()
-        self._list.setAccessibleName("Online service")
+        self._list.setAccessibleName(tr("Online service"))
         self._list.addItem(_NONE)
         self._list.addItems([service.name for service in SERVICES])
-        self._open = TextButton("Get a key…")
-        self._open.setAccessibleDescription("Open the service's page for keys in your browser")
+        self._open = TextButton(tr("Get a key…"))
+        self._open.setAccessibleDescription(tr("Open the service's page for keys in your browser"))
         self._note = PlainLabel(tone="muted", scale="small", wrap=True)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)

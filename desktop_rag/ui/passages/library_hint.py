@@ -3,15 +3,15 @@
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
+from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.library_events import IndexProgress, Stage
 from desktop_rag.ui.foundation.library_state import LibraryFacts
-from desktop_rag.ui.foundation.wording import count_of
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 
-_NO_FOLDER = "No folder yet. Add one to ask about its files."
-_SCANNING = "Looking for files. What is found here grows by itself."
-_BY_WORDS = "Found by their words so far; the search by meaning is being prepared."
-_PAUSED = "Indexing is paused. New and changed files are not found."
+_NO_FOLDER = tr("No folder yet. Add one to ask about its files.")
+_SCANNING = tr("Looking for files. What is found here grows by itself.")
+_BY_WORDS = tr("Found by their words so far; the search by meaning is being prepared.")
+_PAUSED = tr("Indexing is paused. New and changed files are not found.")
 
 
 class LibraryHint(QWidget):
@@ -23,7 +23,7 @@ class LibraryHint(QWidget):
         super().__init__(parent)
         self._label = PlainLabel(tone="muted", scale="small")
         self._label.setWordWrap(True)
-        self._add = TextButton("Add a folder", kind="primary")
+        self._add = TextButton(tr("Add a folder"), kind="primary")
         self._add.clicked.connect(self.folder_requested)
         row = QHBoxLayout(self)
         row.setContentsMargins(14, 0, 4, 0)
@@ -53,8 +53,12 @@ def hint_of(facts: LibraryFacts) -> str:
             return _SCANNING
         case Stage.READING:
             progress = facts.progress
-            files = f"{progress.files_done:,} of {count_of(progress.files_total, 'file')}"
-            return f"{files} read. The others are not found yet."
+            files = tr(
+                "{files_done:,} of {count_of}",
+                files_done=progress.files_done,
+                count_of=count_of(progress.files_total, tr("file"), tr("files")),
+            )
+            return tr("{files} read. The others are not found yet.", files=files)
         case Stage.EMBEDDING:
             return _BY_WORDS
         case _:

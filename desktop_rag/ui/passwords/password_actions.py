@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Qt, Slot
 from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.domain import Document, Unlocked
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.passwords.password_dialog import PasswordDialog
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
 
 _NOT_KEPT = Notice(
-    "The password is remembered until you close the app.",
-    "No keyring is available on this computer.",
+    tr("The password is remembered until you close the app."),
+    tr("No keyring is available on this computer."),
 )
 
 

@@ -13,16 +13,16 @@ from PySide6.QtWidgets import (
 
 from desktop_rag.core.domain import Document
 from desktop_rag.core.errors import AppError
-from desktop_rag.ui.foundation.wording import count_of
+from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
 
 _WIDTH_PX = 500
 _LONGEST = 1000
-_IN_THE_CLEAR = (
+_IN_THE_CLEAR = tr(
     "The text of the file is then in the library's index, which is not encrypted. Forget the"
     " password to remove it from there."
 )
-_SESSION_NOTE = "If the file changes after that, you are asked again."
+_SESSION_NOTE = tr("If the file changes after that, you are asked again.")
 
 
 class PasswordDialog(QDialog):
@@ -35,23 +35,23 @@ class PasswordDialog(QDialog):
 
     def __init__(self, document: Document, parent: QWidget) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Enter password")
+        self.setWindowTitle(tr("Enter password"))
         self._password = QLineEdit()
         self._password.setEchoMode(QLineEdit.EchoMode.Password)
         self._password.setMaxLength(_LONGEST)
-        self._password.setAccessibleName("Password")
-        self._shows = QCheckBox("Show password")
-        self._session = QRadioButton("Remember it until the app closes")
+        self._password.setAccessibleName(tr("Password"))
+        self._shows = QCheckBox(tr("Show password"))
+        self._session = QRadioButton(tr("Remember it until the app closes"))
         self._session.setChecked(True)
-        self._keyring = QRadioButton("Keep it in this computer's keyring")
+        self._keyring = QRadioButton(tr("Keep it in this computer's keyring"))
         self._folder = QCheckBox()
         self._folder.hide()
         self._error = PlainLabel(tone="danger", wrap=True)
         self._error.hide()
-        self._open = TextButton("Open", kind="primary")
+        self._open = TextButton(tr("Open"), kind="primary")
         self._open.setDefault(True)
         self._open.setEnabled(False)
-        self._cancel = TextButton("Cancel")
+        self._cancel = TextButton(tr("Cancel"))
         self._build(document)
         self._password.textChanged.connect(self._on_text_changed)
         self._shows.toggled.connect(self._on_show_toggled)
@@ -81,8 +81,10 @@ class PasswordDialog(QDialog):
 
     def offer_folder(self, others: int) -> None:
         """Offer to try the password on this number of other files in the folder."""
-        files = count_of(others, "other")
-        self._folder.setText(f"Try it on all encrypted files in this folder ({files} now)")
+        files = count_of(others, tr("other"), tr("others"))
+        self._folder.setText(
+            tr("Try it on all encrypted files in this folder ({files} now)", files=files)
+        )
         self._folder.setVisible(others > 0)
         self._fit()
 
@@ -104,7 +106,7 @@ class PasswordDialog(QDialog):
     def _set_busy(self, *, is_busy: bool) -> None:
         self._password.setReadOnly(is_busy)
         self._open.setEnabled(not is_busy and bool(self._password.text()))
-        self._open.setText("Opening…" if is_busy else "Open")
+        self._open.setText(tr("Opening…") if is_busy else tr("Open"))
 
     @Slot()
     def _on_text_changed(self) -> None:

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 from desktop_rag.core.assistant import LONGEST_NAME, Assistant, parse_filters
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.search_syntax import limits_in_words
 from desktop_rag.core.settings import Settings
 from desktop_rag.ui.foundation.wording import one_line
@@ -41,22 +42,24 @@ _WIDTH_PX = 680
 _HEIGHT_PX = 640
 _LINES = 6
 _MARGIN_PX = 16
-_CHAT_MODEL = "Same as in the chat"
+_CHAT_MODEL = tr("Same as in the chat")
 _STRICT, _OPEN = "strict", "open"
 _KINDS = {
-    _STRICT: "Documents only",
-    _OPEN: "Also the model's own knowledge",
+    _STRICT: tr("Documents only"),
+    _OPEN: tr("Also the model's own knowledge"),
 }
-_INSTRUCTIONS_NOTE = (
+_INSTRUCTIONS_NOTE = tr(
     "Added to the app's built-in rules, which always apply: answers must be based on sources, and"
     " instructions inside documents are ignored."
 )
-_KIND_NOTE = (
+_KIND_NOTE = tr(
     "If your documents have nothing on a question, the first option says so. The second lets the"
     " model answer from its own knowledge, and labels the answer clearly."
 )
-_COLLECTIONS_NOTE = "If none is checked, the assistant uses all documents."
-_FILTERS_NOTE = "Applied to every question. Examples: type:pdf, folder:taxes, after:2024, -word."
+_COLLECTIONS_NOTE = tr("If none is checked, the assistant uses all documents.")
+_FILTERS_NOTE = tr(
+    "Applied to every question. Examples: type:pdf, folder:taxes, after:2024, -word."
+)
 
 
 class AssistantDialog(QDialog):
@@ -75,24 +78,24 @@ class AssistantDialog(QDialog):
         """`offers` maps the address of each endpoint to the models it offers."""
         super().__init__(parent)
         self.setObjectName("assistantDialog")
-        self.setWindowTitle("Assistant" if assistant.assistant_id else "New assistant")
+        self.setWindowTitle(tr("Assistant") if assistant.assistant_id else tr("New assistant"))
         self._assistant = assistant
         guard = WheelGuard(self)
         self._make_texts(assistant)
         self._model = _model_field(assistant, settings, offers)
         guard.guard(self._model)
         self._collections = CollectionCheckboxes(collections, assistant.collection_ids)
-        self._kinds = radio_group(self, "Answers", _KINDS)
+        self._kinds = radio_group(self, tr("Answers"), _KINDS)
         self._kinds[_OPEN if assistant.is_open else _STRICT].setChecked(True)
-        self._memory = QCheckBox("Learn from earlier answers")
+        self._memory = QCheckBox(tr("Learn from earlier answers"))
         self._memory.setChecked(assistant.uses_memory)
-        self._has_retrieval = QCheckBox("Use separate search settings")
+        self._has_retrieval = QCheckBox(tr("Use separate search settings"))
         self._has_retrieval.setChecked(assistant.retrieval is not None)
         self._retrieval = RetrievalForm(guard)
         self._retrieval.show_retrieval(assistant.retrieval or settings.retrieval)
         self._error = PlainLabel(tone="danger", wrap=True, selectable=True)
-        self._save = TextButton("Save", kind="primary")
-        self._cancel = TextButton("Cancel")
+        self._save = TextButton(tr("Save"), kind="primary")
+        self._cancel = TextButton(tr("Cancel"))
         self._build()
         self._connect()
         self._on_edited()
@@ -100,10 +103,10 @@ class AssistantDialog(QDialog):
     def _make_texts(self, assistant: Assistant) -> None:
         self._name = QLineEdit(assistant.name)
         self._name.setMaxLength(LONGEST_NAME)
-        self._name.setPlaceholderText("Contract assistant")
+        self._name.setPlaceholderText(tr("Contract assistant"))
         self._instructions = QPlainTextEdit(assistant.instructions)
-        self._instructions.setAccessibleName("Instructions")
-        self._instructions.setPlaceholderText("Answer in two sentences and name the section.")
+        self._instructions.setAccessibleName(tr("Instructions"))
+        self._instructions.setPlaceholderText(tr("Answer in two sentences and name the section."))
         self._instructions.setTabChangesFocus(True)
         lines = self._instructions.fontMetrics().lineSpacing() * _LINES
         self._instructions.setFixedHeight(lines + _MARGIN_PX)
@@ -141,21 +144,21 @@ class AssistantDialog(QDialog):
         self.resize(_WIDTH_PX, _HEIGHT_PX)
 
     def _build_answers(self) -> SettingsSection:
-        section = SettingsSection("Answers")
-        section.add_row("Name", self._name, is_wide=True)
-        section.add_row("Instructions", self._instructions, is_wide=True)
+        section = SettingsSection(tr("Answers"))
+        section.add_row(tr("Name"), self._name, is_wide=True)
+        section.add_row(tr("Instructions"), self._instructions, is_wide=True)
         section.add_note(note(_INSTRUCTIONS_NOTE))
-        section.add_row("Model", self._model, is_wide=True)
-        section.add_row("Answers", *self._kinds.values(), spacing_px=20)
+        section.add_row(tr("Model"), self._model, is_wide=True)
+        section.add_row(tr("Answers"), *self._kinds.values(), spacing_px=20)
         section.add_note(note(_KIND_NOTE))
-        section.add_row("Memory", self._memory)
+        section.add_row(tr("Memory"), self._memory)
         return section
 
     def _build_documents(self) -> SettingsSection:
-        section = SettingsSection("Documents")
-        section.add_row("Collections", self._collections, is_wide=True)
+        section = SettingsSection(tr("Documents"))
+        section.add_row(tr("Collections"), self._collections, is_wide=True)
         section.add_note(note(_COLLECTIONS_NOTE))
-        section.add_row("Filters", self._filters, is_wide=True)
+        section.add_row(tr("Filters"), self._filters, is_wide=True)
         section.add_note(self._filters_note)
         return section
 
@@ -229,7 +232,7 @@ def _model_field(
     wanted = (assistant.base_url, assistant.model)
     known = [field.itemData(row) for row in range(field.count())]
     if assistant.has_model and wanted not in known:
-        field.addItem(one_line(f"{assistant.model} · not available"), wanted)
+        field.addItem(one_line(tr("{model} · not available", model=assistant.model)), wanted)
         known.append(wanted)
     field.setCurrentIndex(known.index(wanted) if assistant.has_model else 0)
     return field

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QListView, QStackedWidget, Q
 
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
@@ -22,7 +23,7 @@ from desktop_rag.ui.widgets.notice_bar import NoticeBar
 
 _WIDTH_PX = 560
 _HEIGHT_PX = 440
-_INTRO = (
+_INTRO = tr(
     "An assistant combines instructions, a model, collections and filters under one name. Create"
     " one, then select it above the chat."
 )
@@ -38,24 +39,24 @@ class AssistantsDialog(QDialog):
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("assistantsDialog")
-        self.setWindowTitle("Assistants")
+        self.setWindowTitle(tr("Assistants"))
         self._collections: Mapping[str, str] = {}
         self._model = AssistantModel(self)
         self._notices = NoticeBar(theme)
         self._view = QListView()
         self._view.setObjectName("assistants")
-        self._view.setAccessibleName("Assistants")
+        self._view.setAccessibleName(tr("Assistants"))
         self._view.setModel(self._model)
         self._view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._view.setTextElideMode(Qt.TextElideMode.ElideRight)
         self._view.setUniformItemSizes(True)
         self._summary = note()
-        self._new = TextButton("New…", kind="primary")
-        self._edit = TextButton("Edit…")
-        self._copy = TextButton("Duplicate")
+        self._new = TextButton(tr("New…"), kind="primary")
+        self._edit = TextButton(tr("Edit…"))
+        self._copy = TextButton(tr("Duplicate"))
         self._delete = TextButton("Delete", kind="danger")
-        self._close = TextButton("Close")
-        self._first = TextButton("New assistant…", kind="primary", icon="plus:accent_text",
+        self._close = TextButton(tr("Close"))
+        self._first = TextButton(tr("New assistant…"), kind="primary", icon="plus:accent_text",
                                  theme=theme)  # fmt: skip
         self._delete_key = QAction(self._view, shortcut=QKeySequence(Qt.Key.Key_Delete))
         self._build()
@@ -76,7 +77,7 @@ class AssistantsDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 18, 20, 16)
         column.setSpacing(10)
-        column.addWidget(PlainLabel("Assistants", scale="heading"))
+        column.addWidget(PlainLabel(tr("Assistants"), scale="heading"))
         column.addWidget(self._notices)
         column.addWidget(self._stack, 1)
         column.addLayout(buttons)
@@ -135,9 +136,9 @@ class AssistantsDialog(QDialog):
 
     def offer_undo(self, assistant: Assistant, undo: Callable[[], None]) -> None:
         """Show that an assistant was deleted, with Undo."""
-        hint = "Its chats continue without an assistant."
-        notice = Notice(f"Deleted “{one_line(assistant.name)}”.", hint)
-        self._notices.offer(notice, "Undo", undo)
+        hint = tr("Its chats continue without an assistant.")
+        notice = Notice(tr("Deleted “{one_line}”.", one_line=one_line(assistant.name)), hint)
+        self._notices.offer(notice, tr("Undo"), undo)
 
     def show_error(self, error: AppError) -> None:
         """Show an error."""

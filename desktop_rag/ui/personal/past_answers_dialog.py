@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QScrollArea, QVBoxLa
 
 from desktop_rag.core.conversation import Feedback, PastAnswer
 from desktop_rag.core.interaction import Interaction
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.wording import moment_in_words, one_line
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note
@@ -15,7 +16,7 @@ _WIDTH_PX = 600
 _HEIGHT_PX = 440
 _MAX_QUESTION_CHARS = 300
 _MAX_ANSWER_CHARS = 280
-_NOTE = (
+_NOTE = tr(
     "They show the model the style of answer you like. Facts come only from the sources, and"
     " answers you rated as bad are never used. You can turn this off in Settings, under Answers."
 )
@@ -42,7 +43,7 @@ class PastAnswerCard(Card):
         self._about = PlainLabel(tone="muted", scale="small", wrap=True)
         self._delete = TextButton("Delete", kind="quiet")
         self._delete.setAccessibleDescription(past.question)
-        self._undo = TextButton("Undo", kind="quiet")
+        self._undo = TextButton(tr("Undo"), kind="quiet")
         self._undo.setAccessibleDescription(past.question)
         below = QHBoxLayout()
         below.addWidget(self._about, 1)
@@ -60,7 +61,7 @@ class PastAnswerCard(Card):
 
     def _show(self, *, is_deleted: bool) -> None:
         known = self._interaction
-        self._about.setText("Deleted" if is_deleted or not known else _about(known))
+        self._about.setText(tr("Deleted") if is_deleted or not known else _about(known))
         self._answer.setVisible(not is_deleted)
         self._delete.setVisible(not is_deleted)
         self._undo.setVisible(is_deleted and known is not None)
@@ -89,7 +90,7 @@ class PastAnswersDialog(QDialog):
     ) -> None:
         super().__init__(parent)
         self.setObjectName("rememberedDialog")
-        self.setWindowTitle("Earlier answers")
+        self.setWindowTitle(tr("Earlier answers"))
         known = {interaction.interaction_id: interaction for interaction in remembered}
         cards = QWidget()
         cards.setProperty("kind", "page")
@@ -107,7 +108,7 @@ class PastAnswersDialog(QDialog):
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setWidget(cards)
-        close = TextButton("Close")
+        close = TextButton(tr("Close"))
         close.clicked.connect(self.accept)
         buttons = QHBoxLayout()
         buttons.addStretch(1)
@@ -115,7 +116,7 @@ class PastAnswersDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 18, 20, 16)
         column.setSpacing(10)
-        column.addWidget(PlainLabel("Earlier answers used as examples", scale="heading"))
+        column.addWidget(PlainLabel(tr("Earlier answers used as examples"), scale="heading"))
         column.addWidget(scroll, 1)
         column.addWidget(note(_NOTE))
         column.addLayout(buttons)
@@ -131,5 +132,5 @@ def _start(text: str, max_chars: int) -> str:
 def _about(interaction: Interaction) -> str:
     parts = [moment_in_words(interaction.ended_at), one_line(interaction.model)]
     if interaction.feedback is Feedback.LIKED:
-        parts.append("rated good")
+        parts.append(tr("rated good"))
     return " · ".join(part for part in parts if part)

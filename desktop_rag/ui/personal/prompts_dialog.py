@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.saved_prompts import LONGEST_NAME, SavedPrompt
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
@@ -22,7 +23,7 @@ from desktop_rag.ui.widgets.form_fields import note
 _WIDTH_PX = 760
 _HEIGHT_PX = 500
 _LIST_PX = 200
-_NOTE = (
+_NOTE = tr(
     "Type / in the question field to use a prompt. You fill in {{placeholders}} when you use it."
     " Each prompt is a Markdown file, so you can copy and share it."
 )
@@ -44,24 +45,24 @@ class PromptsDialog(QDialog):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("promptsDialog")
-        self.setWindowTitle("Prompts")
+        self.setWindowTitle(tr("Prompts"))
         self._prompts: Sequence[SavedPrompt] = ()
         self._deleted: SavedPrompt | None = None
         self._names = QListWidget()
-        self._names.setAccessibleName("Prompts")
+        self._names.setAccessibleName(tr("Prompts"))
         self._names.setObjectName("promptNames")
         self._names.setFixedWidth(_LIST_PX)
         self._name = QLineEdit()
-        self._name.setAccessibleName("Name")
+        self._name.setAccessibleName(tr("Name"))
         self._name.setMaxLength(LONGEST_NAME)
         self._text = QPlainTextEdit()
-        self._text.setAccessibleName("Prompt")
+        self._text.setAccessibleName(tr("Prompt"))
         self._text.setTabChangesFocus(True)
         self._status = PlainLabel(wrap=True)
-        self._undo = TextButton("Undo", kind="quiet")
-        self._new = TextButton("New prompt")
+        self._undo = TextButton(tr("Undo"), kind="quiet")
+        self._new = TextButton(tr("New prompt"))
         self._delete = TextButton("Delete", kind="danger")
-        self._save = TextButton("Save", kind="primary")
+        self._save = TextButton(tr("Save"), kind="primary")
         self._build()
         self._connect()
         self.show_prompts((), "")
@@ -72,9 +73,9 @@ class PromptsDialog(QDialog):
         left.addWidget(self._new)
         right = QVBoxLayout()
         right.setSpacing(6)
-        right.addWidget(PlainLabel("Name"))
+        right.addWidget(PlainLabel(tr("Name")))
         right.addWidget(self._name)
-        right.addWidget(PlainLabel("Prompt"))
+        right.addWidget(PlainLabel(tr("Prompt")))
         right.addWidget(self._text, 1)
         status = QHBoxLayout()
         status.addWidget(self._status, 1)
@@ -89,9 +90,9 @@ class PromptsDialog(QDialog):
         column.setSpacing(10)
         column.addLayout(both, 1)
         column.addWidget(note(_NOTE))
-        self._back = TextButton("Restore built-in prompts", kind="quiet")
-        self._folder = TextButton("Open folder", kind="quiet")
-        self._close = TextButton("Close")
+        self._back = TextButton(tr("Restore built-in prompts"), kind="quiet")
+        self._folder = TextButton(tr("Open folder"), kind="quiet")
+        self._close = TextButton(tr("Close"))
         buttons = QHBoxLayout()
         buttons.addWidget(self._back)
         buttons.addWidget(self._folder)
@@ -136,7 +137,11 @@ class PromptsDialog(QDialog):
         self._status.setText(f"{error.title} {error.hint}")
 
     def _show_deleted(self) -> None:
-        self._status.setText(f"Deleted /{one_line(self._deleted.name)}." if self._deleted else "")
+        self._status.setText(
+            tr("Deleted /{one_line}.", one_line=one_line(self._deleted.name))
+            if self._deleted
+            else ""
+        )
         self._undo.setVisible(self._deleted is not None)
 
     @Slot()

@@ -3,13 +3,14 @@
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.shortcuts import bind
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note
 
 _WIDTH_PX = 640
 _HEIGHT_PX = 460
-_NOTE = (
+_NOTE = tr(
     "Saved as a Markdown file in your library. Answers to later questions can cite it as your own"
     " answer. The answer in this chat does not change."
 )
@@ -24,12 +25,12 @@ class RewriteDialog(QDialog):
     def __init__(self, text: str, parent: QWidget, *, is_rewritten: bool) -> None:
         super().__init__(parent)
         self.setObjectName("rewriteDialog")
-        self.setWindowTitle("Rewrite answer")
+        self.setWindowTitle(tr("Rewrite answer"))
         self._text = QPlainTextEdit(text)
-        self._text.setAccessibleName("Your answer")
+        self._text.setAccessibleName(tr("Your answer"))
         self._text.setTabChangesFocus(True)
-        self._save = TextButton("Save", kind="primary")
-        self._cancel = TextButton("Cancel")
+        self._save = TextButton(tr("Save"), kind="primary")
+        self._cancel = TextButton(tr("Cancel"))
         self._delete = TextButton("Delete", kind="danger")
         self._build()
         self._delete.setVisible(is_rewritten)
@@ -37,14 +38,14 @@ class RewriteDialog(QDialog):
         self._save.clicked.connect(self._on_submitted)
         self._cancel.clicked.connect(self.reject)
         self._delete.clicked.connect(self._on_deleted)
-        bind(self, "Ctrl+Return", "Save the answer", self._on_submitted)
+        bind(self, "Ctrl+Return", tr("Save the answer"), self._on_submitted)
         self._on_text_changed()
 
     def _build(self) -> None:
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 18, 20, 16)
         column.setSpacing(8)
-        column.addWidget(PlainLabel("Your answer", scale="heading"))
+        column.addWidget(PlainLabel(tr("Your answer"), scale="heading"))
         column.addWidget(self._text, 1)
         column.addWidget(note(_NOTE))
         buttons = QHBoxLayout()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.composer.attached_files import AttachedFiles
 from desktop_rag.ui.composer.scope_bar import ScopeBar
 from desktop_rag.ui.foundation.bridge import Bridge, Job
@@ -79,16 +80,16 @@ class AboutFiles(QObject):
         unknown, files = self._unknown, [e for e in self._unknown if not e.is_folder]
         said = [each.notice for each in self._named if each.known is not Known.NOT_IN_LIBRARY]
         if len(unknown) > 1:
-            said.append(f"{names_of(unknown)} are not in your library.")
+            said.append(tr("{names_of} are not in your library.", names_of=names_of(unknown)))
         else:
             said += [each.notice for each in unknown]
         failed = [file.error for file in self._attached.files if file.error]
         said += [f"{error.title} {error.hint}" for error in failed]
         if self._attached.is_reading:
-            said.append("The file is being read …")
+            said.append(tr("The file is being read …"))
         offers: list[tuple[str, Callable[[], None]]] = []
         if files:
-            words = "Attach them" if len(files) > 1 else "Attach it"
+            words = tr("Attach them") if len(files) > 1 else tr("Attach it")
             offers.append((words, self._on_attach_requested))
         if offer := self._folder_offer(unknown):
             offers.append((offer, self._on_folder_requested))
@@ -98,7 +99,7 @@ class AboutFiles(QObject):
         folders = {_folder_of(each) for each in unknown}
         if len(folders) != 1:
             return ""
-        return "Add the folder" if unknown[0].is_folder else "Add its folder"
+        return tr("Add the folder") if unknown[0].is_folder else tr("Add its folder")
 
     @Slot()
     def _on_attach_requested(self) -> None:

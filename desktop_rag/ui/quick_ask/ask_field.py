@@ -6,6 +6,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question import Question
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, WITHOUT_DOCUMENTS, QuestionScope
 from desktop_rag.ui.composer.name_completion import NameCompletion, NamedChoice
@@ -17,8 +18,8 @@ from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import Card, ElidedLabel, IconButton
 
 _MAX_SELECTION = 4_000
-_PLACEHOLDER = "Ask your documents, or search as you type"
-_FOLLOW_UP = "Ask a follow-up"
+_PLACEHOLDER = tr("Ask your documents, or search as you type")
+_FOLLOW_UP = tr("Ask a follow-up")
 _NOBODY = NamedChoice("")
 
 
@@ -57,9 +58,9 @@ class AskField(Card):
         self.set_busy(False)
 
     def _build(self) -> None:
-        self._send = IconButton(self._theme, "send:accent_text", "Ask")
+        self._send = IconButton(self._theme, "send:accent_text", tr("Ask"))
         self._send.setObjectName("sendButton")
-        self._stop = IconButton(self._theme, "stop:accent_text", "Stop")
+        self._stop = IconButton(self._theme, "stop:accent_text", tr("Stop"))
         self._stop.setObjectName("stopButton")
         row = QHBoxLayout()
         row.setSpacing(8)
@@ -67,12 +68,12 @@ class AskField(Card):
         row.addWidget(self._send)
         row.addWidget(self._stop)
         self._assistant_chip, self._assistant_label = self._chip(
-            "Ask without this assistant", self._on_assistant_removed
+            tr("Ask without this assistant"), self._on_assistant_removed
         )
-        self._without_chip, without = self._chip("Ask about all documents", self._on_all_wanted)
-        without.set_full_text("Without documents: the model answers from what it knows")
+        self._without_chip, without = self._chip(tr("Ask about all documents"), self._on_all_wanted)
+        without.set_full_text(tr("Without documents: the model answers from what it knows"))
         self._context_chip, self._context_label = self._chip(
-            "Remove the selected text", self._on_context_removed
+            tr("Remove the selected text"), self._on_context_removed
         )
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 8, 8, 8)
@@ -236,9 +237,11 @@ class AskField(Card):
         self.show_selection("")
 
     def _show_chips(self) -> None:
-        self._assistant_label.set_full_text(f"Assistant: {one_line(self._assistant.name)}")
+        self._assistant_label.set_full_text(
+            tr("Assistant: {one_line}", one_line=one_line(self._assistant.name))
+        )
         self._assistant_chip.setVisible(bool(self._assistant.assistant_id))
         self._without_chip.setVisible(self._is_without_documents)
         shown = one_line(" ".join(self._selection.split()))
-        self._context_label.set_full_text(f"Selected text: “{shown}”")
+        self._context_label.set_full_text(tr("Selected text: “{shown}”", shown=shown))
         self._context_chip.setVisible(bool(self._selection))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from desktop_rag.core.domain import DocumentState
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.ui.foundation.wording import one_line
 
@@ -43,11 +44,15 @@ class NamedPath:
             case Known.SEARCHABLE:
                 return ""
             case Known.UNREAD:
-                return f"{name} is in your library, but can’t be searched. {one_line(self.reason)}"
+                return tr(
+                    "{name} is in your library, but can’t be searched. {one_line}",
+                    name=name,
+                    one_line=one_line(self.reason),
+                )
             case Known.NOT_IN_LIBRARY:
-                return f"{name} is not in your library."
+                return tr("{name} is not in your library.", name=name)
             case Known.MISSING:
-                return f"{name} was not found."
+                return tr("{name} was not found.", name=name)
 
 
 def look_up(library: "Library", paths: Iterable[Path]) -> tuple[NamedPath, ...]:
@@ -65,7 +70,7 @@ def names_of(named: Sequence[NamedPath]) -> str:
     names = [one_line(each.path.name or str(each.path)) for each in named]
     more = len(names) - _NAMES_SHOWN
     shown = ", ".join(names[:_NAMES_SHOWN])
-    return f"{shown} and {more:,} more" if more > 0 else shown
+    return tr("{shown} and {more:,} more", shown=shown, more=more) if more > 0 else shown
 
 
 def _named(library: "Library", path: Path) -> NamedPath:
@@ -80,10 +85,10 @@ def _named(library: "Library", path: Path) -> NamedPath:
         item = ScopeItem.of_folder(path) if is_folder else ScopeItem.of_document(whole)
         return NamedPath(path, Known.SEARCHABLE, is_folder, item=item)
     if documents:
-        reason = next((d.reason for d in documents if d.reason), "It is still being read.")
+        reason = next((d.reason for d in documents if d.reason), tr("It is still being read."))
         return NamedPath(path, Known.UNREAD, is_folder, reason)
     if is_folder and any(path.is_relative_to(source.path) for source in library.sources.all()):
-        return NamedPath(path, Known.UNREAD, is_folder, "It has no file that can be read.")
+        return NamedPath(path, Known.UNREAD, is_folder, tr("It has no file that can be read."))
     return NamedPath(path, Known.NOT_IN_LIBRARY if exists else Known.MISSING, is_folder)
 
 

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_rag.core.domain import Passage
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.passages.found_passage import FoundPassage
 from desktop_rag.ui.passages.passage_painter import FOUND_ROLE, PassagePainter
@@ -66,7 +67,7 @@ class PassageList(QListView):
         self.setModel(self._model)
         self.setItemDelegate(PassagePainter(theme, self))
         self.setObjectName("passageList")
-        self.setAccessibleName("Passages")
+        self.setAccessibleName(tr("Passages"))
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

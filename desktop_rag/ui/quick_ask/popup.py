@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from desktop_rag.core.conversation import Conversation, Feedback, Message, SourceRef
 from desktop_rag.core.domain import Passage
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question import Question, SearchScope
 from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.chat.chat_sessions import ChatSessions
@@ -50,12 +51,11 @@ _RADIUS_PX = 14
 # From the top of the screen, as a part of its height.
 _HEIGHT_PART = 0.2
 # A chat that was closed this long ago is not gone on with; it is in the window's list.
-_FORGET_S = 600.0
-_MAX_PASSAGES = 6
-_HINT = "Enter to ask · ↑ ↓ to choose a passage · Esc to close"
-_CHOSEN_HINT = "Enter to open it at its place · Ctrl+C to copy it with its source"
-_ANSWER_HINT = "Ctrl+Enter goes on in the window · Esc to close"
-_NOTHING = "No passage has these words. Enter asks all the same."
+_FORGET_S, _MAX_PASSAGES = 600.0, 6
+_HINT = tr("Enter to ask · ↑ ↓ to choose a passage · Esc to close")
+_CHOSEN_HINT = tr("Enter to open it at its place · Ctrl+C to copy it with its source")
+_ANSWER_HINT = tr("Ctrl+Enter goes on in the window · Esc to close")
+_NOTHING = tr("No passage has these words. Enter asks all the same.")
 
 
 class QuickAsk(QWidget):
@@ -76,7 +76,7 @@ class QuickAsk(QWidget):
             None, Qt.WindowType.Dialog | Qt.WindowType.FramelessWindowHint
             | Qt.WindowType.WindowStaysOnTopHint
         )  # fmt: skip
-        self.setWindowTitle("Quick ask")
+        self.setWindowTitle(tr("Quick ask"))
         self.setAttribute(Qt.WidgetAttribute.WA_TranslucentBackground)
         self._theme = theme
         self._bridge = bridge
@@ -103,9 +103,9 @@ class QuickAsk(QWidget):
         self.answer = MessageView(self._theme, FormulaDrawer(self._bridge, self))
         self.hint = LibraryHint()
         self._hint = PlainLabel(_HINT, tone="muted", scale="small")
-        self._new = TextButton("New question", kind="quiet")
+        self._new = TextButton(tr("New question"), kind="quiet")
         set_tip(self._new, "Ctrl+N")
-        self._continue = TextButton("Go on in the window", kind="quiet")
+        self._continue = TextButton(tr("Go on in the window"), kind="quiet")
         set_tip(self._continue, "Ctrl+Enter")
         foot = QHBoxLayout()
         foot.setContentsMargins(14, 0, 4, 4)
@@ -155,9 +155,9 @@ class QuickAsk(QWidget):
         self._new.clicked.connect(self.begin_anew)
         self._continue.clicked.connect(self._go_on)
         self.setProperty(PLACE, "Quick ask")
-        bind(self, "Esc", "Close", self.close)
-        bind(self, "Ctrl+N", "New question", self.begin_anew)
-        bind(self, "Ctrl+Return Ctrl+Enter", "Go on in the window", self._go_on)
+        bind(self, "Esc", tr("Close"), self.close)
+        bind(self, "Ctrl+N", tr("New question"), self.begin_anew)
+        bind(self, "Ctrl+Return Ctrl+Enter", tr("Go on in the window"), self._go_on)
 
     # --- opening and closing -----------------------------------------------------------------
 
@@ -325,7 +325,7 @@ class QuickAsk(QWidget):
     def _on_copy_requested(self) -> None:
         if chosen := self.passages.chosen:
             QGuiApplication.clipboard().setText(copied(chosen))
-            self._hint.setText("Copied")
+            self._hint.setText(tr("Copied"))
 
     # --- the answer --------------------------------------------------------------------------
 

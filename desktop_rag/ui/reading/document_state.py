@@ -5,10 +5,11 @@ from enum import Enum, auto
 
 from desktop_rag.core.domain import Document, DocumentState, FileCondition
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.reading.document_loading import Loaded
 
-_STORED = "Below is the text that is stored of it."
+_STORED = tr("Below is the text that is stored of it.")
 
 
 class WayOut(Enum):
@@ -22,9 +23,9 @@ class WayOut(Enum):
 
 WORDS = {
     WayOut.NONE: "",
-    WayOut.FOLDER: "Show its folder",
-    WayOut.PASSWORD: "Enter password…",
-    WayOut.LIBRARY: "Open the library",
+    WayOut.FOLDER: tr("Show its folder"),
+    WayOut.PASSWORD: tr("Enter password…"),
+    WayOut.LIBRARY: tr("Open the library"),
 }
 
 
@@ -41,19 +42,19 @@ def notice_of_text(loaded: Loaded) -> StateNotice | None:
     """What is to say about the stored text; None when all is well."""
     if loaded.stored is None:
         return StateNotice(
-            "This document is no longer in your library.",
-            "Below is the passage as it was cited." if loaded.place.passage else "",
+            tr("This document is no longer in your library."),
+            tr("Below is the passage as it was cited.") if loaded.place.passage else "",
             WayOut.LIBRARY,
         )
     document = loaded.stored.document
     if document.needs_password:
-        return StateNotice("This document needs a password.", "", WayOut.PASSWORD)
+        return StateNotice(tr("This document needs a password."), "", WayOut.PASSWORD)
     if not loaded.has_text:
         return _without_text(document, bool(loaded.place.passage))
     if loaded.is_lost:
         return StateNotice(
-            "The document has changed: the cited words are no longer in it.",
-            f"They were: “{one_line(_shortened(loaded.place.quote))}”",
+            tr("The document has changed: the cited words are no longer in it."),
+            tr("They were: “{one_line}”", one_line=one_line(_shortened(loaded.place.quote))),
         )
     return None
 
@@ -63,16 +64,16 @@ def notice_of_file(document: Document, condition: FileCondition) -> StateNotice 
     if document.url:
         return None
     if document.state is DocumentState.GONE or condition is FileCondition.MISSING:
-        title = f"{one_line(document.path.name)} was moved or deleted."
+        title = tr("{one_line} was moved or deleted.", one_line=one_line(document.path.name))
         return StateNotice(title, _STORED, WayOut.FOLDER)
     if condition is FileCondition.OUT_OF_REACH:
         return StateNotice(
-            "The file can't be reached: its drive or folder is not connected.", _STORED
+            tr("The file can't be reached: its drive or folder is not connected."), _STORED
         )
     if condition is FileCondition.CHANGED:
         return StateNotice(
-            "The file has changed since it was read.",
-            "Below is the text as it was read. The new one follows when it is read again.",
+            tr("The file has changed since it was read."),
+            tr("Below is the text as it was read. The new one follows when it is read again."),
         )
     return None
 
@@ -84,10 +85,14 @@ def notice_of_pages(error: AppError) -> StateNotice:
 
 def _without_text(document: Document, has_passage: bool) -> StateNotice:
     waits = document.state in {DocumentState.WAITING, DocumentState.READING}
-    title = "This document is still to be read." if waits else "There is no text of this document."
+    title = (
+        tr("This document is still to be read.")
+        if waits
+        else tr("There is no text of this document.")
+    )
     hint = one_line(document.reason)
     if has_passage:
-        hint = f"{hint} Below is the passage as it was cited.".strip()
+        hint = tr("{hint} Below is the passage as it was cited.", hint=hint).strip()
     return StateNotice(title, hint)
 
 

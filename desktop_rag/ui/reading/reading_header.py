@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_rag.core.anchors import HEADING_SEPARATOR
 from desktop_rag.core.domain import Document
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import ElidedLabel, IconButton
@@ -30,20 +31,20 @@ class ReadingHeader(QWidget):
     ) -> None:
         super().__init__(parent)
         self._file = ""
-        self._back = IconButton(theme, "chevron-left:text", "Back (Alt+Left)")
-        self._forward = IconButton(theme, "chevron-right:text", "Forward (Alt+Right)")
+        self._back = IconButton(theme, "chevron-left:text", tr("Back (Alt+Left)"))
+        self._forward = IconButton(theme, "chevron-right:text", tr("Forward (Alt+Right)"))
         self._title = ElidedLabel()
         self._title.setObjectName("readingTitle")
         self._place = ElidedLabel(tone="muted", scale="small", mode=Qt.TextElideMode.ElideLeft)
         self._place.setObjectName("readingPlace")
-        self._find = IconButton(theme, "search:muted", "Find in the document (Ctrl+F)")
-        self._text = IconButton(theme, "file-text:muted", "Show as text")
+        self._find = IconButton(theme, "search:muted", tr("Find in the document (Ctrl+F)"))
+        self._text = IconButton(theme, "file-text:muted", tr("Show as text"))
         self._text.setCheckable(True)
-        self._ask = IconButton(theme, "chat:muted", "Ask about this document")
-        self._open = IconButton(theme, "open:muted", "Open in another program")
-        self._window = IconButton(theme, "window:muted", "Open in a window of its own")
-        self._details = IconButton(theme, "info:muted", "Details")
-        self._close = IconButton(theme, "close:muted", "Close the document (Esc)")
+        self._ask = IconButton(theme, "chat:muted", tr("Ask about this document"))
+        self._open = IconButton(theme, "open:muted", tr("Open in another program"))
+        self._window = IconButton(theme, "window:muted", tr("Open in a window of its own"))
+        self._details = IconButton(theme, "info:muted", tr("Details"))
+        self._close = IconButton(theme, "close:muted", tr("Close the document (Esc)"))
         top = QHBoxLayout()
         top.setSpacing(2)
         top.addWidget(self._back)
@@ -88,8 +89,8 @@ class ReadingHeader(QWidget):
 
     def show_loading(self, title: str) -> None:
         """Show that a document is being read."""
-        self._title.set_full_text(title or "Loading…")
-        self._place.set_full_text("Loading…" if title else "")
+        self._title.set_full_text(title or tr("Loading…"))
+        self._place.set_full_text(tr("Loading…") if title else "")
         self._ask.setEnabled(False)
         self._open.setEnabled(False)
         self._details.setEnabled(False)
@@ -98,7 +99,7 @@ class ReadingHeader(QWidget):
         self, title: str, document: Document | None, *, has_pages: bool, is_text: bool
     ) -> None:
         """Show what is open; None is a document the library does not have."""
-        self._title.set_full_text(title or "Document")
+        self._title.set_full_text(title or tr("Document"))
         self._place.set_full_text("")
         self._place.setToolTip("")
         self._ask.setEnabled(document is not None)
@@ -113,7 +114,7 @@ class ReadingHeader(QWidget):
         if document.part:
             file = f"{file}{HEADING_SEPARATOR}{document.part}"
         self._file = "" if title == one_line(file) else one_line(file)
-        name = "Open in the browser" if document.url else "Open in another program"
+        name = tr("Open in the browser") if document.url else tr("Open in another program")
         self._open.show_as("open:muted", name)
         self.show_place("")
 

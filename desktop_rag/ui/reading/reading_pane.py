@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import Document, FileCondition
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.shortcuts import INSIDE, PLACE, bind
 from desktop_rag.ui.foundation.theme import Theme
@@ -76,11 +77,11 @@ class ReadingPane(QWidget):
     def _build(self, *, is_window: bool) -> None:
         self.setProperty("kind", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.setAccessibleName("Document")
+        self.setAccessibleName(tr("Document"))
         self._header = ReadingHeader(self._theme, is_window=is_window)
         self._state = StateCard(self._theme)
         self._viewers = ViewerStack(self._bridge, self._library, self._theme)
-        self._find = FindBar(self._theme, "Find in the document")
+        self._find = FindBar(self._theme, tr("Find in the document"))
         self._find.hide()
         self._finding = WordFinding(self._bridge, self)
         column = QVBoxLayout(self)
@@ -116,11 +117,11 @@ class ReadingPane(QWidget):
         self._finding.changed.connect(self._on_hits_changed)
         self.setProperty(PLACE, "Document")
         for keys, words, act in (
-            ("Alt+Left Back", "Back to the document before", lambda: self._go(-1)),
-            ("Alt+Right Forward", "Forward to the next document", lambda: self._go(1)),
-            ("Ctrl+F", "Find in the document", self.find_words),
-            ("F3", "Next place found", lambda: self._step(1)),
-            ("Shift+F3", "Place found before", lambda: self._step(-1)),
+            ("Alt+Left Back", tr("Back to the document before"), lambda: self._go(-1)),
+            ("Alt+Right Forward", tr("Forward to the next document"), lambda: self._go(1)),
+            ("Ctrl+F", tr("Find in the document"), self.find_words),
+            ("F3", tr("Next place found"), lambda: self._step(1)),
+            ("Shift+F3", tr("Place found before"), lambda: self._step(-1)),
         ):
             bind(self, keys, words, act, INSIDE)
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.reading.reading_pane import ReadingPane
@@ -25,7 +26,7 @@ class ReadingWindow(QWidget):
     ) -> None:  # fmt: skip
         super().__init__(parent, Qt.WindowType.Window)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle("Document")
+        self.setWindowTitle(tr("Document"))
         self.pane = ReadingPane(bridge, library, theme, is_window=True)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -38,4 +39,4 @@ class ReadingWindow(QWidget):
 
     @Slot(str)
     def _on_title(self, title: str) -> None:
-        self.setWindowTitle(title or "Document")
+        self.setWindowTitle(title or tr("Document"))

@@ -3,6 +3,7 @@
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.reading.document_state import WORDS, StateNotice, WayOut
 from desktop_rag.ui.widgets.controls import Card, IconLabel, PlainLabel, TextButton
@@ -19,7 +20,7 @@ class StateCard(Card):
         self._title = PlainLabel("", wrap=True, selectable=True)
         self._title.setObjectName("noticeTitle")
         self._hint = PlainLabel("", wrap=True, selectable=True)
-        self._action = TextButton("Show its folder", kind="quiet")
+        self._action = TextButton(tr("Show its folder"), kind="quiet")
         words = QVBoxLayout()
         words.setSpacing(2)
         words.addWidget(self._title)

@@ -89,4 +89,4 @@ class ViewerStack(QStackedWidget):
             case PageViewer() if loaded.page:
                 viewer.show_source(loaded.page, loaded.span)
             case _:
-                raise AssertionError(f"nothing to show as {loaded.kind}")
+                raise AssertionError(loaded.kind)

@@ -5,9 +5,10 @@ from datetime import date
 from PySide6.QtCore import QDate, Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QDateEdit, QDialog, QGridLayout, QHBoxLayout, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 
-_NOTE = "By the date that a file states about itself, else by its last change."
+_NOTE = tr("By the date that a file states about itself, else by its last change.")
 
 
 class DateDialog(QDialog):
@@ -17,14 +18,14 @@ class DateDialog(QDialog):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Dates")
+        self.setWindowTitle(tr("Dates"))
         today = QDate.currentDate()
-        self._has_first, self._first = _day("From", "First day", today.addMonths(-1))
-        self._has_last, self._last = _day("To", "Last day", today)
+        self._has_first, self._first = _day(tr("From"), tr("First day"), today.addMonths(-1))
+        self._has_last, self._last = _day(tr("To"), tr("Last day"), today)
         self._has_first.setChecked(True)
-        self._apply = TextButton("Search", kind="primary")
+        self._apply = TextButton(tr("Search"), kind="primary")
         self._apply.setDefault(True)
-        self._cancel = TextButton("Cancel")
+        self._cancel = TextButton(tr("Cancel"))
         grid = QGridLayout(self)
         grid.setContentsMargins(20, 18, 20, 16)
         grid.setSpacing(8)

@@ -5,7 +5,9 @@ from datetime import date
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QMenu, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import value_in_words
 from desktop_rag.ui.search.date_dialog import DateDialog
 from desktop_rag.ui.search.filter_choices import Choice, Choices
 from desktop_rag.ui.search.search_filters import (
@@ -20,7 +22,7 @@ from desktop_rag.ui.widgets.flow_row import FlowRow
 from desktop_rag.ui.widgets.menu_button import MenuButton
 from desktop_rag.ui.widgets.removable_chip import RemovableChip
 
-_NO_TAGS = "No tags yet. Give some to files in the library, or by “tags:” in front matter."
+_NO_TAGS = tr("No tags yet. Give some to files in the library, or by “tags:” in front matter.")
 
 
 class FilterBar(QWidget):
@@ -36,11 +38,11 @@ class FilterBar(QWidget):
         self._chips: list[RemovableChip] = []
         self._row = FlowRow(self)
         self._buttons = {kind: self._button(kind) for kind in FilterKind}
-        self._clear = TextButton("Clear all filters", kind="quiet")
+        self._clear = TextButton(tr("Clear all filters"), kind="quiet")
         self._clear.clicked.connect(self.clear)
         self._row.addWidget(self._clear)
         self._clear.hide()
-        self.setAccessibleName("Filters")
+        self.setAccessibleName(tr("Filters"))
         self.show_choices({})
 
     @property
@@ -76,8 +78,8 @@ class FilterBar(QWidget):
 
     def _button(self, kind: FilterKind) -> MenuButton:
         button = MenuButton(self._theme)
-        button.setText(kind.value)
-        button.setAccessibleName(f"Filter by {kind.value.lower()}")
+        button.setText(value_in_words(kind, begins=True))
+        button.setAccessibleName(tr("Filter by {kind}", kind=value_in_words(kind)))
         button.choices.aboutToShow.connect(lambda: self._fill(kind))
         self._row.addWidget(button)
         return button
@@ -89,20 +91,20 @@ class FilterBar(QWidget):
             for usual in usual_dates(date.today()):
                 self._offer(menu, Choice(usual, 0))
             menu.addSeparator()
-            menu.addAction("Other days…", self._on_other_days)
+            menu.addAction(tr("Other days…"), self._on_other_days)
             return
         choices = self._choices.get(kind, ())
         for choice in choices:
             self._offer(menu, choice)
         if not choices:
-            words = _NO_TAGS if kind is FilterKind.TAG else "Nothing to choose from yet."
+            words = _NO_TAGS if kind is FilterKind.TAG else tr("Nothing to choose from yet.")
             menu.addAction(words).setEnabled(False)
 
     def _offer(self, menu: QMenu, choice: Choice) -> None:
         """An entry for a choice, with its number of files; a folder has its own folders below."""
         if choice.inside:
             below = menu.addMenu(_literal(choice.filter.label))
-            self._add_entry(below, choice, "All of it")
+            self._add_entry(below, choice, tr("All of it"))
             below.addSeparator()
             for inner in choice.inside:
                 self._add_entry(below, inner, inner.filter.label)
@@ -148,7 +150,9 @@ class FilterBar(QWidget):
         self.updateGeometry()
 
     def _chip(self, chosen: SearchFilter) -> RemovableChip:
-        chip = RemovableChip(self._theme, chosen.words, f"Remove the filter {chosen.words}", self)
+        chip = RemovableChip(
+            self._theme, chosen.words, tr("Remove the filter {words}", words=chosen.words), self
+        )
         chip.removed.connect(lambda: self._on_toggled(chosen, is_on=False))
         self._row.addWidget(chip)
         chip.show()

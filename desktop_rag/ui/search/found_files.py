@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from desktop_rag.core.anchors import HEADING_SEPARATOR
 from desktop_rag.core.domain import Document, Passage
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.query import parse_query
-from desktop_rag.ui.foundation.wording import count_of, isolated, one_line
+from desktop_rag.ui.foundation.wording import isolated, one_line
 from desktop_rag.ui.passages.found_passage import FoundPassage
 
 _SHOWN_TAGS = 3
@@ -37,7 +38,7 @@ class FoundFile:
         # Isolated, so that a tag that is read from right to left leaves the others in order.
         shown = [isolated(f"#{one_line(tag)}") for tag in tags[:_SHOWN_TAGS]]
         more = ["…"] if len(tags) > _SHOWN_TAGS else []
-        count = count_of(len(self.passages), "passage")
+        count = count_of(len(self.passages), tr("passage"), tr("passages"))
         return " · ".join(filter(None, (" ".join([*shown, *more]), count)))
 
 
@@ -91,9 +92,13 @@ def _place(passage: Passage) -> str:
 
 def in_words(results: SearchResults, most: int) -> str:
     """`34 passages in 12 files`; of more than `most`, the best ones."""
-    count, files = len(results.passages), count_of(len(results.files), "file")
-    said = f"{count_of(count, 'passage')} in {files}"
-    return f"The best {said}" if count >= most else said
+    count, files = len(results.passages), count_of(len(results.files), tr("file"), tr("files"))
+    said = tr(
+        "{count_of} in {files}",
+        count_of=count_of(count, tr("passage"), tr("passages")),
+        files=files,
+    )
+    return tr("The best {said}", said=said) if count >= most else said
 
 
 def by_id(results: SearchResults) -> Mapping[str, Document]:

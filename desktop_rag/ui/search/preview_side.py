@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
@@ -21,7 +22,7 @@ _NARROW_PX = 760
 _LEAST_PX = 280
 # Whoever holds an arrow key down wants to see the list, not every document.
 _SETTLE_MS = 120
-_CHOOSE = "Choose a result to read it here."
+_CHOOSE = tr("Choose a result to read it here.")
 
 
 class PreviewSide(QSplitter):

@@ -8,10 +8,10 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu, QWidget
 
 from desktop_rag.core.domain import Document
+from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.foundation.wording import count_of
 from desktop_rag.ui.passages.found_passage import copied
 from desktop_rag.ui.search.filter_choices import folder_filter
 from desktop_rag.ui.search.result_list import ResultList
@@ -60,8 +60,12 @@ class ResultActions(QObject):
         """The words on the button."""
         asked, is_all = self.asked, not self._results.selected
         if len(asked) == 1:
-            return "Ask about this file"
-        return f"Ask about {'all ' if is_all and asked else ''}{count_of(len(asked), 'file')}"
+            return tr("Ask about this file")
+        return tr(
+            "Ask about {value}{count_of}",
+            value="all " if is_all and asked else "",
+            count_of=count_of(len(asked), tr("file"), tr("files")),
+        )
 
     @Slot()
     def ask(self) -> None:
@@ -95,19 +99,21 @@ class ResultActions(QObject):
         menu.addAction(self.ask_in_words(), self.ask)
         if found:
             document = self._results.results.document(found.passage)
-            menu.addAction("Read", self.read_requested.emit)
-            menu.addAction("Open in another program", self.open)
+            menu.addAction(tr("Read"), self.read_requested.emit)
+            menu.addAction(tr("Open in another program"), self.open)
             if not document.url:
-                menu.addAction("Show in folder", lambda: self._opener.show_in_folder(document.path))
                 menu.addAction(
-                    "Search only this folder",
+                    tr("Show in folder"), lambda: self._opener.show_in_folder(document.path)
+                )
+                menu.addAction(
+                    tr("Search only this folder"),
                     lambda: self.filter_added.emit(folder_filter(document.path.parent)),
                 )
             menu.addSeparator()
             passage = found.passage
             menu.addAction(
-                "Copy passage with its source",
+                tr("Copy passage with its source"),
                 lambda: QGuiApplication.clipboard().setText(copied(passage)),
             )
-        menu.addAction("Tags…", self.edit_tags)
+        menu.addAction(tr("Tags…"), self.edit_tags)
         return menu

@@ -13,6 +13,7 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QListView, QWidget
 
 from desktop_rag.core.domain import Document
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.passages.found_passage import FoundPassage
 from desktop_rag.ui.search.found_files import SearchResults, by_id
@@ -44,7 +45,7 @@ class ResultList(QListView):
         self.setModel(self._rows)
         self.setItemDelegate(ResultPainter(theme, self))
         self.setObjectName("searchResults")
-        self.setAccessibleName("Results")
+        self.setAccessibleName(tr("Results"))
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from desktop_rag.ui.foundation.wording import count_of
+from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.ui.passages.found_passage import FoundPassage
 from desktop_rag.ui.passages.passage_painter import FOUND_ROLE
 from desktop_rag.ui.search.found_files import FoundFile, SearchResults
@@ -80,7 +80,10 @@ class MoreRow:
     @property
     def words(self) -> str:
         """The row as it is shown and read out."""
-        return f"Show {count_of(self.hidden, 'more passage')}"
+        return tr(
+            "Show {count_of}",
+            count_of=count_of(self.hidden, tr("more passage"), tr("more passages")),
+        )
 
 
 Row = FileRow | PassageRow | MoreRow

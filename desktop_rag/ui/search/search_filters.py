@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import Enum
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.query import Filters, Query
 from desktop_rag.core.question import SearchScope
 from desktop_rag.core.question_scope import ScopeItem
@@ -85,12 +86,12 @@ def usual_dates(today: date) -> tuple[SearchFilter, ...]:
     return tuple(
         SearchFilter(FilterKind.DATE, label, span)
         for label, span in (
-            ("Today", DateSpan(today)),
-            ("Last 7 days", DateSpan(today - timedelta(days=6))),
-            ("Last 30 days", DateSpan(today - timedelta(days=29))),
-            ("This year", DateSpan(year)),
-            ("Last year", DateSpan(last_year, year)),
-            (f"Before {last_year.year}", DateSpan(None, last_year)),
+            (tr("Today"), DateSpan(today)),
+            (tr("Last 7 days"), DateSpan(today - timedelta(days=6))),
+            (tr("Last 30 days"), DateSpan(today - timedelta(days=29))),
+            (tr("This year"), DateSpan(year)),
+            (tr("Last year"), DateSpan(last_year, year)),
+            (tr("Before {year}", year=last_year.year), DateSpan(None, last_year)),
         )
     )
 
@@ -99,7 +100,10 @@ def chosen_dates(first: date | None, last: date | None) -> SearchFilter | None:
     """The filter for days from the first to the last, both included; None for neither."""
     if first is None and last is None:
         return None
-    said = [f"from {_day(first)}" if first else "", f"to {_day(last)}" if last else ""]
+    said = [
+        tr("from {day}", day=_day(first)) if first else "",
+        tr("to {day}", day=_day(last)) if last else "",
+    ]
     span = DateSpan(first, last + timedelta(days=1) if last else None)
     label = " ".join(filter(None, said))
     return SearchFilter(FilterKind.DATE, label[0].upper() + label[1:], span)

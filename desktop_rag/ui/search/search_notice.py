@@ -3,8 +3,8 @@
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
+from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.search_syntax import SEARCH_SYNTAX
-from desktop_rag.ui.foundation.wording import count_of
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 
 _MOST_PX = 520
@@ -25,9 +25,9 @@ class SearchNotice(QScrollArea):
         self._title = PlainLabel(scale="heading", wrap=True)
         self._hint = PlainLabel(tone="muted", wrap=True)
         self._syntax = self._build_syntax()
-        self._folder = TextButton("Add a folder", kind="primary")
-        self._drop = TextButton("Search without filters")
-        self._ask = TextButton("Ask it as a question")
+        self._folder = TextButton(tr("Add a folder"), kind="primary")
+        self._drop = TextButton(tr("Search without filters"))
+        self._ask = TextButton(tr("Ask it as a question"))
         buttons = QHBoxLayout()
         buttons.setSpacing(8)
         for button, signal in (
@@ -67,29 +67,36 @@ class SearchNotice(QScrollArea):
     def show_no_folder(self) -> None:
         """There is nothing to search yet."""
         self._show(
-            "Nothing to search yet",
-            "Add a folder, and its files can be found here by their words and by what they mean.",
+            tr("Nothing to search yet"),
+            tr(
+                "Add a folder, and its files can be found here by their words and by what they"
+                " mean."
+            ),
             offers=(self._folder,),
         )
 
     def show_start(self, files: int) -> None:
         """Nothing is typed."""
         self._show(
-            f"Search {count_of(files, 'file')}" if files else "Search your files",
-            "Results come while you type: passages with your words first, then those that mean"
-            " the same. This narrows them down:",
+            tr("Search {count_of}", count_of=count_of(files, tr("file"), tr("files")))
+            if files
+            else tr("Search your files"),
+            tr(
+                "Results come while you type: passages with your words first, then those that mean"
+                " the same. This narrows them down:"
+            ),
             has_syntax=True,
         )
 
     def show_nothing(self, *, has_filters: bool, is_complete: bool) -> None:
         """No passage was found; `is_complete` is false while files are still being read."""
-        tries = ["Check the spelling, or try fewer or other words."]
+        tries = [tr("Check the spelling, or try fewer or other words.")]
         if has_filters:
-            tries.insert(0, "The filters may leave out what you are looking for.")
+            tries.insert(0, tr("The filters may leave out what you are looking for."))
         if not is_complete:
-            tries.append("Some files are still being read and can’t be found yet.")
+            tries.append(tr("Some files are still being read and can’t be found yet."))
         offers = (self._drop, self._ask) if has_filters else (self._ask,)
-        self._show("Nothing found", " ".join(tries), offers=offers)
+        self._show(tr("Nothing found"), " ".join(tries), offers=offers)
 
     def show_failure(self, title: str, hint: str) -> None:
         """The search was refused, as for a date that is none."""

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from desktop_rag.core.domain import Collection, Passage
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import IndexProgress
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 _MOST_PASSAGES = 100
 _RELOAD_MS = 2_000
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-_KEYS = "↑ ↓ through the results · Space reads · Enter asks about the selected files"
+_KEYS = tr("↑ ↓ through the results · Space reads · Enter asks about the selected files")
 
 
 class SearchPage(QWidget):
@@ -88,8 +89,8 @@ class SearchPage(QWidget):
         self.field = self._build_field()
         self.filters = FilterBar(self._theme)
         self._count = PlainLabel(tone="muted", wrap=True)
-        self._by_file = TextButton("By file", kind="chip")
-        self._by_passage = TextButton("By passage", kind="chip")
+        self._by_file = TextButton(tr("By file"), kind="chip")
+        self._by_passage = TextButton(tr("By passage"), kind="chip")
         self._ways = QButtonGroup(self)
         status = QHBoxLayout()
         status.setSpacing(6)
@@ -122,18 +123,18 @@ class SearchPage(QWidget):
     def _build_field(self) -> QLineEdit:
         field = QLineEdit()
         field.setObjectName("searchField")
-        field.setPlaceholderText("Search your files")
-        field.setAccessibleName("Search your files")
+        field.setPlaceholderText(tr("Search your files"))
+        field.setAccessibleName(tr("Search your files"))
         add_clear_button(field)
         field.installEventFilter(self)
         return field
 
     def _build_foot(self) -> QWidget:
         self._foot = QWidget()
-        self._tags = TextButton("Tags…")
-        self._open = TextButton("Open")
-        self._open.setAccessibleDescription("Open the chosen file in another program")
-        self._ask = TextButton("Ask about the selection", kind="primary")
+        self._tags = TextButton(tr("Tags…"))
+        self._open = TextButton(tr("Open"))
+        self._open.setAccessibleDescription(tr("Open the chosen file in another program"))
+        self._ask = TextButton(tr("Ask about the selection"), kind="primary")
         row = QHBoxLayout(self._foot)
         row.setContentsMargins(18, 8, 18, 10)
         row.setSpacing(8)
@@ -170,8 +171,10 @@ class SearchPage(QWidget):
         self._reload.timeout.connect(self._on_reload)
         # Not over the document, where both keys have a meaning of their own.
         for widget in (self._above, self._stack, self._foot):
-            bind(widget, "Ctrl+F", "Write what to search for", self.focus_field, INSIDE)
-            bind(widget, "Esc", "Close the document, or empty the field", self._on_escape, INSIDE)
+            bind(widget, "Ctrl+F", tr("Write what to search for"), self.focus_field, INSIDE)
+            bind(
+                widget, "Esc", tr("Close the document, or empty the field"), self._on_escape, INSIDE
+            )
 
     # --- called by the window --------------------------------------------------------------------
 

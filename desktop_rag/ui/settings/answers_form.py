@@ -3,22 +3,26 @@
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import FEW_FILES, AnswerSettings
 from desktop_rag.ui.widgets.form_fields import SettingsSection, note, show_checked
 
-_CHECK_NOTE = (
+_CHECK_NOTE = tr(
     "Each sentence gets a badge. The check runs on this computer and compares words and numbers: it"
     " is a hint, not a proof."
 )
-_MODEL_NOTE = "More thorough, but slower: one extra request per sentence."
-_HIDE_NOTE = (
+_MODEL_NOTE = tr("More thorough, but slower: one extra request per sentence.")
+_HIDE_NOTE = tr(
     "Hides an answer if your documents support none of its sentences. You can still show it."
 )
-_QUESTION_NOTE = (
+_QUESTION_NOTE = tr(
     "Takes one short request after each answer. Without a model, headings are suggested."
 )
-_FEW_NOTE = f"Up to {FEW_FILES} files. Each relevant file takes one request to the model."
-_MEMORY_NOTE = (
+_FEW_NOTE = tr(
+    "Up to {FEW_FILES} files. Each relevant file takes one request to the model.",
+    FEW_FILES=FEW_FILES,
+)
+_MEMORY_NOTE = tr(
     "Shows the model up to three earlier answers to similar questions, best rated first, so that it"
     " matches the style you like. When off, new answers are not remembered."
 )
@@ -31,20 +35,20 @@ class AnswersForm(SettingsSection):
 
     def __init__(self, memory: QWidget, parent: QWidget | None = None) -> None:
         """`memory` is a widget shown below the memory setting."""
-        super().__init__("Answers", parent=parent)
-        self._checks = QCheckBox("Check each sentence against the sources")
-        self._checks_with_model = QCheckBox("Also check with the model")
-        self._hides = QCheckBox("Hide unsupported answers")
-        self._suggests = QCheckBox("Suggest follow-up questions")
-        self._asks_few = QCheckBox("Ask file by file when nothing is found")
-        self._remembers = QCheckBox("Learn from earlier answers")
+        super().__init__(tr("Answers"), parent=parent)
+        self._checks = QCheckBox(tr("Check each sentence against the sources"))
+        self._checks_with_model = QCheckBox(tr("Also check with the model"))
+        self._hides = QCheckBox(tr("Hide unsupported answers"))
+        self._suggests = QCheckBox(tr("Suggest follow-up questions"))
+        self._asks_few = QCheckBox(tr("Ask file by file when nothing is found"))
+        self._remembers = QCheckBox(tr("Learn from earlier answers"))
         for label, box, explanation in (
-            ("Checks", self._checks, _CHECK_NOTE),
+            (tr("Checks"), self._checks, _CHECK_NOTE),
             ("", self._checks_with_model, _MODEL_NOTE),
             ("", self._hides, _HIDE_NOTE),
-            ("Suggestions", self._suggests, _QUESTION_NOTE),
-            ("Nothing found", self._asks_few, _FEW_NOTE),
-            ("Memory", self._remembers, _MEMORY_NOTE),
+            (tr("Suggestions"), self._suggests, _QUESTION_NOTE),
+            (tr("Nothing found"), self._asks_few, _FEW_NOTE),
+            (tr("Memory"), self._remembers, _MEMORY_NOTE),
         ):
             self.add_row(label, box)
             self.add_note(note(explanation))

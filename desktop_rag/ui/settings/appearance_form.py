@@ -3,6 +3,7 @@
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QComboBox, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.settings import (
     TEXT_SIZES,
@@ -20,12 +21,12 @@ from desktop_rag.ui.widgets.form_fields import (
 )
 
 _SCHEMES: dict[str, str] = {
-    ColourScheme.SYSTEM: "Same as system",
-    ColourScheme.LIGHT: "Light",
-    ColourScheme.DARK: "Dark",
+    ColourScheme.SYSTEM: tr("Same as system"),
+    ColourScheme.LIGHT: tr("Light"),
+    ColourScheme.DARK: tr("Dark"),
 }
-_SIZE_NOTE = "Ctrl and + or − change it everywhere in the window, Ctrl and 0 resets it."
-_LANGUAGE_NOTE = "Another language is used from the next start on. Answers follow the question."
+_SIZE_NOTE = tr("Ctrl and + or − change it everywhere in the window, Ctrl and 0 resets it.")
+_LANGUAGE_NOTE = tr("Another language is used from the next start on. Answers follow the question.")
 
 
 class AppearanceForm(SettingsSection):
@@ -34,21 +35,21 @@ class AppearanceForm(SettingsSection):
     changed = Signal(object)
 
     def __init__(self, guard: WheelGuard, parent: QWidget | None = None) -> None:
-        super().__init__("Appearance", parent=parent)
-        self._schemes = radio_group(self, "Theme", _SCHEMES)
+        super().__init__(tr("Appearance"), parent=parent)
+        self._schemes = radio_group(self, tr("Theme"), _SCHEMES)
         self._sizes = QComboBox()
         for percent in TEXT_SIZES:
             self._sizes.addItem(f"{percent} %", percent)
         self._languages = QComboBox()
-        self._languages.addItem("Same as system", "")
+        self._languages.addItem(tr("Same as system"), "")
         for code in languages(resources_dir() / "words"):
             self._languages.addItem(language_name(code), code)
         guard.guard(self._sizes)
         guard.guard(self._languages)
-        self.add_row("Theme", *self._schemes.values(), spacing_px=20)
-        self.add_row("Text size", self._sizes)
+        self.add_row(tr("Theme"), *self._schemes.values(), spacing_px=20)
+        self.add_row(tr("Text size"), self._sizes)
         self.add_note(note(_SIZE_NOTE))
-        self.add_row("Language", self._languages)
+        self.add_row(tr("Language"), self._languages)
         self.add_note(note(_LANGUAGE_NOTE))
         for button in self._schemes.values():
             # Not `toggled`, which fires for the deselected button too.

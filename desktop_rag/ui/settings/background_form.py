@@ -6,6 +6,7 @@ from dataclasses import replace
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import BackgroundSettings, WhenClosed
 from desktop_rag.desktop.hotkeys.desktop_hotkeys import has_portal_only
 from desktop_rag.desktop.hotkeys.hotkey import Action, Bound
@@ -20,17 +21,17 @@ from desktop_rag.ui.widgets.form_fields import (
 )
 
 _CHOICES: dict[str, str] = {
-    WhenClosed.ASK: "Ask",
-    WhenClosed.STAY: "Keep running",
-    WhenClosed.QUIT: "Quit",
+    WhenClosed.ASK: tr("Ask"),
+    WhenClosed.STAY: tr("Keep running"),
+    WhenClosed.QUIT: tr("Quit"),
 }
-_HOTKEY_NOTE = (
+_HOTKEY_NOTE = tr(
     "Work in every program. Selected text is read when you press the key, never otherwise. A key"
     " set in your desktop's own settings can run “desktop-rag quick-ask” instead."
 )
-_PORTAL_NOTE = "On this desktop (Wayland) a program can't take a key by itself: it asks once."
-_STAY_NOTE = "While it runs, your folders are kept up to date and the quick ask opens at once."
-_NOTICE_NOTE = (
+_PORTAL_NOTE = tr("On this desktop (Wayland) a program can't take a key by itself: it asks once.")
+_STAY_NOTE = tr("While it runs, your folders are kept up to date and the quick ask opens at once.")
+_NOTICE_NOTE = tr(
     "When the first indexing is done, a folder goes offline, something needs you, or an answer is"
     " ready while you look elsewhere."
 )
@@ -42,24 +43,24 @@ class BackgroundForm(SettingsSection):
     changed = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("Quick ask and background", parent=parent)
+        super().__init__(tr("Quick ask and background"), parent=parent)
         self._background = BackgroundSettings()
-        self._when_closed = radio_group(self, "When the window is closed", _CHOICES)
-        self._starts = QCheckBox("Start at login, in the background")
-        self._notifies = QCheckBox("Show notifications")
-        self._hotkey = HotkeyField("Hotkey of the quick ask")
-        self._selection_hotkey = HotkeyField("Hotkey to ask about selected text")
-        self._ask_desktop = TextButton("Ask the desktop for these keys")
-        self.add_row("Quick ask", self._hotkey, is_wide=True)
-        self.add_row("With selected text", self._selection_hotkey, is_wide=True)
+        self._when_closed = radio_group(self, tr("When the window is closed"), _CHOICES)
+        self._starts = QCheckBox(tr("Start at login, in the background"))
+        self._notifies = QCheckBox(tr("Show notifications"))
+        self._hotkey = HotkeyField(tr("Hotkey of the quick ask"))
+        self._selection_hotkey = HotkeyField(tr("Hotkey to ask about selected text"))
+        self._ask_desktop = TextButton(tr("Ask the desktop for these keys"))
+        self.add_row(tr("Quick ask"), self._hotkey, is_wide=True)
+        self.add_row(tr("With selected text"), self._selection_hotkey, is_wide=True)
         self.add_note(note(_HOTKEY_NOTE))
         if has_portal_only():
             self.add_row("", self._ask_desktop)
             self.add_note(note(_PORTAL_NOTE))
-        self.add_row("Closing the window", *self._when_closed.values(), spacing_px=20)
+        self.add_row(tr("Closing the window"), *self._when_closed.values(), spacing_px=20)
         self.add_note(note(_STAY_NOTE))
-        self.add_row("Login", self._starts)
-        self.add_row("Notifications", self._notifies)
+        self.add_row(tr("Login"), self._starts)
+        self.add_row(tr("Notifications"), self._notifies)
         self.add_note(note(_NOTICE_NOTE))
         for button in self._when_closed.values():
             button.clicked.connect(self._on_edited)

@@ -4,6 +4,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.desktop.hotkeys.hotkey import Binding, Bound, Hotkey
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, set_property
 
@@ -19,7 +20,7 @@ class _PressedKey(QLineEdit):
     def __init__(self, name: str) -> None:
         super().__init__()
         self.setReadOnly(True)
-        self.setPlaceholderText("None. Press keys to set one")
+        self.setPlaceholderText(tr("None. Press keys to set one"))
         self.setAccessibleName(name)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -40,8 +41,8 @@ class HotkeyField(QWidget):
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._key = _PressedKey(name)
-        self._clear = TextButton("Clear", kind="quiet")
-        self._clear.setAccessibleDescription(f"Use no key for: {name}")
+        self._clear = TextButton(tr("Clear"), kind="quiet")
+        self._clear.setAccessibleDescription(tr("Use no key for: {name}", name=name))
         self._outcome = PlainLabel(tone="muted", scale="small", wrap=True)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
@@ -65,14 +66,14 @@ class HotkeyField(QWidget):
         """Say what the desktop did with the hotkey; None when there is none."""
         words = "" if bound is None else bound.words
         if bound and bound.outcome is Binding.BOUND:
-            words = f"In use: {words}" if words else "In use"
+            words = tr("In use: {words}", words=words) if words else tr("In use")
         set_property(self._outcome, "tone", _TONES.get(bound.outcome, "warning") if bound else "")
         self._outcome.setText(words)
 
     @Slot(str)
     def _on_pressed(self, text: str) -> None:
         if text and Hotkey.parse(text) is None:
-            self._outcome.setText("Use it with Ctrl, Alt or Meta, or a function key.")
+            self._outcome.setText(tr("Use it with Ctrl, Alt or Meta, or a function key."))
             return
         self.show_hotkey(text)
         self._outcome.setText("")

@@ -6,6 +6,7 @@ from dataclasses import replace
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import IndexSettings
 from desktop_rag.ui.models.model_field import MODEL_NOTE, ModelField
 from desktop_rag.ui.widgets.form_fields import (
@@ -17,17 +18,19 @@ from desktop_rag.ui.widgets.form_fields import (
     show_number,
 )
 
-_LARGEST_NOTE = "Larger files are skipped and listed in the library. Takes effect after a restart."
+_LARGEST_NOTE = tr(
+    "Larger files are skipped and listed in the library. Takes effect after a restart."
+)
 _MODEL_NOTE = (
     f"{MODEL_NOTE} Takes effect after a restart. All documents are then embedded again in the"
     " background; until that is done, search uses the old model."
 )
-_FINER_NOTE = (
+_FINER_NOTE = tr(
     "Finds details in long passages that a search by meaning would miss. Indexing takes about twice"
     " as long, and the library about 10% more disk space. Takes effect at once: turning it on"
     " indexes long passages in the background, turning it off removes that data."
 )
-_IMAGES_NOTE = (
+_IMAGES_NOTE = tr(
     "Needs the optional “ocr” package and slows down indexing. Takes effect after a restart."
 )
 
@@ -38,15 +41,15 @@ class IndexingForm(SettingsSection):
     changed = Signal(object)
 
     def __init__(self, guard: WheelGuard, parent: QWidget | None = None) -> None:
-        super().__init__("Indexing", parent=parent)
+        super().__init__(tr("Indexing"), parent=parent)
         self._index = IndexSettings()
-        self._makes_windows = QCheckBox("Also search parts of long passages")
-        self._pauses_on_battery = QCheckBox("Pause indexing on battery power")
-        self._reads_images = QCheckBox("Read text in scanned pages and images")
+        self._makes_windows = QCheckBox(tr("Also search parts of long passages"))
+        self._pauses_on_battery = QCheckBox(tr("Pause indexing on battery power"))
+        self._reads_images = QCheckBox(tr("Read text in scanned pages and images"))
         self._largest = number_field(1, 10_000, 50, " MB")
         self._threads = number_field(0, os.cpu_count() or 1, 1, " threads")
-        self._threads.setSpecialValueText("Automatic")
-        self._model = ModelField("Embedding model", "Built-in model", self)
+        self._threads.setSpecialValueText(tr("Automatic"))
+        self._model = ModelField(tr("Embedding model"), tr("Built-in model"), self)
         for field in (self._largest, self._threads):
             guard.guard(field)
             field.valueChanged.connect(self._on_edited)
@@ -56,16 +59,16 @@ class IndexingForm(SettingsSection):
         self._build()
 
     def _build(self) -> None:
-        self.add_row("Maximum file size", self._largest)
+        self.add_row(tr("Maximum file size"), self._largest)
         self.add_note(note(_LARGEST_NOTE))
-        self.add_row("Processor threads", self._threads)
-        self.add_note(note("Fewer threads leave more power for other apps."))
-        self.add_row("Embedding model", *self._model.fields, is_wide=True)
+        self.add_row(tr("Processor threads"), self._threads)
+        self.add_note(note(tr("Fewer threads leave more power for other apps.")))
+        self.add_row(tr("Embedding model"), *self._model.fields, is_wide=True)
         self.add_note(note(_MODEL_NOTE))
-        self.add_row("Fine-grained search", self._makes_windows)
+        self.add_row(tr("Fine-grained search"), self._makes_windows)
         self.add_note(note(_FINER_NOTE))
-        self.add_row("Battery", self._pauses_on_battery)
-        self.add_row("Text recognition", self._reads_images)
+        self.add_row(tr("Battery"), self._pauses_on_battery)
+        self.add_row(tr("Text recognition"), self._reads_images)
         self.add_note(note(_IMAGES_NOTE))
 
     def show_index(self, index: IndexSettings) -> None:

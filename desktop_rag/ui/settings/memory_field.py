@@ -6,14 +6,14 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QMessageBox, QWidget
 
+from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.foundation.wording import count_of
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
-_QUESTION = (
+_QUESTION = tr(
     "Delete {count}?\n\nYour chats stay as they are, but their answers no longer serve as examples."
     " This can't be undone."
 )
@@ -28,7 +28,7 @@ class MemoryField(QWidget):
         self._memory = chat.memory
         self._count = 0
         self._label = PlainLabel(tone="muted")
-        self._delete = TextButton("Delete all…")
+        self._delete = TextButton(tr("Delete all…"))
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(12)
@@ -47,9 +47,13 @@ class MemoryField(QWidget):
         box = QMessageBox(self)
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.setTextFormat(Qt.TextFormat.PlainText)
-        box.setWindowTitle("Delete remembered answers")
-        box.setText(_QUESTION.format(count=count_of(self._count, "remembered answer")))
-        confirm = box.addButton("Delete all", QMessageBox.ButtonRole.DestructiveRole)
+        box.setWindowTitle(tr("Delete remembered answers"))
+        box.setText(
+            _QUESTION.format(
+                count=count_of(self._count, tr("remembered answer"), tr("remembered answers"))
+            )
+        )
+        confirm = box.addButton(tr("Delete all"), QMessageBox.ButtonRole.DestructiveRole)
         box.addButton(QMessageBox.StandardButton.Cancel)
         confirm.clicked.connect(self._on_confirmed)
         box.open()
@@ -63,5 +67,7 @@ class MemoryField(QWidget):
 
     def _show(self, count: int) -> None:
         self._count = count
-        self._label.setText(f"{count_of(count, 'answer')} remembered")
+        self._label.setText(
+            tr("{count_of} remembered", count_of=count_of(count, tr("answer"), tr("answers")))
+        )
         self._delete.setEnabled(count > 0)

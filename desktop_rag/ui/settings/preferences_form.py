@@ -3,6 +3,7 @@
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import AnswerLength, PreferenceSettings
 from desktop_rag.ui.widgets.controls import TextButton
 from desktop_rag.ui.widgets.form_fields import (
@@ -13,48 +14,48 @@ from desktop_rag.ui.widgets.form_fields import (
     selected_value,
 )
 
-_SAME_LANGUAGE = "Same as the question"
+_SAME_LANGUAGE = tr("Same as the question")
 _LANGUAGES = (
-    "Arabic",
-    "Chinese",
-    "Czech",
-    "Danish",
-    "Dutch",
-    "English",
-    "Finnish",
-    "French",
-    "German",
-    "Greek",
-    "Hindi",
-    "Hungarian",
-    "Italian",
-    "Japanese",
-    "Korean",
-    "Norwegian",
-    "Polish",
-    "Portuguese",
-    "Romanian",
-    "Russian",
-    "Spanish",
-    "Swedish",
-    "Turkish",
-    "Ukrainian",
+    tr("Arabic"),
+    tr("Chinese"),
+    tr("Czech"),
+    tr("Danish"),
+    tr("Dutch"),
+    tr("English"),
+    tr("Finnish"),
+    tr("French"),
+    tr("German"),
+    tr("Greek"),
+    tr("Hindi"),
+    tr("Hungarian"),
+    tr("Italian"),
+    tr("Japanese"),
+    tr("Korean"),
+    tr("Norwegian"),
+    tr("Polish"),
+    tr("Portuguese"),
+    tr("Romanian"),
+    tr("Russian"),
+    tr("Spanish"),
+    tr("Swedish"),
+    tr("Turkish"),
+    tr("Ukrainian"),
 )
 _LENGTHS = {
-    AnswerLength.BRIEF.value: "Brief",
-    AnswerLength.NORMAL.value: "Normal",
-    AnswerLength.DETAILED.value: "Detailed",
+    AnswerLength.BRIEF.value: tr("Brief"),
+    AnswerLength.NORMAL.value: tr("Normal"),
+    AnswerLength.DETAILED.value: tr("Detailed"),
 }
 _TONES = ("plain", "formal", "friendly")
-_NO_TONE = "Default"
+_NO_TONE = tr("Default")
 _MAX_LANGUAGE = 40
 _MAX_TONE = 200
-_LANGUAGE_NOTE = (
+_LANGUAGE_NOTE = tr(
     "Choose a language or enter one. An answer in another language than its sources can't be"
     " checked."
 )
-_TONE_NOTE = "Choose a tone or describe one. Excerpts always keep the wording of the documents."
-_PROMPTS_NOTE = "Questions you ask often. Type / in the question field to use one."
+_TONE_NOTE = tr("Choose a tone or describe one. Excerpts always keep the wording of the documents.")
+_PROMPTS_NOTE = tr("Questions you ask often. Type / in the question field to use one.")
 
 
 class PreferencesForm(SettingsSection):
@@ -64,14 +65,16 @@ class PreferencesForm(SettingsSection):
     prompts_requested = Signal()
 
     def __init__(self, guard: WheelGuard, parent: QWidget | None = None) -> None:
-        super().__init__("Style of answers", parent=parent)
-        self._language = _field("Language of answers", _SAME_LANGUAGE, _LANGUAGES, _MAX_LANGUAGE)
-        self._tone = _field("Tone of answers", _NO_TONE, _TONES, _MAX_TONE)
-        self._lengths = radio_group(self, "Length of answers", _LENGTHS)
-        self.add_row("Language", self._language, is_wide=True)
+        super().__init__(tr("Style of answers"), parent=parent)
+        self._language = _field(
+            tr("Language of answers"), _SAME_LANGUAGE, _LANGUAGES, _MAX_LANGUAGE
+        )
+        self._tone = _field(tr("Tone of answers"), _NO_TONE, _TONES, _MAX_TONE)
+        self._lengths = radio_group(self, tr("Length of answers"), _LENGTHS)
+        self.add_row(tr("Language"), self._language, is_wide=True)
         self.add_note(note(_LANGUAGE_NOTE))
-        self.add_row("Length", *self._lengths.values(), spacing_px=20)
-        self.add_row("Tone", self._tone, is_wide=True)
+        self.add_row(tr("Length"), *self._lengths.values(), spacing_px=20)
+        self.add_row(tr("Tone"), self._tone, is_wide=True)
         self.add_note(note(_TONE_NOTE))
         for box in (self._language, self._tone):
             guard.guard(box)
@@ -79,9 +82,9 @@ class PreferencesForm(SettingsSection):
             _line_of(box).editingFinished.connect(self._on_edited)
         for button in self._lengths.values():
             button.clicked.connect(self._on_edited)
-        prompts = TextButton("Manage prompts…")
+        prompts = TextButton(tr("Manage prompts…"))
         prompts.clicked.connect(self.prompts_requested)
-        self.add_row("Prompts", prompts)
+        self.add_row(tr("Prompts"), prompts)
         self.add_note(note(_PROMPTS_NOTE))
         self._shown = PreferenceSettings()
         self.show_preferences(self._shown)

@@ -3,6 +3,7 @@
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QSlider, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import LaterSources, RetrievalSettings
 from desktop_rag.ui.widgets.controls import PlainLabel
 from desktop_rag.ui.widgets.form_fields import (
@@ -17,11 +18,11 @@ from desktop_rag.ui.widgets.form_fields import (
 
 _HUNDRED = 100
 _LATER_SOURCES = {
-    LaterSources.FRESH.value: "Search again",
-    LaterSources.SAME.value: "Keep the sources",
-    LaterSources.BOTH.value: "Both",
+    LaterSources.FRESH.value: tr("Search again"),
+    LaterSources.SAME.value: tr("Keep the sources"),
+    LaterSources.BOTH.value: tr("Both"),
 }
-_LATER_NOTE = (
+_LATER_NOTE = tr(
     "Where the sources of a follow-up question come from. If you use a model, it first rewrites the"
     " question so that it makes sense on its own."
 )
@@ -34,7 +35,7 @@ class RetrievalForm(SettingsSection):
 
     def __init__(self, guard: WheelGuard, parent: QWidget | None = None) -> None:
         """`guard` keeps the mouse wheel from changing unfocused fields."""
-        super().__init__("Search", parent=parent)
+        super().__init__(tr("Search"), parent=parent)
         self._passages = number_field(1, 50, 1, " passages")
         self._source_tokens = number_field(200, 100_000, 200, " tokens")
         self._balance = QSlider(Qt.Orientation.Horizontal)
@@ -43,9 +44,9 @@ class RetrievalForm(SettingsSection):
         self._balance.setPageStep(10)
         self._balance.setTracking(False)
         self._balance.setMinimumSize(160, 26)
-        self._balance.setAccessibleName("Balance between words and meaning")
+        self._balance.setAccessibleName(tr("Balance between words and meaning"))
         self._balance_note = note()
-        self._later = radio_group(self, "Follow-up questions", _LATER_SOURCES)
+        self._later = radio_group(self, tr("Follow-up questions"), _LATER_SOURCES)
         for field in (self._passages, self._source_tokens, self._balance):
             guard.guard(field)
             field.valueChanged.connect(self._on_edited)
@@ -56,15 +57,20 @@ class RetrievalForm(SettingsSection):
         self._build()
 
     def _build(self) -> None:
-        self.add_row("Passages per answer", self._passages)
-        self.add_row("Total length", self._source_tokens)
+        self.add_row(tr("Passages per answer"), self._passages)
+        self.add_row(tr("Total length"), self._source_tokens)
         self.add_note(
-            note("More passages need a model with a larger context. A page has about 600 tokens.")
+            note(
+                tr("More passages need a model with a larger context. A page has about 600 tokens.")
+            )
         )
-        words, meaning = PlainLabel("Words", tone="muted"), PlainLabel("Meaning", tone="muted")
-        self.add_row("Search by", words, self._balance, meaning)
+        words, meaning = (
+            PlainLabel(tr("Words"), tone="muted"),
+            PlainLabel(tr("Meaning"), tone="muted"),
+        )
+        self.add_row(tr("Search by"), words, self._balance, meaning)
         self.add_note(self._balance_note)
-        self.add_row("Follow-up questions", *self._later.values(), spacing_px=20)
+        self.add_row(tr("Follow-up questions"), *self._later.values(), spacing_px=20)
         self.add_note(note(_LATER_NOTE))
 
     @property
@@ -94,4 +100,6 @@ class RetrievalForm(SettingsSection):
 
     @Slot(int)
     def _show_balance(self, meaning: int) -> None:
-        self._balance_note.setText(f"{_HUNDRED - meaning}% words, {meaning}% meaning")
+        self._balance_note.setText(
+            tr("{value}% words, {meaning}% meaning", value=_HUNDRED - meaning, meaning=meaning)
+        )

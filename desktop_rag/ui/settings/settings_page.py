@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import (
@@ -53,7 +54,7 @@ class SettingsPage(PageList):
         home: Home,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__("Settings", parent)
+        super().__init__(tr("Settings"), parent)
         self._settings = settings
         self._apply = apply
         self._history: list[Settings] = []
@@ -119,22 +120,22 @@ class SettingsPage(PageList):
 
     def _build(self) -> None:
         for name, sections in (
-            ("Models", (self._models,)),
-            ("Answers", (self._preferences, self._answers)),
-            ("Search", (self._retrieval,)),
-            ("Indexing", (self._indexing,)),
-            ("Desktop", (self.background,)),
-            ("Appearance", (self._appearance,)),
-            ("About", (self._about, self._activity)),
+            (tr("Models"), (self._models,)),
+            (tr("Answers"), (self._preferences, self._answers)),
+            (tr("Search"), (self._retrieval,)),
+            (tr("Indexing"), (self._indexing,)),
+            (tr("Desktop"), (self.background,)),
+            (tr("Appearance"), (self._appearance,)),
+            (tr("About"), (self._about, self._activity)),
         ):
             page = ScrolledPage(name)
             for section in sections:
                 page.column.addWidget(section)
             self.add_page(name, page)
-        self._saved = PlainLabel("Saved.", tone="muted")
+        self._saved = PlainLabel(tr("Saved."), tone="muted")
         self._saved.setIndent(8)
-        self._undo = TextButton("Undo", kind="quiet")
-        self._undo.setAccessibleDescription("Undo the last change of a setting")
+        self._undo = TextButton(tr("Undo"), kind="quiet")
+        self._undo.setAccessibleDescription(tr("Undo the last change of a setting"))
         self.foot.addWidget(self._saved)
         self.foot.addWidget(self._undo)
         self._show_undo()

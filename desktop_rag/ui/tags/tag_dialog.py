@@ -17,8 +17,9 @@ from PySide6.QtWidgets import (
 
 from desktop_rag.core.domain import Document
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.tags import LONGEST_TAG, distinct_tags, typed_tags
-from desktop_rag.ui.foundation.wording import count_of, one_line
+from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import (
     ElidedLabel,
     PlainLabel,
@@ -29,7 +30,7 @@ from desktop_rag.ui.widgets.controls import (
 
 _WIDTH_PX, _LIST_PX = 440, 170
 _TAG = Qt.ItemDataRole.UserRole
-_SOME = "Some of the files have it. Checked, all get it; unchecked, it is taken from all."
+_SOME = tr("Some of the files have it. Checked, all get it; unchecked, it is taken from all.")
 _ALL, _PART, _NONE = (
     Qt.CheckState.Checked, Qt.CheckState.PartiallyChecked, Qt.CheckState.Unchecked,
 )  # fmt: skip
@@ -48,30 +49,30 @@ class TagDialog(QDialog):
     ) -> None:
         """`names` are the tags in use, which are completed."""
         super().__init__(parent)
-        self.setWindowTitle("Tags")
+        self.setWindowTitle(tr("Tags"))
         self._before: dict[str, Qt.CheckState] = {}
         self._field = QLineEdit()
         self._field.setMaxLength(10 * LONGEST_TAG)
-        self._field.setPlaceholderText("Add a tag, such as to do or project/roof")
-        self._field.setAccessibleName("Add a tag")
+        self._field.setPlaceholderText(tr("Add a tag, such as to do or project/roof"))
+        self._field.setAccessibleName(tr("Add a tag"))
         add_clear_button(self._field)
         self._field.installEventFilter(self)
         completer = QCompleter(QStringListModel(list(names), self), self)
         completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
         self._field.setCompleter(completer)
-        self._add = TextButton("Add")
+        self._add = TextButton(tr("Add"))
         self._add.setAutoDefault(False)
         self._tags = QListWidget()
-        self._tags.setAccessibleName("Tags")
+        self._tags.setAccessibleName(tr("Tags"))
         self._tags.setFixedHeight(_LIST_PX)
-        self._none = PlainLabel("No tags yet.", tone="muted")
+        self._none = PlainLabel(tr("No tags yet."), tone="muted")
         self._stated = PlainLabel(tone="muted", scale="small", wrap=True)
         self._error = PlainLabel(tone="danger", wrap=True)
         self._error.hide()
-        self._save = TextButton("Save", kind="primary")
+        self._save = TextButton(tr("Save"), kind="primary")
         self._save.setDefault(True)
-        self._cancel = TextButton("Cancel")
+        self._cancel = TextButton(tr("Cancel"))
         self._build(documents)
         self._show(documents)
         self._field.textEdited.connect(self._on_edited)
@@ -83,8 +84,14 @@ class TagDialog(QDialog):
         self._column = column = QVBoxLayout(self)
         column.setContentsMargins(20, 18, 20, 16)
         column.setSpacing(8)
-        several = f"Tags of {count_of(len(documents), 'file')}"
-        title = several if len(documents) > 1 else f"Tags of {one_line(documents[0].name)}"
+        several = tr(
+            "Tags of {count_of}", count_of=count_of(len(documents), tr("file"), tr("files"))
+        )
+        title = (
+            several
+            if len(documents) > 1
+            else tr("Tags of {one_line}", one_line=one_line(documents[0].name))
+        )
         column.addWidget(ElidedLabel(title, scale="heading"))
         row = QHBoxLayout()
         row.addWidget(self._field, 1)
@@ -115,9 +122,15 @@ class TagDialog(QDialog):
             self._before[tag] = _ALL if is_in_all else _PART
             self._insert(tag, self._before[tag])
         stated = distinct_tags(tag for document in documents for tag in document.tags)
-        from_files = "the file itself" if len(documents) == 1 else "the files themselves"
+        from_files = tr("the file itself") if len(documents) == 1 else tr("the files themselves")
         words = ", ".join(one_line(tag) for tag in stated)
-        self._stated.setText(f"From {from_files}, to be changed there: {words}")
+        self._stated.setText(
+            tr(
+                "From {from_files}, to be changed there: {words}",
+                from_files=from_files,
+                words=words,
+            )
+        )
         self._stated.setVisible(bool(stated))
         self._show_list()
 

@@ -6,14 +6,15 @@ from dataclasses import replace
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QAbstractButton, QMessageBox, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import Settings, WhenClosed
 
-_WITH_TRAY = "It stays in the tray and keeps your folders up to date."
-_WITHOUT_TRAY = (
+_WITH_TRAY = tr("It stays in the tray and keeps your folders up to date.")
+_WITHOUT_TRAY = tr(
     "This desktop has no tray. The app keeps your folders up to date without a window;"
     " start desktop-rag again to see it, or ask with “desktop-rag quick-ask”."
 )
-_LATER = "You can change this later in the settings."
+_LATER = tr("You can change this later in the settings.")
 
 
 class Closing(QObject):
@@ -54,9 +55,11 @@ class Closing(QObject):
         box.setWindowTitle("desktop-rag")
         box.setTextFormat(Qt.TextFormat.PlainText)
         where = _WITH_TRAY if self._has_tray() else _WITHOUT_TRAY
-        box.setText(f"Keep indexing in the background?\n\n{where} {_LATER}")
-        stay = box.addButton("Keep running", QMessageBox.ButtonRole.AcceptRole)
-        leave = box.addButton("Quit", QMessageBox.ButtonRole.DestructiveRole)
+        box.setText(
+            tr("Keep indexing in the background?\n\n{where} {LATER}", where=where, LATER=_LATER)
+        )
+        stay = box.addButton(tr("Keep running"), QMessageBox.ButtonRole.AcceptRole)
+        leave = box.addButton(tr("Quit"), QMessageBox.ButtonRole.DestructiveRole)
         box.addButton(QMessageBox.StandardButton.Cancel)
         box.setDefaultButton(stay)
         choices: dict[QAbstractButton, WhenClosed] = {

@@ -5,13 +5,14 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, Signal
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import BackgroundSettings
 from desktop_rag.desktop.hotkeys.desktop_hotkeys import has_portal_only, open_hotkeys
 from desktop_rag.desktop.hotkeys.hotkey import Action, Binding, Bound, Hotkey, HotkeyDesktop
 from desktop_rag.desktop.requests import QuickAskRequested
 from desktop_rag.ui.foundation.bridge import Bridge
 
-_NOT_ASKED = Bound(Binding.FAILED, "The desktop has not been asked for this key yet.")
+_NOT_ASKED = Bound(Binding.FAILED, tr("The desktop has not been asked for this key yet."))
 
 
 class HotkeyKeeper(QObject):
@@ -62,7 +63,7 @@ class HotkeyKeeper(QObject):
                 self._desktop = self._open_desktop(self._on_pressed)
             return self._desktop.bind(wanted)
         except OSError as exc:
-            words = f"This desktop offers no hotkeys to programs ({exc})."
+            words = tr("This desktop offers no hotkeys to programs ({exc}).", exc=exc)
             return dict.fromkeys(wanted, Bound(Binding.FAILED, words))
 
     def _on_bound(self, outcome: dict[Action, Bound]) -> None:

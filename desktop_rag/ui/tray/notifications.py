@@ -11,12 +11,13 @@ from PySide6.QtGui import QGuiApplication
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.domain import Source, SourceState
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import ProgressChanged, SourcesChanged, Stage
 
 _TITLE = "desktop-rag"
-_ANSWER = "Your answer is ready."
-_FAILED = "Something needs your attention."
-_INDEXED = "Your documents are indexed. You can ask about all of them."
+_ANSWER = tr("Your answer is ready.")
+_FAILED = tr("Something needs your attention.")
+_INDEXED = tr("Your documents are indexed. You can ask about all of them.")
 
 
 class Notifications(QObject):
@@ -45,7 +46,7 @@ class Notifications(QObject):
             case SourcesChanged(sources=sources):
                 offline = _offline(sources)
                 if offline - self._offline:
-                    self._show("A folder is offline. Its documents can't be updated.")
+                    self._show(tr("A folder is offline. Its documents can't be updated."))
                 self._offline = offline
             case ProgressChanged(progress=progress):
                 is_done = progress.stage is Stage.IDLE and progress.files_total > 0

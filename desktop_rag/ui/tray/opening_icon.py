@@ -3,11 +3,12 @@
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QMenu, QSystemTrayIcon
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.desktop.identity import APP_NAME
 from desktop_rag.ui.foundation.library_state import LibraryState
 from desktop_rag.ui.tray.app_icon import AppIcon
 
-_OPENING = "Opening the library…"
+_OPENING = tr("Opening the library…")
 
 
 class OpeningIcon(QObject):
@@ -21,8 +22,8 @@ class OpeningIcon(QObject):
         self._menu = QMenu()
         self._menu.addAction(_OPENING).setEnabled(False)
         self._menu.addSeparator()
-        self._menu.addAction("Quick ask", self.quick_ask_requested.emit)
-        self._menu.addAction("Quit", self.quit_requested.emit)
+        self._menu.addAction(tr("Quick ask"), self.quick_ask_requested.emit)
+        self._menu.addAction(tr("Quit"), self.quit_requested.emit)
         self._icon = QSystemTrayIcon(app_icon.tray_icon(LibraryState.UP_TO_DATE))
         self._icon.setToolTip(f"{APP_NAME}\n{_OPENING}")
         self._icon.setContextMenu(self._menu)

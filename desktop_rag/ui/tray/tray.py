@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QMenu, QSystemTrayIcon
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.domain import DocumentState, Source, SourceState
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.library_events import (
     DocumentCounts,
     DocumentsChanged,
@@ -27,7 +28,7 @@ from desktop_rag.progress_words import progress_line
 from desktop_rag.ui.chat.conversation_model import title_of
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.library_state import LibraryFacts
-from desktop_rag.ui.foundation.wording import count_of, cut_line
+from desktop_rag.ui.foundation.wording import cut_line
 from desktop_rag.ui.tray.app_icon import AppIcon
 from desktop_rag.ui.tray.menu_text import menu_text
 
@@ -167,15 +168,15 @@ class Tray(QObject):
         menu = self._menu
         menu.addAction(self._state_line)
         menu.addSeparator()
-        menu.addAction("Quick ask", self.quick_ask_requested.emit)
-        menu.addAction("Open desktop-rag", self.window_requested.emit)
-        self._recent = menu.addMenu("Last chats")
+        menu.addAction(tr("Quick ask"), self.quick_ask_requested.emit)
+        menu.addAction(tr("Open desktop-rag"), self.window_requested.emit)
+        self._recent = menu.addMenu(tr("Last chats"))
         menu.addSeparator()
         menu.addAction(self._pause)
         menu.addAction(self._failures)
         menu.addSeparator()
-        menu.addAction("Settings", self.settings_requested.emit)
-        menu.addAction("Quit", self.quit_requested.emit)
+        menu.addAction(tr("Settings"), self.settings_requested.emit)
+        menu.addAction(tr("Quit"), self.quit_requested.emit)
         self._fill_chats()
 
     def _fill_chats(self) -> None:
@@ -253,28 +254,45 @@ class Tray(QObject):
         self._icon.setIcon(self._app_icon.tray_icon(facts.state, facts.progress.fraction))
         lines = [*self._pause_lines(), *_progress_lines(facts)]
         if facts.offline:
-            lines.append(f"{count_of(facts.offline, 'folder')} offline")
+            lines.append(
+                tr(
+                    "{count_of} offline",
+                    count_of=count_of(facts.offline, tr("folder"), tr("folders")),
+                )
+            )
         if facts.failed:
-            lines.append(f"{count_of(facts.failed, 'file')} could not be read")
+            lines.append(
+                tr(
+                    "{count_of} could not be read",
+                    count_of=count_of(facts.failed, tr("file"), tr("files")),
+                )
+            )
         if facts.has_error:
-            lines.append("Something needs your attention")
+            lines.append(tr("Something needs your attention"))
         self._icon.setToolTip("\n".join(["desktop-rag", *lines]))
         self._state_line.setText(cut_line(lines[0], _TITLE_CHARS * 2))
-        words = "Resume indexing" if facts.is_paused else "Pause indexing for an hour"
+        words = tr("Resume indexing") if facts.is_paused else tr("Pause indexing for an hour")
         self._pause.setText(words)
         count = facts.failed + facts.offline
-        self._failures.setText(f"Show what failed ({count:,})" if count else "Show what failed")
+        self._failures.setText(
+            tr("Show what failed ({count:,})", count=count) if count else tr("Show what failed")
+        )
         self._failures.setVisible(bool(count) or facts.has_error)
 
     def _pause_lines(self) -> list[str]:
         if not self._resume.isActive():
             is_untold = self._facts.is_paused and self._facts.progress.stage is Stage.IDLE
-            return ["Indexing is paused"] if is_untold else []
+            return [tr("Indexing is paused")] if is_untold else []
         end = QDateTime.currentDateTime().addMSecs(self._resume.remainingTime()).time()
-        return [f"Paused until {QLocale().toString(end, QLocale.FormatType.ShortFormat)}"]
+        return [
+            tr(
+                "Paused until {toString}",
+                toString=QLocale().toString(end, QLocale.FormatType.ShortFormat),
+            )
+        ]
 
 
 def _progress_lines(facts: LibraryFacts) -> list[str]:
     if facts.sources == 0 and facts.progress.stage is Stage.IDLE:
-        return ["No folder yet"]
+        return [tr("No folder yet")]
     return [progress_line(facts.progress)]

@@ -9,13 +9,14 @@ from PySide6.QtWidgets import QButtonGroup, QComboBox, QHBoxLayout, QLineEdit, Q
 from desktop_rag.activity.activity_event import EventKind
 from desktop_rag.activity.event_search import EventFilter
 from desktop_rag.activity.event_wording import KIND_NAMES
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.widgets.controls import TextButton, add_clear_button
 from desktop_rag.ui.widgets.wrapping_row import WrappingRow
 
 _TYPING_MS = 150
 _DAYS_S = 7 * 86_400.0
 _CHIPS_IN_FIRST_LINE = 4
-_TODAY, _WEEK, _ALL = "Today", "Last 7 days", "All"
+_TODAY, _WEEK, _ALL = tr("Today"), tr("Last 7 days"), tr("All")
 
 
 class ActivityFilters(QWidget):
@@ -31,11 +32,11 @@ class ActivityFilters(QWidget):
         self._kinds: dict[int, frozenset[EventKind]] = {}
         self._chips = QButtonGroup(self)
         self._text = QLineEdit(self)
-        self._text.setPlaceholderText("Filter by chat, model, host or message")
-        self._text.setAccessibleName("Filter events")
+        self._text.setPlaceholderText(tr("Filter by chat, model, host or message"))
+        self._text.setAccessibleName(tr("Filter events"))
         add_clear_button(self._text)
         self._range = QComboBox(self)
-        self._range.setAccessibleName("Time range")
+        self._range.setAccessibleName(tr("Time range"))
         self._range.addItems([_ALL, _WEEK, _TODAY])
         fields = QHBoxLayout()
         fields.setSpacing(8)
@@ -67,7 +68,7 @@ class ActivityFilters(QWidget):
         return self.wanted == EventFilter()
 
     def _build_chips(self) -> WrappingRow:
-        choices = [("All", frozenset[EventKind]())]
+        choices = [(tr("All"), frozenset[EventKind]())]
         choices += [(name, frozenset({kind})) for kind, name in KIND_NAMES.items()]
         chips: list[QWidget] = []
         for number, (name, kinds) in enumerate(choices):

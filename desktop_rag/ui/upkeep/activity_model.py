@@ -11,6 +11,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 from desktop_rag.activity.activity_event import ActivityEvent
 from desktop_rag.activity.event_search import FoundEvents
 from desktop_rag.activity.event_wording import detail_of, kind_of, title_of
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import plain_tooltip
 
@@ -30,10 +31,10 @@ class ActivityColumn(IntEnum):
 
 
 _HEADERS = {
-    ActivityColumn.TIME: "Time",
-    ActivityColumn.KIND: "Kind",
-    ActivityColumn.EVENT: "Event",
-    ActivityColumn.DETAILS: "Details",
+    ActivityColumn.TIME: tr("Time"),
+    ActivityColumn.KIND: tr("Kind"),
+    ActivityColumn.EVENT: tr("Event"),
+    ActivityColumn.DETAILS: tr("Details"),
 }
 
 

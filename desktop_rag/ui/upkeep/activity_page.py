@@ -13,10 +13,10 @@ from desktop_rag.activity.event_export import as_csv, as_json_lines
 from desktop_rag.activity.event_search import FoundEvents, Totals
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.private_files import persons_mask
+from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import count_of
 from desktop_rag.ui.upkeep.activity_filters import ActivityFilters
 from desktop_rag.ui.upkeep.activity_model import ActivityModel
 from desktop_rag.ui.upkeep.activity_table import ActivityDetails, ActivityTable
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from desktop_rag.activity.activity import Activity
 
 _FORMS = {"Table (*.csv)": "csv", "JSON lines (*.jsonl)": "jsonl"}
-_OFF = "Recording is off. Turn it on under About."
-_NOTHING = "Nothing is recorded yet. Questions, requests to endpoints and changes appear here."
-_NO_MATCH = "No events match the filter."
-_DELETE = (
+_OFF = tr("Recording is off. Turn it on under About.")
+_NOTHING = tr("Nothing is recorded yet. Questions, requests to endpoints and changes appear here.")
+_NO_MATCH = tr("No events match the filter.")
+_DELETE = tr(
     "Delete all recorded activity?\n\nYour chats and the feedback in them stay. This can't be"
     " undone."
 )
@@ -53,7 +53,7 @@ class ActivityPage(ScrolledPage):
         is_recording: Callable[[], bool],
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__("Activity", parent, fills_height=True)
+        super().__init__(tr("Activity"), parent, fills_height=True)
         self._bridge = bridge
         self._activity = activity
         self._is_recording = is_recording
@@ -64,8 +64,8 @@ class ActivityPage(ScrolledPage):
         self._connect()
 
     def _build(self, theme: Theme) -> None:
-        self._export = TextButton("Export…", self)
-        self._delete = TextButton("Delete all…", self)
+        self._export = TextButton(tr("Export…"), self)
+        self._delete = TextButton(tr("Delete all…"), self)
         self.header.addWidget(self._export)
         self.header.addWidget(self._delete)
         self._filters = ActivityFilters(self)
@@ -150,7 +150,7 @@ class ActivityPage(ScrolledPage):
 
     @Slot()
     def _on_export_clicked(self) -> None:
-        dialog = QFileDialog(self, "Export activity")
+        dialog = QFileDialog(self, tr("Export activity"))
         dialog.setObjectName("exportDialog")
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setNameFilters(list(_FORMS))
@@ -172,12 +172,27 @@ class ActivityPage(ScrolledPage):
                 with persons_mask():
                     path.write_text(text, encoding="utf-8", errors="replace", newline="")
             except OSError as exc:
-                title = "The activity could not be exported."
-                raise AppError(title, f"{path}: {exc.strerror}. Choose another location.") from exc
+                title = tr("The activity could not be exported.")
+                raise AppError(
+                    title,
+                    tr(
+                        "{path}: {strerror}. Choose another location.",
+                        path=path,
+                        strerror=exc.strerror,
+                    ),
+                ) from exc
             return len(found.events)
 
         def tell(count: int) -> None:
-            self.notified.emit(Notice(f"{count_of(count, 'event')} exported to {path}."))
+            self.notified.emit(
+                Notice(
+                    tr(
+                        "{count_of} exported to {path}.",
+                        count_of=count_of(count, tr("event"), tr("events")),
+                        path=path,
+                    )
+                )
+            )
 
         self._bridge.run(self, write, tell)
 
@@ -186,9 +201,9 @@ class ActivityPage(ScrolledPage):
         box = QMessageBox(self)
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.setTextFormat(Qt.TextFormat.PlainText)
-        box.setWindowTitle("Delete activity")
+        box.setWindowTitle(tr("Delete activity"))
         box.setText(_DELETE)
-        confirm = box.addButton("Delete all", QMessageBox.ButtonRole.DestructiveRole)
+        confirm = box.addButton(tr("Delete all"), QMessageBox.ButtonRole.DestructiveRole)
         box.addButton(QMessageBox.StandardButton.Cancel)
         confirm.clicked.connect(self._on_delete_confirmed)
         box.open()

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
 
 from desktop_rag.activity.activity_event import ActivityEvent, EventKind, Outcome
 from desktop_rag.activity.event_wording import kind_of, title_of, tokens_in_words
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.upkeep.activity_model import EVENT_ROLE, ActivityColumn, ActivityModel
@@ -18,11 +19,11 @@ from desktop_rag.ui.widgets.controls import Card, ElidedLabel, PlainLabel, TextB
 from desktop_rag.ui.widgets.row_table import RoleDelegate, RowTable
 
 _PADDING_PX = 26
-_SAMPLE_TEXTS = {ActivityColumn.TIME: "30 Nov 23:59", ActivityColumn.KIND: "Endpoint call"}
+_SAMPLE_TEXTS = {ActivityColumn.TIME: "30 Nov 23:59", ActivityColumn.KIND: tr("Endpoint call")}
 _EVENT_SHARE = 0.52
 _LEAST_HEIGHT_PX = 180
 _DETAILS_HEIGHT_PX = 116
-_NOTHING_CHOSEN = "Choose an event to see its details."
+_NOTHING_CHOSEN = tr("Choose an event to see its details.")
 
 
 def _role_of(index: QModelIndex | QPersistentModelIndex) -> str:
@@ -41,7 +42,7 @@ class ActivityTable(RowTable):
     def __init__(self, theme: Theme, model: ActivityModel, parent: QWidget | None = None) -> None:
         super().__init__(theme, model, parent)
         self._events = model
-        self.setAccessibleName("Events")
+        self.setAccessibleName(tr("Events"))
         self.setItemDelegateForColumn(ActivityColumn.KIND, RoleDelegate(theme, _role_of, self))
         self.selectionModel().currentRowChanged.connect(self._on_current_changed)
 
@@ -90,7 +91,7 @@ class ActivityDetails(Card):
         self._title = ElidedLabel(scale="heading")
         self._facts = PlainLabel(tone="muted", wrap=True, selectable=True)
         self._facts.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self._open_chat = TextButton("Open chat")
+        self._open_chat = TextButton(tr("Open chat"))
         self._open_chat.clicked.connect(self._on_open_chat_clicked)
         top = QHBoxLayout()
         top.addWidget(self._title, 1)
@@ -123,7 +124,7 @@ def _facts_of(event: ActivityEvent) -> list[str]:
     """Lines such as `Model: llama`."""
     moment = datetime.fromtimestamp(event.at).astimezone()
     ending = "" if event.outcome is Outcome.DONE else f" · {event.outcome.value}"
-    at = f" at {event.host}" if event.host else ""
+    at = tr(" at {host}", host=event.host) if event.host else ""
     facts = {
         "Time": f"{moment:%A}, {moment.day} {moment:%B %Y, %H:%M:%S}",
         "Kind": kind_of(event) + (ending if event.kind is not EventKind.NOTICE else ""),

@@ -22,6 +22,7 @@ from desktop_rag.backup.manifest import ENDING
 from desktop_rag.backup.snapshots import KEPT, Snapshots
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import one_line, size_in_words
 from desktop_rag.ui.upkeep.import_dialog import ImportDialog
@@ -31,21 +32,23 @@ from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 T = TypeVar("T")
 
-_FILTER = f"Backups (*{ENDING})"
-_SNAPSHOTS = (
-    "Once a day, chats, feedback, assistants, prompts, collections, the list of folders and"
-    f" settings are also kept in a file of their own, the last {KEPT} of them. If the library is"
-    " lost, it is filled from the newest at the next start."
+_FILTER = tr("Backups (*{ENDING})", ENDING=ENDING)
+_SNAPSHOTS = tr(
+    "Once a day, chats, feedback, assistants, prompts, collections, the list of"
+    " folders and settings are also kept in a file of their own, the last {KEPT}"
+    " of them. If the library is lost, it is filled from the newest at the next"
+    " start.",
+    KEPT=KEPT,
 )
-_BACKUP = (
+_BACKUP = tr(
     "One file with the same content, to keep elsewhere or to move to another computer. Keys are"
     " never in it; whoever has the file can read your chats."
 )
-_INDEX = (
+_INDEX = tr(
     "Also holds the text of your documents, so that they need not be read again. It fits into an"
     " empty library of the same version of the app."
 )
-_IMPORT = "Merges a backup into the library. You see what it holds first."
+_IMPORT = tr("Merges a backup into the library. You see what it holds first.")
 _TICK_MS = 150
 
 
@@ -59,7 +62,7 @@ class BackupPage(ScrolledPage):
         snapshots: Snapshots,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__("Backup", parent)
+        super().__init__(tr("Backup"), parent)
         self._bridge = bridge
         self._backups = backups
         self._snapshots = snapshots
@@ -67,7 +70,7 @@ class BackupPage(ScrolledPage):
         self._cancel = Event()
         self._said: deque[str] = deque(maxlen=1)
         self._progress = PlainLabel("", wrap=True)
-        self._stop = TextButton("Cancel")
+        self._stop = TextButton(tr("Cancel"))
         self._stop.clicked.connect(self._on_cancel_clicked)
         self._ticks = QTimer(self)
         self._ticks.setInterval(_TICK_MS)
@@ -82,9 +85,9 @@ class BackupPage(ScrolledPage):
     # --- parts -------------------------------------------------------------------------------
 
     def _build_snapshots(self) -> None:
-        section = SettingsSection("Daily snapshots", _SNAPSHOTS)
+        section = SettingsSection(tr("Daily snapshots"), _SNAPSHOTS)
         self._last = PlainLabel("")
-        section.add_row("Last snapshot", self._last)
+        section.add_row(tr("Last snapshot"), self._last)
         self._rows = QWidget()
         self._row_column = QVBoxLayout(self._rows)
         self._row_column.setContentsMargins(0, 0, 0, 0)
@@ -93,29 +96,29 @@ class BackupPage(ScrolledPage):
         self.column.addWidget(section)
 
     def _build_backup(self) -> None:
-        section = SettingsSection("Back up to a file", _BACKUP)
-        self.with_index = QCheckBox("With the index")
+        section = SettingsSection(tr("Back up to a file"), _BACKUP)
+        self.with_index = QCheckBox(tr("With the index"))
         section.add_row("", self.with_index)
         section.add_note(note(_INDEX))
-        self._everything = TextButton("Back up everything…", kind="primary")
+        self._everything = TextButton(tr("Back up everything…"), kind="primary")
         self._everything.clicked.connect(self._on_everything_clicked)
-        section.add_row("Everything", self._everything)
+        section.add_row(tr("Everything"), self._everything)
         self._choice = QComboBox()
-        self._one = TextButton("Back up a collection…")
+        self._one = TextButton(tr("Back up a collection…"))
         self._one.clicked.connect(self._on_collection_clicked)
-        section.add_row("One collection", self._choice, self._one)
+        section.add_row(tr("One collection"), self._choice, self._one)
         self.column.addWidget(section)
 
     def _build_import(self) -> None:
-        section = SettingsSection("Import", _IMPORT)
-        self._import = TextButton("Import a backup…")
+        section = SettingsSection(tr("Import"), _IMPORT)
+        self._import = TextButton(tr("Import a backup…"))
         self._import.clicked.connect(self._on_import_clicked)
-        section.add_row("From a file", self._import)
+        section.add_row(tr("From a file"), self._import)
         self.column.addWidget(section)
 
     def _build_state(self) -> None:
-        self._state = SettingsSection("Progress and result")
-        self._state.add_row("Latest", self._progress, self._stop, is_wide=True)
+        self._state = SettingsSection(tr("Progress and result"))
+        self._state.add_row(tr("Latest"), self._progress, self._stop, is_wide=True)
         self.column.addWidget(self._state)
         self._state.hide()
 
@@ -133,7 +136,7 @@ class BackupPage(ScrolledPage):
 
     def _on_read(self, found: tuple[Sequence[Snapshot], Sequence[Collection]]) -> None:
         snapshots, self._collections = found
-        self._last.setText(day_in_words(snapshots[0].day) if snapshots else "None yet")
+        self._last.setText(day_in_words(snapshots[0].day) if snapshots else tr("None yet"))
         while item := self._row_column.takeAt(0):
             if widget := item.widget():
                 widget.deleteLater()
@@ -148,11 +151,15 @@ class BackupPage(ScrolledPage):
 
     def _restore_button(self, snapshot: Snapshot) -> TextButton:
         day = day_in_words(snapshot.day)
-        words = f"Restore {day} ({size_in_words(snapshot.size)})…"
+        words = tr(
+            "Restore {day} ({size_in_words})…", day=day, size_in_words=size_in_words(snapshot.size)
+        )
         button = TextButton(words, kind="quiet")
-        button.setAccessibleDescription("Shows what the snapshot holds first")
+        button.setAccessibleDescription(tr("Shows what the snapshot holds first"))
         button.setEnabled(not self._ticks.isActive())
-        button.clicked.connect(lambda: self._preview(snapshot.file, f"Snapshot of {day}"))
+        button.clicked.connect(
+            lambda: self._preview(snapshot.file, tr("Snapshot of {day}", day=day))
+        )
         return button
 
     # --- backing up --------------------------------------------------------------------------
@@ -168,7 +175,7 @@ class BackupPage(ScrolledPage):
 
     def _ask_where(self, name: str, collection: Collection | None) -> None:
         kept = "".join(c if c.isalnum() or c in " -_" else " " for c in name)
-        dialog = QFileDialog(self, "Back up")
+        dialog = QFileDialog(self, tr("Back up"))
         dialog.setObjectName("backupDialog")
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setNameFilter(_FILTER)
@@ -189,7 +196,13 @@ class BackupPage(ScrolledPage):
 
         def done(contents: BackupContents | None) -> None:
             if contents:
-                self._finish(f"Backed up to {file}: {in_words(contents.counts)}.")
+                self._finish(
+                    tr(
+                        "Backed up to {file}: {in_words}.",
+                        file=file,
+                        in_words=in_words(contents.counts),
+                    )
+                )
 
         self._run(work, done)
 
@@ -197,17 +210,17 @@ class BackupPage(ScrolledPage):
 
     @Slot()
     def _on_import_clicked(self) -> None:
-        dialog = QFileDialog(self, "Import a backup")
+        dialog = QFileDialog(self, tr("Import a backup"))
         dialog.setObjectName("importBackupDialog")
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilters([_FILTER, "All files (*)"])
+        dialog.setNameFilters([_FILTER, tr("All files (*)")])
         dialog.fileSelected.connect(lambda path: self._preview(Path(path), Path(path).name))
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
     def _preview(self, file: Path, name: str) -> None:
         def work(tell: Tell, cancel: Event) -> BackupContents:
-            tell("Checking every value…")
+            tell(tr("Checking every value…"))
             return self._backups.examine(file, cancel=cancel)
 
         def ask(contents: BackupContents) -> None:
@@ -232,7 +245,7 @@ class BackupPage(ScrolledPage):
     def _run(self, work: Callable[[Tell, Event], T], done: Callable[[T], None]) -> None:
         cancel = self._cancel = Event()
         self._said.clear()
-        self._progress.setText("Starting…")
+        self._progress.setText(tr("Starting…"))
         self._set_busy(True)
 
         def guarded() -> list[T]:
@@ -245,7 +258,7 @@ class BackupPage(ScrolledPage):
             if result:
                 done(result[0])
             else:
-                self._finish("Cancelled. Nothing was changed.")
+                self._finish(tr("Cancelled. Nothing was changed."))
 
         def fail(error: AppError) -> None:
             self._finish("")
@@ -281,18 +294,18 @@ class BackupPage(ScrolledPage):
     def _on_cancel_clicked(self) -> None:
         self._cancel.set()
         self._stop.setEnabled(False)
-        self._progress.setText("Cancelling…")
+        self._progress.setText(tr("Cancelling…"))
 
 
 def _result(done: Imported) -> str:
-    said = [f"Added or changed: {in_words(done.added)}."]
+    said = [tr("Added or changed: {in_words}.", in_words=in_words(done.added))]
     if done.takes_settings:
-        said.append("The settings were taken too.")
+        said.append(tr("The settings were taken too."))
     if done.no_index:
-        said.append(f"The index was left out. {done.no_index}")
+        said.append(tr("The index was left out. {no_index}", no_index=done.no_index))
     if done.overlapping:
-        said.append("Left out, because a part is in the library already: ")
+        said.append(tr("Left out, because a part is in the library already: "))
         said[-1] += ", ".join(done.overlapping) + "."
     if done.contents.missing:
-        said.append(f"Not on this computer: {', '.join(done.contents.missing)}.")
+        said.append(tr("Not on this computer: {join}.", join=", ".join(done.contents.missing)))
     return " ".join(said)

@@ -3,6 +3,7 @@
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.diagnosis.finding import Finding, State
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import IconLabel, PlainLabel
@@ -10,9 +11,9 @@ from desktop_rag.ui.widgets.controls import IconLabel, PlainLabel
 # Icon with its colour, word, tone.
 _LOOKS = {
     State.OK: ("success:success", "OK", "success"),
-    State.WARNING: ("warning:warning", "Warning", "warning"),
-    State.PROBLEM: ("error:danger", "Problem", "danger"),
-    State.NOT_CHECKED: ("help:muted", "Not checked", "muted"),
+    State.WARNING: ("warning:warning", tr("Warning"), "warning"),
+    State.PROBLEM: ("error:danger", tr("Problem"), "danger"),
+    State.NOT_CHECKED: ("help:muted", tr("Not checked"), "muted"),
 }
 _STATE_WIDTH_PX = 96
 
@@ -41,5 +42,5 @@ class FindingRow(QWidget):
         grid.addWidget(title, 1, 2)
         if finding.hint:
             hint = PlainLabel(finding.hint, tone="muted", wrap=True, selectable=True)
-            hint.setAccessibleName(f"{name}, the way out: {finding.hint}")
+            hint.setAccessibleName(tr("{name}, the way out: {hint}", name=name, hint=finding.hint))
             grid.addWidget(hint, 2, 2)

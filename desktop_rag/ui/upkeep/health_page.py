@@ -8,6 +8,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
 from desktop_rag.diagnosis.finding import Finding, State, lines_of
 from desktop_rag.diagnosis.repair_request import RepairRequest
 from desktop_rag.ui.foundation.bridge import Bridge, Job
@@ -17,7 +18,7 @@ from desktop_rag.ui.upkeep.repair_card import RepairCard
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
-_INTRO = (
+_INTRO = tr(
     "Reads everything that the app has stored, which takes a while for a large library, and looks"
     " at what it depends on: the model, your folders, the disk, the endpoint and the desktop."
     " Nothing is changed. An endpoint, if one is set, is asked one short question."
@@ -37,15 +38,15 @@ class HealthPage(ScrolledPage):
         parent: QWidget | None = None,
     ) -> None:
         """`diagnose` ends soon after its event is set."""
-        super().__init__("Health", parent)
+        super().__init__(tr("Health"), parent)
         self._bridge = bridge
         self._theme = theme
         self._diagnose = diagnose
         self._findings: list[Finding] = []
         self._job: Job | None = None
-        self.copy = TextButton("Copy report", kind="quiet")
-        self.check = TextButton("Check now", kind="primary")
-        self.cancel = TextButton("Cancel")
+        self.copy = TextButton(tr("Copy report"), kind="quiet")
+        self.check = TextButton(tr("Check now"), kind="primary")
+        self.cancel = TextButton(tr("Cancel"))
         for button in (self.copy, self.cancel, self.check):
             self.header.addWidget(button)
         self._summary = PlainLabel(_INTRO, tone="muted", wrap=True)
@@ -71,7 +72,7 @@ class HealthPage(ScrolledPage):
         self._job = self._bridge.stream(
             self, self._diagnose, self._add, self._on_finished, self._on_failed
         )
-        self._tell("Checking…")
+        self._tell(tr("Checking…"))
         self._show_buttons()
         self.cancel.setFocus()
 
@@ -80,19 +81,25 @@ class HealthPage(ScrolledPage):
         if self._job:
             self._job.cancel()
         self._job = None
-        self._tell(f"Cancelled. {self._told()}")
+        self._tell(tr("Cancelled. {told}", told=self._told()))
         self._show_buttons()
         self.check.setFocus()
 
     @Slot()
     def _on_copy_clicked(self) -> None:
         QGuiApplication.clipboard().setText("\n".join(lines_of(self._findings)) + "\n")
-        self._tell(f"Copied. {self._told()}")
+        self._tell(tr("Copied. {told}", told=self._told()))
 
     def _add(self, finding: Finding) -> None:
         self._findings.append(finding)
         self._rows.addWidget(FindingRow(self._theme, finding))
-        self._tell(f"Checking… {len(self._findings)} done. Last: {finding.check}.")
+        self._tell(
+            tr(
+                "Checking… {count} done. Last: {check}.",
+                count=len(self._findings),
+                check=finding.check,
+            )
+        )
         self._show_buttons()
 
     def _on_finished(self) -> None:
@@ -106,7 +113,13 @@ class HealthPage(ScrolledPage):
 
     def _on_failed(self, error: AppError) -> None:
         self._job = None
-        self._tell(f"The check could not be finished. {error.title} {error.hint}".strip())
+        self._tell(
+            tr(
+                "The check could not be finished. {title} {hint}",
+                title=error.title,
+                hint=error.hint,
+            ).strip()
+        )
         self._show_buttons()
 
     def _told(self) -> str:
@@ -117,7 +130,7 @@ class HealthPage(ScrolledPage):
             if (count := sum(each.state is state for each in self._findings))
         ]
         result = " and ".join(counts) or "nothing that needs attention"
-        return f"{len(self._findings)} checks: {result}."
+        return tr("{count} checks: {result}.", count=len(self._findings), result=result)
 
     def _tell(self, text: str) -> None:
         self._summary.setText(text)
@@ -127,6 +140,6 @@ class HealthPage(ScrolledPage):
         is_running = self._job is not None
         self._card.setVisible(bool(self._findings))
         self.check.setVisible(not is_running)
-        self.check.setText("Check again" if self._findings else "Check now")
+        self.check.setText(tr("Check again") if self._findings else tr("Check now"))
         self.cancel.setVisible(is_running)
         self.copy.setVisible(bool(self._findings) and not is_running)

@@ -4,21 +4,22 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from desktop_rag.backup.contents import BackupContents, day_in_words, in_words
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 
 _WIDTH_PX = 520
 _MOST_HEIGHT_PX = 520
 # Further ones are counted.
 _LISTED = 8
-_MERGED = (
+_MERGED = tr(
     "What both have is kept once. Nothing of your library is removed; of assistants and prompts the"
     " newer one stays."
 )
-_NOT_HERE = "Not on this computer, shown as offline until they are there or you remove them:"
-_ENDPOINTS = (
+_NOT_HERE = tr("Not on this computer, shown as offline until they are there or you remove them:")
+_ENDPOINTS = tr(
     "Names these endpoints, which would receive questions or texts. Check that they are yours:"
 )
-_INDEX = (
+_INDEX = tr(
     "It also holds an index. That is taken into an empty library only, with the app closed:"
     " desktop-rag backup import. Here the folders are read again."
 )
@@ -29,17 +30,31 @@ class ImportDialog(QDialog):
 
     def __init__(self, name: str, contents: BackupContents, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Import a backup")
+        self.setWindowTitle(tr("Import a backup"))
         self.setMinimumWidth(_WIDTH_PX)
         body = QWidget()
         self._column = QVBoxLayout(body)
         self._column.setSpacing(10)
-        of = f"the collection “{contents.collection}”" if contents.collection else "everything"
-        self._say(f"{name}: a backup of {of} from {day_in_words(contents.day)}", scale="heading")
-        self._say(f"It holds {in_words(contents.counts)}.")
+        of = (
+            tr("the collection “{collection}”", collection=contents.collection)
+            if contents.collection
+            else "everything"
+        )
+        self._say(
+            tr(
+                "{name}: a backup of {of} from {day_in_words}",
+                name=name,
+                of=of,
+                day_in_words=day_in_words(contents.day),
+            ),
+            scale="heading",
+        )
+        self._say(tr("It holds {in_words}.", in_words=in_words(contents.counts)))
         self._say(_MERGED, tone="muted")
         if contents.has_settings:
-            self._say("Its settings are taken only if you have not changed any here.", tone="muted")
+            self._say(
+                tr("Its settings are taken only if you have not changed any here."), tone="muted"
+            )
         if contents.has_index:
             self._say(_INDEX, tone="muted")
         self._list(_ENDPOINTS, contents.addresses)
@@ -56,10 +71,10 @@ class ImportDialog(QDialog):
         outer.addLayout(self._buttons())
 
     def _buttons(self) -> QHBoxLayout:
-        merge = TextButton("Import", kind="primary")
+        merge = TextButton(tr("Import"), kind="primary")
         merge.setDefault(True)
         merge.clicked.connect(self.accept)
-        cancel = TextButton("Cancel")
+        cancel = TextButton(tr("Cancel"))
         cancel.clicked.connect(self._on_cancelled)
         row = QHBoxLayout()
         row.addStretch(1)
@@ -76,7 +91,7 @@ class ImportDialog(QDialog):
         if not items:
             return
         more = len(items) - _LISTED
-        shown = [*items[:_LISTED], *([f"and {more:,} more"] if more > 0 else [])]
+        shown = [*items[:_LISTED], *([tr("and {more:,} more", more=more)] if more > 0 else [])]
         self._say(heading, tone="warning")
         self._say("\n".join(shown))
 

@@ -9,20 +9,24 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.models.connection_kinds import Place, Reach
 from desktop_rag.models.connection_states import Connection, ConnectionState
 from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.foundation.wording import value_in_words
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, set_property
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 _INTROS = {
     Reach.NETWORK: (
-        "Connections to other computers. An endpoint on your own computer is marked as such."
+        tr("Connections to other computers. An endpoint on your own computer is marked as such.")
     ),
-    Reach.COMPUTER: "Connections between programs on your computer. Nothing leaves it by these.",
-    Reach.NEVER: "Connections that other programs often make, and this app does not.",
+    Reach.COMPUTER: tr(
+        "Connections between programs on your computer. Nothing leaves it by these."
+    ),
+    Reach.NEVER: tr("Connections that other programs often make, and this app does not."),
 }
-_ALL_QUIET = "As set now, nothing leaves this computer unless you ask for it."
+_ALL_QUIET = tr("As set now, nothing leaves this computer unless you ask for it.")
 _TONES = {ConnectionState.ON: "accent", ConnectionState.ON_REQUEST: "muted"}
 
 
@@ -38,7 +42,7 @@ class PrivacyPage(ScrolledPage):
         parent: QWidget | None = None,
     ) -> None:
         """`find_connections` runs on a worker thread."""
-        super().__init__("Privacy", parent)
+        super().__init__(tr("Privacy"), parent)
         self._bridge = bridge
         self._find_connections = find_connections
         self._job: Job | None = None
@@ -82,7 +86,7 @@ class PrivacyPage(ScrolledPage):
         text = _ALL_QUIET
         if leaving:
             names = ", ".join(connection.kind.name for connection in leaving)
-            text = f"As set now, these go to other computers: {names}."
+            text = tr("As set now, these go to other computers: {names}.", names=names)
         set_property(self._summary, "tone", tone)
         set_property(self._summary_text, "on", tone)
         self._summary_text.setText(text)
@@ -90,7 +94,7 @@ class PrivacyPage(ScrolledPage):
         self._summary.show()
 
     def _card_of(self, reach: Reach, found: Sequence[Connection]) -> Card:
-        title = reach.value.capitalize()
+        title = value_in_words(reach, begins=True)
         card = Card(self)
         card.setAccessibleName(title)
         column = QVBoxLayout(card)
@@ -126,9 +130,11 @@ class PrivacyPage(ScrolledPage):
 
     def _change_button(self, connection: Connection) -> TextButton:
         kind = connection.kind
-        button = TextButton("Change…", kind="quiet")
-        button.setAccessibleName(f"Change {kind.name}")
-        button.setAccessibleDescription(f"{kind.switch} Opens {kind.place.value}.")
+        button = TextButton(tr("Change…"), kind="quiet")
+        button.setAccessibleName(tr("Change {name}", name=kind.name))
+        button.setAccessibleDescription(
+            tr("{switch} Opens {value}.", switch=kind.switch, value=kind.place.value)
+        )
         button.clicked.connect(self._on_change_clicked)
         self._places[button] = kind.place
         return button
@@ -142,10 +148,10 @@ class PrivacyPage(ScrolledPage):
 
 def _state_words(connection: Connection) -> str:
     """`On`, `On, this computer only`, and so on."""
-    words = connection.state.value.capitalize()
+    words = value_in_words(connection.state, begins=True)
     is_local = connection.addresses and not connection.leaves_this_computer
     if is_local and connection.state is ConnectionState.ON:
-        return f"{words}, this computer only"
+        return tr("{words}, this computer only", words=words)
     return words
 
 
@@ -153,4 +159,10 @@ def _details(connection: Connection) -> str:
     kind = connection.kind
     if kind.reach is Reach.NEVER:
         return kind.sent
-    return f"To: {kind.recipient}\nSent: {kind.sent}\nWhen: {kind.occasion}\nSwitch: {kind.switch}"
+    return tr(
+        "To: {recipient}\nSent: {sent}\nWhen: {occasion}\nSwitch: {switch}",
+        recipient=kind.recipient,
+        sent=kind.sent,
+        occasion=kind.occasion,
+        switch=kind.switch,
+    )

@@ -3,16 +3,19 @@
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QHBoxLayout, QMessageBox, QVBoxLayout, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.diagnosis.repair_request import RepairRequest
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 
-_NEEDED = (
+_NEEDED = tr(
     "The library needs a repair. It cannot be repaired while it is open, so the repair is done when"
     " the app starts next."
 )
-_ARRANGED = "The library is repaired when the app starts next. Close the window and open it again."
-_CONFIRMATION = (
+_ARRANGED = tr(
+    "The library is repaired when the app starts next. Close the window and open it again."
+)
+_CONFIRMATION = tr(
     "Repair the library at the next start?\n\n"
     "Kept: your own files, which are never changed; chats, collections, folders, assistants and"
     " feedback, also from the journal beside the library; and a damaged library file, under another"
@@ -33,8 +36,8 @@ class RepairCard(Card):
         self._request = request
         self._is_needed = False
         self._text = PlainLabel(_NEEDED, wrap=True)
-        self.arrange = TextButton("Repair at next start…")
-        self.take_back = TextButton("Do not repair")
+        self.arrange = TextButton(tr("Repair at next start…"))
+        self.take_back = TextButton(tr("Do not repair"))
         column = QVBoxLayout(self)
         column.setContentsMargins(16, 12, 16, 12)
         column.addWidget(self._text)
@@ -58,9 +61,9 @@ class RepairCard(Card):
         box = QMessageBox(self)
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.setTextFormat(Qt.TextFormat.PlainText)
-        box.setWindowTitle("Repair the library")
+        box.setWindowTitle(tr("Repair the library"))
         box.setText(_CONFIRMATION)
-        yes = box.addButton("Repair at next start", QMessageBox.ButtonRole.AcceptRole)
+        yes = box.addButton(tr("Repair at next start"), QMessageBox.ButtonRole.AcceptRole)
         box.addButton(QMessageBox.StandardButton.Cancel)
         box.setDefaultButton(QMessageBox.StandardButton.Cancel)
         yes.clicked.connect(lambda: self._arrange(True))

@@ -21,6 +21,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.parsed import ColourSpan
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.viewers.document_span import Span
@@ -63,7 +64,7 @@ class CodeEditor(QPlainTextEdit):
         self.setUndoRedoEnabled(False)
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
-        self.setAccessibleName("Source code")
+        self.setAccessibleName(tr("Source code"))
         self._numbers = _LineNumbers(self)
         self.updateRequest.connect(self._on_update)
         theme.changed.connect(self._on_theme_changed)

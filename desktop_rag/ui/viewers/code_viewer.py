@@ -10,6 +10,7 @@ from PySide6.QtCore import QTimer, Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import StoredText
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.parsed import ColourSpan
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.theme import Theme
@@ -162,4 +163,4 @@ class CodeViewer(Viewer):
     @Slot()
     def _on_cursor_moved(self) -> None:
         number = self._lines.first_number + self.code.textCursor().blockNumber()
-        self.place_changed.emit(f"line {number:,}")
+        self.place_changed.emit(tr("line {number:,}", number=number))

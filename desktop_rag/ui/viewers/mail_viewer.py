@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import Document, StoredText
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import literal, one_line
@@ -56,11 +57,11 @@ class MailViewer(Viewer):
         self._cited: Span = NO_WORDS
         self._hits = Hits()
         self.body = PageViewer(bridge, theme)
-        self.body.page.setAccessibleName("Message")
+        self.body.page.setAccessibleName(tr("Message"))
         self.body.address_clicked.connect(self.address_clicked)
         self.setFocusProxy(self.body)
         self._card = Card(kind="mailHead")
-        self._card.setAccessibleName("Head of the message")
+        self._card.setAccessibleName(tr("Head of the message"))
         self._grid = QGridLayout(self._card)
         self._grid.setContentsMargins(18, 12, 18, 12)
         self._grid.setHorizontalSpacing(14)
@@ -112,7 +113,7 @@ class MailViewer(Viewer):
             self._values.append(value)
             self._grid.addWidget(value, row, 1)
         if parts:
-            name = PlainLabel("Attached", tone="muted", scale="small")
+            name = PlainLabel(tr("Attached"), tone="muted", scale="small")
             self._grid.addWidget(name, len(self._head) + 1, 0, Qt.AlignmentFlag.AlignTop)
             self._grid.addLayout(self._buttons(parts), len(self._head) + 1, 1)
         self._card.setVisible(bool(self._head or parts))
@@ -128,7 +129,7 @@ class MailViewer(Viewer):
             button.clicked.connect(lambda _=False, part_id=part_id: self.part_opened.emit(part_id))
             column.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
         if len(parts) > _MAX_PARTS:
-            more = f"and {len(parts) - _MAX_PARTS:,} more, in the library"
+            more = tr("and {value:,} more, in the library", value=len(parts) - _MAX_PARTS)
             column.addWidget(PlainLabel(more, tone="muted", scale="small"))
         return column
 

@@ -18,6 +18,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QTextBrowser, QTextEdit, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.markdown.markdown_html import safe_address
 from desktop_rag.ui.viewers.document_span import Span
@@ -56,7 +57,7 @@ class PageBrowser(QTextBrowser):
         self.setObjectName("page")
         self.setOpenLinks(False)
         self.setUndoRedoEnabled(False)
-        self.setAccessibleName("Document")
+        self.setAccessibleName(tr("Document"))
         self.document().setDocumentMargin(_MARGIN_PX)
         option = self.document().defaultTextOption()
         option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)

@@ -17,6 +17,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
 from desktop_rag.core.anchors import Box
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.viewers.page_layout import GAP_PX, PageLayout
 
@@ -52,7 +53,7 @@ class PageCanvas(QAbstractScrollArea):
         self._pictures: Mapping[int, PagePicture] = {}
         self._current: tuple[int, int] | None = None
         self.setObjectName("pages")
-        self.setAccessibleName("Pages")
+        self.setAccessibleName(tr("Pages"))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.verticalScrollBar().setSingleStep(_SCROLL_STEP_PX)
         self.horizontalScrollBar().setSingleStep(_SCROLL_STEP_PX)
@@ -191,7 +192,7 @@ class PageCanvas(QAbstractScrollArea):
         if picture is None:
             painter.fillRect(place, Qt.GlobalColor.white)
             painter.setPen(QColor(Qt.GlobalColor.darkGray))
-            painter.drawText(place, Qt.AlignmentFlag.AlignCenter, f"Page {page:,}")
+            painter.drawText(place, Qt.AlignmentFlag.AlignCenter, tr("Page {page:,}", page=page))
             return
         painter.drawImage(place, picture.image)
         # Multiplied, the mark colours the paper and leaves the print as it is.

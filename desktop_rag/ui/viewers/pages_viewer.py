@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QSpinBox, QVBoxLayout, QWidget
 from desktop_rag.core.anchors import PageView, PageWish
 from desktop_rag.core.domain import StoredText
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
@@ -74,18 +75,18 @@ class PagesViewer(Viewer):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.canvas)
-        self._previous = IconButton(self._theme, "chevron-up:text", "Previous page")
-        self._next = IconButton(self._theme, "chevron-down:text", "Next page")
+        self._previous = IconButton(self._theme, "chevron-up:text", tr("Previous page"))
+        self._next = IconButton(self._theme, "chevron-down:text", tr("Next page"))
         self._number = QSpinBox()
         self._number.setObjectName("pageNumber")
-        self._number.setAccessibleName("Page number")
+        self._number.setAccessibleName(tr("Page number"))
         self._number.setButtonSymbols(QSpinBox.ButtonSymbols.NoButtons)
         self._number.setAlignment(Qt.AlignmentFlag.AlignRight)
         self._number.setKeyboardTracking(False)
         self._of = PlainLabel("", tone="muted")
-        self._smaller = IconButton(self._theme, "minus:text", "Zoom out")
-        self._larger = IconButton(self._theme, "plus:text", "Zoom in")
-        self._fit = TextButton("Fit width", kind="quiet")
+        self._smaller = IconButton(self._theme, "minus:text", tr("Zoom out"))
+        self._larger = IconButton(self._theme, "plus:text", tr("Zoom in"))
+        self._fit = TextButton(tr("Fit width"), kind="quiet")
 
     def _connect(self) -> None:
         self.canvas.moved.connect(self._on_moved)
@@ -96,10 +97,11 @@ class PagesViewer(Viewer):
         self._larger.clicked.connect(lambda: self.canvas.set_zoom(self.canvas.zoom * ZOOM_STEP))
         self._fit.clicked.connect(lambda: self.canvas.set_zoom(1.0))
         for keys, words, button in (
-            ("Ctrl++ Ctrl+=", "Zoom in", self._larger), ("Ctrl+-", "Zoom out", self._smaller),
-            ("Ctrl+0", "Fit the width", self._fit),
-            ("Ctrl+PgUp", "Previous page", self._previous),
-            ("Ctrl+PgDown", "Next page", self._next),
+            ("Ctrl++ Ctrl+=", tr("Zoom in"), self._larger),
+            ("Ctrl+-", tr("Zoom out"), self._smaller),
+            ("Ctrl+0", tr("Fit the width"), self._fit),
+            ("Ctrl+PgUp", tr("Previous page"), self._previous),
+            ("Ctrl+PgDown", tr("Next page"), self._next),
         ):  # fmt: skip
             bind(self, keys, words, button.click, INSIDE)
 
@@ -231,7 +233,7 @@ class PagesViewer(Viewer):
         self._number.setRange(1, self._count)
         digits = self.fontMetrics().horizontalAdvance(f"{self._count}")
         self._number.setFixedWidth(digits + _FIELD_PADDING_PX)
-        self._of.setText(f"of {self._count:,}")
+        self._of.setText(tr("of {count:,}", count=self._count))
         page = self._target[0] if self._target else view.page
         # Drawn for the width that was expected, so it is near enough to scroll by.
         is_cited = page == view.page and bool(view.boxes)
@@ -297,7 +299,7 @@ class PagesViewer(Viewer):
         self._number.blockSignals(False)
         self._previous.setEnabled(page > 1)
         self._next.setEnabled(page < self._count)
-        self.place_changed.emit(f"page {page:,} of {self._count:,}")
+        self.place_changed.emit(tr("page {page:,} of {count:,}", page=page, count=self._count))
         self._draw_next()
 
 

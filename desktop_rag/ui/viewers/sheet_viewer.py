@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import literal, one_line
 from desktop_rag.ui.viewers.document_span import Span
@@ -73,12 +74,12 @@ class SheetViewer(Viewer):
         self._cited: Span = NO_WORDS
         self._hits = Hits()
         self._tabs = QTabBar()
-        self._tabs.setAccessibleName("Sheets")
+        self._tabs.setAccessibleName(tr("Sheets"))
         self._tabs.setExpanding(False)
         self._tabs.setUsesScrollButtons(True)
         self._tabs.setDrawBase(False)
         self.table = SheetTable()
-        self.table.setAccessibleName("Cells")
+        self.table.setAccessibleName(tr("Cells"))
         self.table.setObjectName("sheet")
         self.table.setWordWrap(False)
         self.table.setItemDelegate(_CellDelegate(self.table))
@@ -171,4 +172,6 @@ class SheetViewer(Viewer):
         letters = self._model.headerData(index.column(), Qt.Orientation.Horizontal)
         cell = f"{letters}{self._model.grid.number(index.row()):,}".replace(",", "")
         name = self._model.grid.name
-        self.place_changed.emit(f"{one_line(name)} · {cell}" if name else f"cell {cell}")
+        self.place_changed.emit(
+            f"{one_line(name)} · {cell}" if name else tr("cell {cell}", cell=cell)
+        )

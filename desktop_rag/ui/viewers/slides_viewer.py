@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import StoredText
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
@@ -27,20 +28,20 @@ class SlidesViewer(Viewer):
         self._cited: Span = NO_WORDS
         self._hits = Hits()
         self.slide = PageViewer(bridge, theme)
-        self.slide.page.setAccessibleName("Slide")
+        self.slide.page.setAccessibleName(tr("Slide"))
         self.slide.page.setProperty("paper", "slide")
         self.setFocusProxy(self.slide)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.slide)
-        self._previous = IconButton(theme, "chevron-left:text", "Previous slide")
-        self._next = IconButton(theme, "chevron-right:text", "Next slide")
+        self._previous = IconButton(theme, "chevron-left:text", tr("Previous slide"))
+        self._next = IconButton(theme, "chevron-right:text", tr("Next slide"))
         self._number = PlainLabel("", tone="muted")
         self._previous.clicked.connect(lambda: self._show(self._shown - 1))
         self._next.clicked.connect(lambda: self._show(self._shown + 1))
         self.slide.address_clicked.connect(self.address_clicked)
-        bind(self, "PgUp Ctrl+PgUp", "Previous slide", self._previous.click, INSIDE)
-        bind(self, "PgDown Ctrl+PgDown", "Next slide", self._next.click, INSIDE)
+        bind(self, "PgUp Ctrl+PgUp", tr("Previous slide"), self._previous.click, INSIDE)
+        bind(self, "PgDown Ctrl+PgDown", tr("Next slide"), self._next.click, INSIDE)
 
     def tools(self) -> Sequence[QWidget]:
         return self._previous, self._number, self._next
@@ -76,10 +77,10 @@ class SlidesViewer(Viewer):
         self.slide.show_source(source, self._cited if is_cited else (start, start))
         self.slide.show_hits(Hits(self._hits.words, self._hits.spans))
         last = self._slides[-1][0]
-        self._number.setText(f"Slide {number:,} of {last:,}")
+        self._number.setText(tr("Slide {number:,} of {last:,}", number=number, last=last))
         self._previous.setEnabled(index > 0)
         self._next.setEnabled(index < len(self._slides) - 1)
-        self.place_changed.emit(f"slide {number:,} of {last:,}")
+        self.place_changed.emit(tr("slide {number:,} of {last:,}", number=number, last=last))
 
 
 def _slides(stored: StoredText) -> list[tuple[int, Span]]:

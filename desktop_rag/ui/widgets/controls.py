@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.theme import Theme
 
 ICON_PX = 18
@@ -46,7 +47,7 @@ def add_clear_button(field: QLineEdit) -> None:
     """Let a button in the field empty it; Qt gives it no name."""
     field.setClearButtonEnabled(True)
     for button in field.findChildren(QToolButton):
-        button.setAccessibleName("Clear")
+        button.setAccessibleName(tr("Clear"))
 
 
 def set_property(widget: QWidget, name: str, value: object) -> None:

@@ -4,6 +4,7 @@ from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, QTimer, Signal, 
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.word_search import MAX_HITS
 from desktop_rag.ui.widgets.controls import IconButton, PlainLabel, add_clear_button
@@ -27,10 +28,10 @@ class FindBar(QWidget):
         self.field.setAccessibleName(name)
         add_clear_button(self.field)
         self._count = PlainLabel("", tone="muted")
-        self._count.setAccessibleName("Number of hits")
-        previous = IconButton(theme, "chevron-up:text", "Previous hit")
-        following = IconButton(theme, "chevron-down:text", "Next hit")
-        close = IconButton(theme, "close:muted", "Close the search")
+        self._count.setAccessibleName(tr("Number of hits"))
+        previous = IconButton(theme, "chevron-up:text", tr("Previous hit"))
+        following = IconButton(theme, "chevron-down:text", tr("Next hit"))
+        close = IconButton(theme, "close:muted", tr("Close the search"))
         row = QHBoxLayout(self)
         row.setContentsMargins(10, 4, 6, 4)
         row.setSpacing(4)
@@ -63,9 +64,9 @@ class FindBar(QWidget):
         self._words = words
         total = f"{count:,}" + ("+" if count >= MAX_HITS else "")
         if count:
-            self._count.setText(f"{current + 1:,} of {total}")
+            self._count.setText(tr("{value:,} of {total}", value=current + 1, total=total))
         else:
-            self._count.setText("Not found" if words.strip() else "")
+            self._count.setText(tr("Not found") if words.strip() else "")
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self.field and isinstance(event, QKeyEvent):

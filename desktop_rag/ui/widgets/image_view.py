@@ -5,6 +5,7 @@ from PySide6.QtGui import QGuiApplication, QImage, QPixmap
 from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
 
 from desktop_rag.core.attachment import Image
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import PlainLabel
 
@@ -19,7 +20,7 @@ class ImageView(QDialog):
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(one_line(name))
-        label = PlainLabel("This image is no longer available." if image is None else "")
+        label = PlainLabel(tr("This image is no longer available.") if image is None else "")
         label.setAccessibleName(one_line(name))
         column = QVBoxLayout(self)
         column.addWidget(label, alignment=Qt.AlignmentFlag.AlignCenter)

@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import Card, IconButton, IconLabel, PlainLabel, TextButton
@@ -27,7 +28,7 @@ class NoticeCard(Card):
         self._title.setObjectName("noticeTitle")
         self._hint = PlainLabel(notice.hint, wrap=True, selectable=True)
         self.action_button = TextButton(action, kind="quiet")
-        close = IconButton(theme, "close:muted", "Dismiss")
+        close = IconButton(theme, "close:muted", tr("Dismiss"))
         close.clicked.connect(self.closed)
         words = QVBoxLayout()
         words.setSpacing(2)

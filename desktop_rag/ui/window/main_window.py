@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 from desktop_rag.activity.activity_event import ActivityEvent
 from desktop_rag.core.conversation import Conversation, MessagesStored
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import (
     DocumentsChanged,
     NothingUsed,
@@ -164,17 +165,17 @@ class MainWindow(QMainWindow):
 
     def _add_shortcuts(self) -> None:
         for keys, words, slot in (
-            ("Ctrl+N", "New chat", self._on_new_chat),
-            ("Ctrl+K Ctrl+L", "Write a question", self._on_compose),
-            ("Ctrl+1", "Show the chat", self._on_chat_requested),
-            ("Ctrl+2", "Show the library", self._on_strip_clicked),
-            ("Ctrl+3 Ctrl+Shift+F", "Search", self._on_search_requested),
-            ("Ctrl+4", "Show the settings", self._on_settings_requested),
-            ("Ctrl++ Ctrl+=", "Larger text", lambda: self._zoom(1)),
-            ("Ctrl+-", "Smaller text", lambda: self._zoom(-1)),
-            ("Ctrl+0", "Usual size of text", lambda: self._zoom(0)),
-            ("F1", "Show these shortcuts", self.show_shortcuts),
-            ("Ctrl+Q", "Quit", self.quit_requested.emit),
+            ("Ctrl+N", tr("New chat"), self._on_new_chat),
+            ("Ctrl+K Ctrl+L", tr("Write a question"), self._on_compose),
+            ("Ctrl+1", tr("Show the chat"), self._on_chat_requested),
+            ("Ctrl+2", tr("Show the library"), self._on_strip_clicked),
+            ("Ctrl+3 Ctrl+Shift+F", tr("Search"), self._on_search_requested),
+            ("Ctrl+4", tr("Show the settings"), self._on_settings_requested),
+            ("Ctrl++ Ctrl+=", tr("Larger text"), lambda: self._zoom(1)),
+            ("Ctrl+-", tr("Smaller text"), lambda: self._zoom(-1)),
+            ("Ctrl+0", tr("Usual size of text"), lambda: self._zoom(0)),
+            ("F1", tr("Show these shortcuts"), self.show_shortcuts),
+            ("Ctrl+Q", tr("Quit"), self.quit_requested.emit),
         ):
             bind(self, keys, words, slot)
         pages = (self.chat_page, self.library_page, self.search_page, self.settings_page)
@@ -299,11 +300,11 @@ class MainWindow(QMainWindow):
             case _ if isinstance(event, _HEARD_ELSEWHERE):
                 pass
             case _:
-                raise TypeError(f"Unhandled event {type(event).__name__}")
+                raise TypeError(type(event).__name__)
 
     @Slot(object, object)
     def _on_undo_offered(self, notice: Notice, undo: Callable[[], None]) -> None:
-        self._notices.offer(notice, "Undo", undo)
+        self._notices.offer(notice, tr("Undo"), undo)
 
     def _on_settings_edited(self, settings: Settings) -> None:
         self._theme.apply(settings.appearance)

@@ -3,6 +3,7 @@
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import QButtonGroup, QToolButton, QVBoxLayout, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import set_property, set_tip
 
@@ -10,10 +11,10 @@ _WIDTH_PX = 76
 _ICON = QSize(22, 22)
 # Name and icon of each page, in the order of the shortcuts Ctrl+1, Ctrl+2, …
 PAGES = (
-    ("Chat", "chat"),
-    ("Library", "library"),
-    ("Search", "search"),
-    ("Settings", "settings"),
+    (tr("Chat"), "chat"),
+    (tr("Library"), "library"),
+    (tr("Search"), "search"),
+    (tr("Settings"), "settings"),
 )
 
 
@@ -45,7 +46,7 @@ class NavigationRail(QWidget):
         button = QToolButton()
         button.setText(name)
         button.setAccessibleName(name)
-        set_tip(button, f"{name} (Ctrl+{position + 1})")
+        set_tip(button, tr("{name} (Ctrl+{value})", name=name, value=position + 1))
         button.setProperty("icon_name", icon)
         button.setIconSize(_ICON)
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
@@ -61,8 +62,10 @@ class NavigationRail(QWidget):
             is_current = self._group.id(button) == position
             # Not checked: a screen reader would call a page a check box.
             set_property(button, "current", is_current)
-            place = "The current page, " if is_current else ""
-            button.setAccessibleDescription(f"{place}Ctrl+{self._group.id(button) + 1}")
+            place = tr("The current page, ") if is_current else ""
+            button.setAccessibleDescription(
+                tr("{place}Ctrl+{value}", place=place, value=self._group.id(button) + 1)
+            )
         self._tint()
 
     @Slot()

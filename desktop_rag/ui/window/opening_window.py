@@ -3,6 +3,7 @@
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QLabel, QProgressBar, QVBoxLayout, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.desktop.identity import APP_NAME
 
 # An opening that takes less needs no word.
@@ -19,7 +20,7 @@ class OpeningWindow(QWidget):
         self.setMinimumWidth(_WIDTH_PX)
         self._text = QLabel(wordWrap=True)
         bar = QProgressBar(minimum=0, maximum=0, textVisible=False)
-        bar.setAccessibleName("Opening the library")
+        bar.setAccessibleName(tr("Opening the library"))
         column = QVBoxLayout(self)
         column.setContentsMargins(_MARGIN_PX, _MARGIN_PX, _MARGIN_PX, _MARGIN_PX)
         column.addWidget(self._text)
@@ -34,8 +35,8 @@ class OpeningWindow(QWidget):
 
     def show_soon(self, *, is_repairing: bool) -> None:
         """Show it unless it is closed before that."""
-        repair = "Repairing the library…\nThis can take some minutes. What is damaged is kept."
-        self._text.setText(repair if is_repairing else "Opening the library…")
+        repair = tr("Repairing the library…\nThis can take some minutes. What is damaged is kept.")
+        self._text.setText(repair if is_repairing else tr("Opening the library…"))
         self._timer.start()
 
     def end(self) -> None:

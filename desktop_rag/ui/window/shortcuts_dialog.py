@@ -14,10 +14,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.shortcuts import NamedShortcut
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, add_clear_button
 
-_NONE = "No shortcut has these words."
+_NONE = tr("No shortcut has these words.")
 
 
 class ShortcutsDialog(QDialog):
@@ -25,24 +26,24 @@ class ShortcutsDialog(QDialog):
 
     def __init__(self, shortcuts: Sequence[NamedShortcut], parent: QWidget) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Keyboard shortcuts")
+        self.setWindowTitle(tr("Keyboard shortcuts"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(560, min(640, parent.height()))
         self._field = QLineEdit(self)
-        self._field.setPlaceholderText("Search by words or keys")
-        self._field.setAccessibleName("Search shortcuts")
+        self._field.setPlaceholderText(tr("Search by words or keys"))
+        self._field.setAccessibleName(tr("Search shortcuts"))
         add_clear_button(self._field)
         self._tree = QTreeWidget(self)
-        self._tree.setAccessibleName("Shortcuts")
+        self._tree.setAccessibleName(tr("Shortcuts"))
         self._tree.setColumnCount(2)
-        self._tree.setHeaderLabels(["What it does", "Keys"])
+        self._tree.setHeaderLabels([tr("What it does"), tr("Keys")])
         self._tree.setRootIsDecorated(False)
         self._tree.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         self._tree.header().setStretchLastSection(False)
         self._tree.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
         self._none = PlainLabel(_NONE, self, tone="muted")
         self._none.hide()
-        close = TextButton("Close", self)
+        close = TextButton(tr("Close"), self)
         close.clicked.connect(self.close)
         column = QVBoxLayout(self)
         column.addWidget(self._field)

@@ -3,6 +3,7 @@
 from PySide6.QtCore import QSize, Qt, QTimer, Slot
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import IndexProgress
 from desktop_rag.progress_words import progress_line
 from desktop_rag.ui.foundation.wording import one_line
@@ -61,7 +62,7 @@ class StatusStrip(QPushButton):
         self._label.set_full_text(line)
         self._bar.setValue(int(self._progress.fraction * _STEPS))
         self._bar.setVisible(bool(self._progress.steps))
-        self.setAccessibleName(f"Library: {line}")
+        self.setAccessibleName(tr("Library: {line}", line=line))
 
 
 def _line(progress: IndexProgress) -> str:

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import FileChange, FileChangeKind
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import one_line, value_in_words
 from desktop_rag.ui.widgets.controls import plain_tooltip
 
 CHANGE_ROLE = Qt.ItemDataRole.UserRole
@@ -27,7 +28,7 @@ class ChangeColumn(IntEnum):
     REASON = 4
 
 
-_TITLES = ("When", "Change", "Name", "Folder", "Reason")
+_TITLES = (tr("When"), tr("Change"), tr("Name"), tr("Folder"), tr("Reason"))
 
 
 class ChangeRow(NamedTuple):
@@ -109,7 +110,7 @@ def _text(row: ChangeRow, column: int) -> str:
         case ChangeColumn.WHEN:
             return row.when
         case ChangeColumn.CHANGE:
-            return row.change.kind.value.capitalize()
+            return value_in_words(row.change.kind, begins=True)
         case ChangeColumn.NAME:
             return row.name
         case ChangeColumn.FOLDER:

@@ -14,10 +14,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_rag.core.language.translation import number_in_words, tr
 from desktop_rag.core.library_events import FileChange, FileChangeKind
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.shortcuts import FOCUSED, bind
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import value_in_words
 from desktop_rag.ui.library.changes.changes_model import (
     CHANGE_ROLE,
     ChangeColumn,
@@ -37,13 +39,13 @@ if TYPE_CHECKING:
 _REFRESH_MS = 1000
 _PADDING_PX = 34
 _DAYS = {"Today": 0, "Since yesterday": 1, "Last 7 days": 6}
-_PERIODS = {0: "today", 1: "since yesterday", 6: "in the last 7 days"}
+_PERIODS = {0: "today", 1: tr("since yesterday"), 6: "in the last 7 days"}
 _SAMPLES = {
-    ChangeColumn.WHEN: "Wed 23:59",
-    ChangeColumn.CHANGE: "Removed",
+    ChangeColumn.WHEN: tr("Wed 23:59"),
+    ChangeColumn.CHANGE: tr("Removed"),
     ChangeColumn.NAME: "a name of a usual length.pdf",
     ChangeColumn.FOLDER: "a folder/of another",
-    ChangeColumn.REASON: "Not read: it is protected.",
+    ChangeColumn.REASON: tr("Not read: it is protected."),
 }
 _SHARES = {ChangeColumn.NAME: 3, ChangeColumn.FOLDER: 3, ChangeColumn.REASON: 2}
 _ROLES = {
@@ -66,7 +68,7 @@ class ChangesTable(RowTable):
         super().__init__(theme, model, parent)
         # Styled as the table of files.
         self.setObjectName("files")
-        self.setAccessibleName("Changed files")
+        self.setAccessibleName(tr("Changed files"))
         self.setItemDelegateForColumn(ChangeColumn.CHANGE, RoleDelegate(theme, _role_of, self))
 
     def _fit_columns(self) -> None:
@@ -119,11 +121,11 @@ class ChangesPanel(QWidget):
             self._chips[kind] = chip
         self._chips[None].setChecked(True)
         self._period = QComboBox(self)
-        self._period.setAccessibleName("Period")
+        self._period.setAccessibleName(tr("Period"))
         for words, days in _DAYS.items():
             self._period.addItem(words, days)
         self._table = ChangesTable(theme, self._model, self)
-        self._table.set_empty_text("Reading…")
+        self._table.set_empty_text(tr("Reading…"))
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(10)
@@ -139,7 +141,7 @@ class ChangesPanel(QWidget):
         self._period.currentIndexChanged.connect(self._read)
         self._table.doubleClicked.connect(self._on_opened)
         bind(
-            self._table, "Return Enter Space", "Read the changed file", self._on_return_pressed,
+            self._table, "Return Enter Space", tr("Read the changed file"), self._on_return_pressed,
             FOCUSED,
         )  # fmt: skip
 
@@ -171,7 +173,7 @@ class ChangesPanel(QWidget):
 
     def _show_emptiness(self) -> None:
         period = _PERIODS[self._period.currentData()]
-        what = "No file changed" if self._chips[None].isChecked() else "No such change"
+        what = tr("No file changed") if self._chips[None].isChecked() else tr("No such change")
         self._table.set_empty_text(f"{what} {period}.")
 
     @Slot(QModelIndex)
@@ -187,7 +189,8 @@ class ChangesPanel(QWidget):
 
 
 def _words(kind: FileChangeKind | None, count: int) -> str:
-    return f"{kind.value.capitalize() if kind else 'All changes'} {count:,}"
+    words = value_in_words(kind, begins=True) if kind else tr("All changes")
+    return f"{words} {number_in_words(count)}"
 
 
 def _beginning(days: int) -> float:

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_rag.core.domain import Collection, Source
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.parsed import ChunkMethod, ChunkSettings
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.library.dialogs.member_list import MemberList
@@ -24,9 +25,9 @@ from desktop_rag.ui.widgets.form_fields import note, number_field, show_number
 
 _WIDTH_PX = 800
 _METHODS: dict[ChunkMethod, str] = {
-    "structure": "At headings, paragraphs and sentences",
-    "tokens": "Into passages of equal length",
-    "words": "Into passages of up to 1,000 characters",
+    "structure": tr("At headings, paragraphs and sentences"),
+    "tokens": tr("Into passages of equal length"),
+    "words": tr("Into passages of up to 1,000 characters"),
 }
 
 
@@ -44,25 +45,25 @@ class CollectionsDialog(QDialog):
         self, collections: Sequence[Collection], sources: Sequence[Source], parent: QWidget
     ) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Collections")
+        self.setWindowTitle(tr("Collections"))
         self._collections = list(collections)
         self._members = MemberList(collections, sources, self)
-        self._new = TextButton("New collection", kind="quiet")
+        self._new = TextButton(tr("New collection"), kind="quiet")
         self._chosen = QComboBox()
         self._chosen.addItems([one_line(c.name) for c in collections])
-        self._chosen.setAccessibleName("Collection")
+        self._chosen.setAccessibleName(tr("Collection"))
         self._name = QLineEdit()
-        self._name.setAccessibleName("Name of the collection")
+        self._name.setAccessibleName(tr("Name of the collection"))
         self._methods: dict[ChunkMethod, QRadioButton] = {
             method: QRadioButton(words) for method, words in _METHODS.items()
         }
         self._group = QButtonGroup(self)
         self._overlap = number_field(0, 128, 8, " tokens")
-        self._overlap.setAccessibleName("Overlap between passages")
-        self._model = ModelField("Embedding model", "Same as in Settings", self)
-        self._save = TextButton("Save", kind="primary")
-        self._close = TextButton("Close")
-        self._remove = TextButton("Remove…", kind="danger")
+        self._overlap.setAccessibleName(tr("Overlap between passages"))
+        self._model = ModelField(tr("Embedding model"), tr("Same as in Settings"), self)
+        self._save = TextButton(tr("Save"), kind="primary")
+        self._close = TextButton(tr("Close"))
+        self._remove = TextButton(tr("Remove…"), kind="danger")
         self._build()
         self._chosen.currentIndexChanged.connect(self._show)
         self._new.clicked.connect(self._on_new)
@@ -100,9 +101,9 @@ class CollectionsDialog(QDialog):
     def _build_members(self) -> QVBoxLayout:
         column = QVBoxLayout()
         column.setSpacing(8)
-        column.addWidget(PlainLabel("Name"))
+        column.addWidget(PlainLabel(tr("Name")))
         column.addWidget(self._name)
-        column.addWidget(PlainLabel("Folders, files and links in it"))
+        column.addWidget(PlainLabel(tr("Folders, files and links in it")))
         column.addWidget(self._members, 1)
         column.addWidget(self._members.note)
         return column
@@ -110,17 +111,17 @@ class CollectionsDialog(QDialog):
     def _build_settings(self) -> QVBoxLayout:
         column = QVBoxLayout()
         column.setSpacing(8)
-        column.addWidget(PlainLabel("Split documents"))
+        column.addWidget(PlainLabel(tr("Split documents")))
         for button in self._methods.values():
             self._group.addButton(button)
             column.addWidget(button)
-        column.addWidget(PlainLabel("Overlap between passages"))
+        column.addWidget(PlainLabel(tr("Overlap between passages")))
         column.addWidget(self._overlap)
         column.addWidget(
-            note("Documents are split again in the background, without reading the files again. "
-                 "Until a document is ready, its old passages are used.")
+            note(tr("Documents are split again in the background, without reading the files again. "
+                 "Until a document is ready, its old passages are used."))
         )  # fmt: skip
-        column.addWidget(PlainLabel("Embedding model"))
+        column.addWidget(PlainLabel(tr("Embedding model")))
         model = QHBoxLayout()
         for position, field in enumerate(self._model.fields):
             model.addWidget(field, 0 if position else 1)
@@ -134,10 +135,12 @@ class CollectionsDialog(QDialog):
 
     def _build_question(self) -> QWidget:
         self._question = Card(self, kind="notice", tone="warning")
-        self._confirm = TextButton("Remove", kind="danger")
-        self._keep = TextButton("Keep")
+        self._confirm = TextButton(tr("Remove"), kind="danger")
+        self._keep = TextButton(tr("Keep"))
         row = QHBoxLayout(self._question)
-        text = "Remove this collection with its folders and links? Your files stay where they are."
+        text = tr(
+            "Remove this collection with its folders and links? Your files stay where they are."
+        )
         row.addWidget(PlainLabel(text, wrap=True), 1)
         row.addWidget(self._keep)
         row.addWidget(self._confirm)
@@ -162,7 +165,7 @@ class CollectionsDialog(QDialog):
     def _on_new(self) -> None:
         if self._collections[-1].collection_id:
             self._collections.append(Collection("", ""))
-            self._chosen.addItem("New collection")
+            self._chosen.addItem(tr("New collection"))
         self._chosen.setCurrentIndex(len(self._collections) - 1)
         self._name.setFocus()
 

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import Collection, Source, SourceRules
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import FolderPreview
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.wording import one_line
@@ -55,9 +56,12 @@ class FolderDialog(QDialog):
         self._collection = CollectionField(collections)
         self._rules = RulesForm(source.rules if source else SourceRules())
         self._preview = PreviewPanel()
-        self._confirm = TextButton("Save" if source else "Add folder", kind="primary")
-        self._cancel_button = TextButton("Cancel")
-        self.setWindowTitle(one_line(f"{'Options for' if source else 'Add'} {path.name or path}"))
+        self._confirm = TextButton(tr("Save") if source else tr("Add folder"), kind="primary")
+        self._cancel_button = TextButton(tr("Cancel"))
+        name = one_line(path.name or str(path))
+        self.setWindowTitle(
+            tr("Options for {name}", name=name) if source else tr("Add {name}", name=name)
+        )
         self._build(is_new=source is None)
         self._confirm.setDefault(True)
         self._confirm.clicked.connect(self._on_confirm_clicked)
@@ -73,7 +77,7 @@ class FolderDialog(QDialog):
         left = QVBoxLayout()
         left.setSpacing(8)
         if is_new:
-            left.addWidget(PlainLabel("Collection"))
+            left.addWidget(PlainLabel(tr("Collection")))
             left.addWidget(self._collection)
         left.addWidget(self._rules)
         left.addStretch(1)

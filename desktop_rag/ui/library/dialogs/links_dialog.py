@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QComboBox, QDialog, QHBoxLayout, QPlainTextEdit, Q
 
 from desktop_rag.core.domain import Collection, WebLinks
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.library.collection_field import CollectionField
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
@@ -15,9 +16,14 @@ from desktop_rag.ui.widgets.form_fields import note, number_field
 _WIDTH_PX = 560
 _HEIGHT_PX = 420
 # By the hours between two updates.
-_UPDATES = {0.0: "Manually", 1.0: "Every hour", 24.0: "Every day", 168.0: "Every week"}
+_UPDATES = {
+    0.0: tr("Manually"),
+    1.0: tr("Every hour"),
+    24.0: tr("Every day"),
+    168.0: tr("Every week"),
+}
 _DEFAULT_H = 24.0
-_ADD, _ADD_ANYWAY = "Add links", "Add anyway"
+_ADD, _ADD_ANYWAY = tr("Add links"), tr("Add anyway")
 
 
 class LinksDialog(QDialog):
@@ -31,24 +37,24 @@ class LinksDialog(QDialog):
 
     def __init__(self, collections: Sequence[Collection], parent: QWidget) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Add web links")
+        self.setWindowTitle(tr("Add web links"))
         self._addresses = QPlainTextEdit()
         self._addresses.setTabChangesFocus(True)
         self._addresses.setPlaceholderText(
             "https://example.org/guide\nhttps://example.org/sitemap.xml"
         )
-        self._addresses.setAccessibleName("Addresses")
+        self._addresses.setAccessibleName(tr("Addresses"))
         self._limit = number_field(1, 10_000, 50, " pages")
         self._limit.setValue(WebLinks(()).page_limit)
-        self._limit.setAccessibleName("Maximum number of pages")
+        self._limit.setAccessibleName(tr("Maximum number of pages"))
         self._refresh = QComboBox()
         for hours, words in _UPDATES.items():
             self._refresh.addItem(words, hours)
         self._refresh.setCurrentIndex(self._refresh.findData(_DEFAULT_H))
-        self._refresh.setAccessibleName("Update")
+        self._refresh.setAccessibleName(tr("Update"))
         self._collection = CollectionField(collections)
         self._confirm = TextButton(_ADD, kind="primary")
-        self._cancel = TextButton("Cancel")
+        self._cancel = TextButton(tr("Cancel"))
         self._build()
         self._error = PlainLabel(tone="danger", wrap=True)
         self._error.hide()
@@ -63,18 +69,20 @@ class LinksDialog(QDialog):
         self._column = column = QVBoxLayout(self)
         column.setContentsMargins(20, 18, 20, 16)
         column.setSpacing(8)
-        column.addWidget(PlainLabel("Addresses", scale="heading"))
+        column.addWidget(PlainLabel(tr("Addresses"), scale="heading"))
         column.addWidget(self._addresses, 1)
         column.addWidget(
             note(
-                "One per line. A sitemap adds all pages it lists. Pages are downloaded by this "
-                "computer, from public addresses only."
+                tr(
+                    "One per line. A sitemap adds all pages it lists. Pages are downloaded by this "
+                    "computer, from public addresses only."
+                )
             )
         )
         for label, field in (
-            ("Page limit", self._limit),
-            ("Update", self._refresh),
-            ("Collection", self._collection),
+            (tr("Page limit"), self._limit),
+            (tr("Update"), self._refresh),
+            (tr("Collection"), self._collection),
         ):
             row = QHBoxLayout()
             row.addWidget(PlainLabel(label), 1)
@@ -95,8 +103,12 @@ class LinksDialog(QDialog):
     def show_refused(self, refused: Sequence[tuple[str, str]]) -> None:
         """Show which addresses can't be fetched, each with its reason."""
         lines = "\n".join(f"{one_line(url)}: {reason}" for url, reason in refused)
-        count = "This address" if len(refused) == 1 else f"{len(refused)} addresses"
-        self._show_problem(f"{count} can't be fetched now.\n{lines}", _ADD_ANYWAY)
+        count = (
+            tr("This address") if len(refused) == 1 else tr("{count} addresses", count=len(refused))
+        )
+        self._show_problem(
+            tr("{count} can't be fetched now.\n{lines}", count=count, lines=lines), _ADD_ANYWAY
+        )
 
     def _show_problem(self, text: str, action: str) -> None:
         self._error.setText(text)
@@ -116,7 +128,7 @@ class LinksDialog(QDialog):
         links = WebLinks(self._urls(), self._limit.value(), self._refresh.currentData())
         is_wanted_anyway = self._confirm.text() == _ADD_ANYWAY
         self._confirm.setEnabled(False)
-        self._confirm.setText("Checking…")
+        self._confirm.setText(tr("Checking…"))
         self.submitted.emit(self._collection.name, links, is_wanted_anyway)
 
     def _urls(self) -> tuple[str, ...]:

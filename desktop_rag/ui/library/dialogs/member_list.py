@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 
 from desktop_rag.core.domain import Collection, Source
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import plain_tooltip
 from desktop_rag.ui.widgets.form_fields import note
@@ -25,7 +26,7 @@ class MemberList(QListWidget):
         self._sources = sources
         self.note = note("")
         self.setObjectName("collectionChecks")
-        self.setAccessibleName("Members")
+        self.setAccessibleName(tr("Members"))
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setMinimumHeight(_MIN_ROWS * _ROW_PX)
 
@@ -43,7 +44,7 @@ class MemberList(QListWidget):
         self.clear()
         for source in self._sources:
             is_member = source.collection_id == collection_id
-            place = "" if is_member else f" — in {names.get(source.collection_id, '?')}"
+            place = "" if is_member else tr(" — in {get}", get=names.get(source.collection_id, "?"))
             item = QListWidgetItem(f"{one_line(source.name)}{place}", self)
             item.setToolTip(plain_tooltip(one_line(str(source.path))))
             item.setData(Qt.ItemDataRole.UserRole, source.source_id)
@@ -53,7 +54,7 @@ class MemberList(QListWidget):
             item.setFlags(enabled | Qt.ItemFlag.ItemIsUserCheckable)
             item.setCheckState(Qt.CheckState.Checked if is_member else Qt.CheckState.Unchecked)
         self.note.setText(
-            f"Each is in one collection. What you take out goes to “{others[0]}”."
+            tr("Each is in one collection. What you take out goes to “{value}”.", value=others[0])
             if others
-            else "Each is in one collection; this is the only one."
+            else tr("Each is in one collection; this is the only one.")
         )

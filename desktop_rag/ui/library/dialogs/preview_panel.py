@@ -4,8 +4,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.library_events import FolderPreview, LeftOut
-from desktop_rag.ui.foundation.wording import count_of, one_line, size_in_words, time_in_words
+from desktop_rag.ui.foundation.wording import one_line, size_in_words, time_in_words
 from desktop_rag.ui.widgets.controls import Card, PlainLabel
 
 _MAX_FORMATS = 6
@@ -18,7 +19,7 @@ class PreviewPanel(Card):
         super().__init__(parent)
         self._headline = PlainLabel(scale="heading", wrap=True)
         self._details = PlainLabel(tone="muted", wrap=True)
-        self._left_out = PlainLabel("Excluded", scale="small")
+        self._left_out = PlainLabel(tr("Excluded"), scale="small")
         self._list = QVBoxLayout()
         self._list.setSpacing(8)
         body = QWidget()
@@ -29,7 +30,7 @@ class PreviewPanel(Card):
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._scroll.setWidget(body)
-        self._scroll.setAccessibleName("Excluded files")
+        self._scroll.setAccessibleName(tr("Excluded files"))
         self._scroll.setObjectName("leftOut")
         column = QVBoxLayout(self)
         column.setContentsMargins(16, 14, 16, 14)
@@ -41,7 +42,7 @@ class PreviewPanel(Card):
 
     def show_counting(self) -> None:
         """Show that the files are being counted."""
-        self._show_summary("Counting files…", "")
+        self._show_summary(tr("Counting files…"), "")
 
     def show_error(self, error: AppError) -> None:
         """Show why the folder can't be read."""
@@ -49,16 +50,25 @@ class PreviewPanel(Card):
 
     def show_preview(self, preview: FolderPreview) -> None:
         """Show the files to index and the excluded ones."""
-        files = count_of(preview.files, "file")
+        files = count_of(preview.files, tr("file"), tr("files"))
         if not preview.files:
             self._show_summary(
-                "Nothing to index", "With these rules, no file in this folder would be searchable."
+                tr("Nothing to index"),
+                tr("With these rules, no file in this folder would be searchable."),
             )
         else:
             self._show_summary(
-                f"{files} to index, {size_in_words(preview.size_bytes)}",
-                f"{_formats_in_words(preview.by_format)}. Searchable by words almost "
-                f"immediately, by meaning after about {time_in_words(preview.seconds)}.",
+                tr(
+                    "{files} to index, {size_in_words}",
+                    files=files,
+                    size_in_words=size_in_words(preview.size_bytes),
+                ),
+                tr(
+                    "{formats_in_words}. Searchable by words almost immediately, by meaning"
+                    " after about {time_in_words}.",
+                    formats_in_words=_formats_in_words(preview.by_format),
+                    time_in_words=time_in_words(preview.seconds),
+                ),
             )
         for left_out in preview.left_out:
             self._list.addWidget(_left_out_label(left_out))
@@ -79,7 +89,9 @@ def _formats_in_words(by_format: dict[str, int]) -> str:
     ordered = sorted(by_format.items(), key=lambda entry: -entry[1])
     shown = [f"{count:,} {name}" for name, count in ordered[:_MAX_FORMATS]]
     others = sum(count for _, count in ordered[_MAX_FORMATS:])
-    return ", ".join([*shown, count_of(others, "other file")] if others else shown)
+    return ", ".join(
+        [*shown, count_of(others, tr("other file"), tr("other files"))] if others else shown
+    )
 
 
 def _left_out_label(left_out: LeftOut) -> PlainLabel:

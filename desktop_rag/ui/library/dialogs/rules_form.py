@@ -6,7 +6,7 @@ from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import SourceRules
-from desktop_rag.ui.foundation.wording import count_of
+from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.ui.widgets.controls import PlainLabel
 from desktop_rag.ui.widgets.form_fields import note, number_field, show_number
 
@@ -26,17 +26,17 @@ class RulesForm(QWidget):
         self._delay.setSingleShot(True)
         self._delay.setInterval(_DELAY_MS)
         self._delay.timeout.connect(self.changed)
-        self._gitignore = QCheckBox("Skip files ignored by .gitignore")
-        self._hidden = QCheckBox("Include hidden files and folders")
+        self._gitignore = QCheckBox(tr("Skip files ignored by .gitignore"))
+        self._hidden = QCheckBox(tr("Include hidden files and folders"))
         self._patterns = QPlainTextEdit()
         self._patterns.setTabChangesFocus(True)
         self._patterns.setPlaceholderText("*.log\n/archive/\nnode_modules")
-        self._patterns.setAccessibleName("Patterns to exclude")
+        self._patterns.setAccessibleName(tr("Patterns to exclude"))
         height = self._patterns.fontMetrics().lineSpacing() * _LINES + _MARGIN_PX
         self._patterns.setFixedHeight(height)
         self._largest = number_field(0, 10_000, 50, " MB")
-        self._largest.setSpecialValueText("Same as in Settings")
-        self._largest.setAccessibleName("Maximum file size")
+        self._largest.setSpecialValueText(tr("Same as in Settings"))
+        self._largest.setAccessibleName(tr("Maximum file size"))
         self._shown = rules
         self._keeps_files = QCheckBox()
         self._build()
@@ -63,7 +63,12 @@ class RulesForm(QWidget):
         """Show these rules."""
         self._shown = rules
         count = len(rules.excluded_files)
-        self._keeps_files.setText(f"Keep excluding {count_of(count, 'single file')}")
+        self._keeps_files.setText(
+            tr(
+                "Keep excluding {count_of}",
+                count_of=count_of(count, tr("single file"), tr("single files")),
+            )
+        )
         self._keeps_files.setChecked(True)
         self._keeps_files.setVisible(count > 0)
         self._gitignore.setChecked(rules.uses_gitignore)
@@ -77,11 +82,11 @@ class RulesForm(QWidget):
         column.setSpacing(6)
         column.addWidget(self._gitignore)
         column.addWidget(self._hidden)
-        column.addWidget(PlainLabel("Exclude"))
+        column.addWidget(PlainLabel(tr("Exclude")))
         column.addWidget(self._patterns)
-        column.addWidget(note("One pattern per line, as in a .gitignore file."))
+        column.addWidget(note(tr("One pattern per line, as in a .gitignore file.")))
         column.addWidget(self._keeps_files)
-        column.addWidget(PlainLabel("Maximum file size"))
+        column.addWidget(PlainLabel(tr("Maximum file size")))
         column.addWidget(self._largest)
 
     @Slot()

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.facets.facet_values import Facet
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, set_tip
@@ -35,7 +36,7 @@ class FilterChip(ElidedButton):
         self.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
         self.setIconSize(QSize(_ICON_PX, _ICON_PX))
         theme.set_icon(self, "close:accent_soft_text")
-        self.setAccessibleName(f"Remove the filter {self.full_text}")
+        self.setAccessibleName(tr("Remove the filter {full_text}", full_text=self.full_text))
         set_tip(self, self.accessibleName())
 
 
@@ -54,7 +55,7 @@ class ActiveFilters(QWidget):
         self._shown: tuple[ActiveFilter, ...] = ()
         self._chips: list[FilterChip] = []
         self._others = PlainLabel("", tone="muted", scale="small")
-        self._clear = TextButton("Clear filters", kind="quiet")
+        self._clear = TextButton(tr("Clear filters"), kind="quiet")
         self._clear.clicked.connect(self.cleared)
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(0, 0, 0, 0)
@@ -91,7 +92,7 @@ class ActiveFilters(QWidget):
         if before is not None:
             self.setTabOrder(before, self._clear)
         more = len(self._shown) - _MOST_CHIPS
-        self._others.setText(f"and {more:,} more" if more > 0 else "")
+        self._others.setText(tr("and {more:,} more", more=more) if more > 0 else "")
         self._others.setVisible(more > 0)
         if had_focus:
             (self._chips[0] if self._chips else self._clear).setFocus()

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from desktop_rag.core.domain import Collection, Source
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.library.facets.document_kinds import DocumentKind
 from desktop_rag.ui.library.facets.facet_values import (
@@ -55,12 +56,12 @@ class Places:
         """The words for a value of a facet."""
         if facet is Facet.COLLECTION:
             names = {c.collection_id: c.name for c in self.collections}
-            return one_line(names.get(value, "Removed collection"))
+            return one_line(names.get(value, tr("Removed collection")))
         if facet is not Facet.FOLDER:
             return one_line(value)
         source_id, sub = source_and_folder(value)
         names = {source.source_id: source.name for source in self.sources}
-        name = one_line(names.get(source_id, "Removed folder"))
+        name = one_line(names.get(source_id, tr("Removed folder")))
         return f"{name} › {one_line(sub)}" if sub else name
 
     def holds(self, facet: Facet, value: str) -> bool:

@@ -14,7 +14,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop_rag.ui.foundation.wording import literal
+from desktop_rag.core.language.translation import tr
+from desktop_rag.ui.foundation.wording import literal, value_in_words
 from desktop_rag.ui.library.facets.facet_groups import FacetGroup, FacetValue
 from desktop_rag.ui.library.facets.facet_values import Facet
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, set_property, set_tip
@@ -89,12 +90,12 @@ class FacetSection(QWidget):
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(5)
-        title = PlainLabel(facet.value, tone="muted", scale="small")
+        title = PlainLabel(value_in_words(facet, begins=True), tone="muted", scale="small")
         title.setObjectName("facetTitle")
-        self.setAccessibleName(facet.value)
+        self.setAccessibleName(value_in_words(facet, begins=True))
         self._rows = QVBoxLayout()
         self._rows.setSpacing(5)
-        self._more = TextButton("Show all", kind="more")
+        self._more = TextButton(tr("Show all"), kind="more")
         self._more.clicked.connect(self._on_more)
         self._column.addWidget(title)
         self._column.addLayout(self._rows)
@@ -140,7 +141,11 @@ class FacetSection(QWidget):
             self._boxes[focused].setFocus()
         is_long = len(self._values) > _MOST_VALUES + 1
         self._more.setVisible(is_long)
-        self._more.setText("Show fewer" if self._is_whole else f"Show all {len(self._values):,}")
+        self._more.setText(
+            tr("Show fewer")
+            if self._is_whole
+            else tr("Show all {count:,}", count=len(self._values))
+        )
         self.rebuilt.emit()
 
     def _make(self, value: FacetValue) -> FacetBox:
@@ -165,7 +170,7 @@ class FacetList(QScrollArea):
         super().__init__(parent)
         self._stop_before = stop_before
         self.setObjectName("facets")
-        self.setAccessibleName("Filters")
+        self.setAccessibleName(tr("Filters"))
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)

@@ -7,6 +7,7 @@ from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QVBoxLayout, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.presses import ClickWatch
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.document_model import DocumentModel
@@ -35,7 +36,7 @@ class PictureCanvas(QWidget):
         self._parts: tuple[Part, ...] = ()
         self._titles: list[ElidedButton] = []
         self._tiles: list[list[PictureTile]] = []
-        self.setAccessibleName("Picture of the library")
+        self.setAccessibleName(tr("Picture of the library"))
 
     def show_parts(self, parts: tuple[Part, ...]) -> None:
         """Show these parts; tiles of the same files are kept."""

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from desktop_rag.ui.foundation.wording import count_of
+from desktop_rag.core.language.translation import count_of, number_in_words, tr
+from desktop_rag.ui.foundation.wording import value_in_words
 from desktop_rag.ui.library.facets.facet_groups import Places
 from desktop_rag.ui.library.facets.facet_values import (
     Facet,
@@ -44,11 +45,12 @@ class Part:
     def words(self) -> str:
         """The label with the numbers: `PDF in letters: 12 files, 3 failed`."""
         others = [
-            f"{self.states[group.value]:,} {group.value.lower()}"
+            f"{number_in_words(self.states[group.value])} {value_in_words(group)}"
             for group in StateGroup
             if self.states[group.value]
         ]
-        return f"{self.label}: {count_of(self.count, 'file')}, {', '.join(others)}"
+        files = count_of(self.count, tr("file"), tr("files"))
+        return f"{self.label}: {files}, {', '.join(others)}"
 
 
 @dataclass(slots=True)
@@ -102,7 +104,7 @@ def _group(
         cuts.append(rest)
     parts = tuple(
         Part(
-            f"{_label(inner, cut, places)} in {label}",
+            tr("{label} in {label2}", label=_label(inner, cut, places), label2=label),
             sum((found[key] for key in cut), Counter[str]()),
             {**chosen, inner: frozenset(cut)},
         )
@@ -114,7 +116,9 @@ def _group(
 def _label(facet: Facet, values: Sequence[str], places: Places) -> str:
     if len(values) == 1:
         return places.label(facet, values[0]).rpartition(" › ")[2]
-    return count_of(len(values), "other folder" if facet is Facet.FOLDER else "other type")
+    if facet is Facet.FOLDER:
+        return count_of(len(values), tr("other folder"), tr("other folders"))
+    return count_of(len(values), tr("other type"), tr("other types"))
 
 
 def states_of(parts: Iterable[Part]) -> Counter[str]:

@@ -6,8 +6,9 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QIcon, QPainter, QPen, QPixmap
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
+from desktop_rag.core.language.translation import count_of, number_in_words, tr
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import count_of
+from desktop_rag.ui.foundation.wording import value_in_words
 from desktop_rag.ui.library.facets.facet_values import StateGroup
 from desktop_rag.ui.library.picture.picture_tile import paint_state
 from desktop_rag.ui.widgets.elided_button import ElidedButton
@@ -33,7 +34,7 @@ class StateLegend(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(4)
         for state in StateGroup:
-            button = _StateButton(state.value, "action", self)
+            button = _StateButton(value_in_words(state, begins=True), "action", self)
             button.setIconSize(_SWATCH)
             button.clicked.connect(lambda _=False, state=state: self.chosen.emit(state))
             self._buttons[state] = button
@@ -46,8 +47,10 @@ class StateLegend(QWidget):
         """Show the states that some file is in, with their numbers."""
         for state, button in self._buttons.items():
             number = states[state.value]
-            button.set_full_text(f"{state.value} {number:,}")
-            button.setAccessibleName(f"{count_of(number, 'file')}: {state.value}")
+            words = value_in_words(state, begins=True)
+            button.set_full_text(f"{words} {number_in_words(number)}")
+            files = count_of(number, tr("file"), tr("files"))
+            button.setAccessibleName(f"{files}: {words}")
             button.setVisible(number > 0)
 
     def _paint_swatches(self) -> None:

@@ -33,7 +33,7 @@ def test_counts_leave_out_zeros() -> None:
 def test_counts_of_one_and_of_no_file() -> None:
     assert counts_in_words(DocumentCounts({DocumentState.WAITING: 1})) == "1 file: 1 waiting"
     assert counts_in_words(DocumentCounts()) == "No files yet"
-    assert count_of(1000, "passage") == "1,000 passages"
+    assert count_of(1000, "passage", "passages") == "1,000 passages"
 
 
 @pytest.mark.parametrize(
