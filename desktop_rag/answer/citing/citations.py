@@ -1,37 +1,27 @@
 """Normalises the notations in which models cite. Pure, any thread.
 
-Models write [1], [1, 3], 【1†source】 or (source 2); the result has [1], [1][3] and so on, only
+Models write [1], [1, 3], 【1†source】, ¹ or (source 2); the result has [1], [1][3] and so on, only
 with numbers of sources that were sent.
 """
 
 import re
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from desktop_rag.answer.citing.citation_forms import MARKER, RANGE, SOURCE_LINE
+from desktop_rag.answer.citing.citation_places import (
+    QuotedParts,
+    is_element,
+    is_exponent,
+    is_interval,
+)
 from desktop_rag.core.markup.formulas import verbatim_spans
 
-_SOURCE = r"(?:sources?|src|quellen?|fuentes?|fontes?|fonti|bronnen|bron)"
-_WORD = rf"(?:{_SOURCE}|documents?|docs?|references?|refs?|citations?|passages?|excerpts?)"
-# Not 0, which begins intervals and lists, and not a year.
-_NUMBER = r"[1-9]\d{0,2}(?!\d)"
-_NAMED = rf"{_WORD}[ \t]?[:.#]?[ \t]?"
-_ITEM = rf"(?:{_NAMED})?{_NUMBER}(?:[ \t]?[-–—][ \t]?{_NUMBER})?"
-_AND = r"[ \t]?(?:[,;&+]|,?[ \t](?:and|und|et|y|e|en))[ \t]?"
-_LIST = rf"{_ITEM}(?:{_AND}{_ITEM})*"
-_PAGE = r"(?:[,;:][ \t]?(?:pages?|pp?|lines?|S|Seite)\.?[ \t]?\d+(?:[ \t]?[-–—][ \t]?\d+)?)?"
-_MARKER = re.compile(
-    rf"(?i)\[(?P<named>{_NAMED}{_LIST})(?:[ \t]?[:,–—-][^\[\]`\n]{{0,120}})?\](?!\()"
-    rf"|\[\[(?P<double>{_LIST})\]\](?!\()"
-    rf"|\[(?P<square>{_LIST}){_PAGE}\](?!\()"
-    rf"|【(?P<lenticular>{_LIST})(?:[ \t]?[:†][^】`\n]{{0,120}})?】"
-    rf"|\((?:see[ \t]|cf\.?[ \t])?(?P<round>{_SOURCE}[ \t]?[:.#]?[ \t]?{_LIST})"
-    r"(?:[ \t]?[:,–—-][^()`\n]{0,120})?\)"
-)
-_RANGE = re.compile(rf"({_NUMBER})(?:[ \t]?[-–—][ \t]?({_NUMBER}))?")
-# A [1] after one of these is an array element, not a citation.
-_IDENTIFIER = re.compile(r"(?:^|\W)(?:[a-z]|\w*_\w*|\w*[a-z][A-Z]\w*|arr|args|argv|idx|vec)$")
 _DEFINITION_START = re.compile(r"(?:^|\n)[ \t>*+-]*$")
+# "[1]: http://…" and "[^1]: …" are definitions.
+_DEFINED = ("square", "footnote")
 _COLONS = re.compile(":*")
 _BLANKS = re.compile(r"[ \t]*")
 _LONGEST_LOOK_BACK = 60
@@ -52,7 +42,8 @@ class Citation:
 def normalise(text: str, known: frozenset[int]) -> tuple[str, int]:
     """The text with each citation as [n], and the number of unknown ones that were removed.
 
-    Code, links, footnotes, check boxes and array elements are left alone.
+    Code, links, quoted footnotes, exponents, check boxes, intervals and array elements are left
+    alone.
     """
     dropped = 0
     for round_number in range(_ROUNDS + 1):
@@ -67,38 +58,62 @@ def normalise(text: str, known: frozenset[int]) -> tuple[str, int]:
 
 def citations(text: str) -> Iterator[Citation]:
     """The citations of a text in order, in any notation."""
-    # Brackets in formulas are no citations either: \sqrt[3]{x}.
+    # Brackets in formulas are no citations either: \\sqrt[3]{x}.
     code = verbatim_spans(text)
     code_starts = [start for start, _ in code]
+    quoted = QuotedParts(text)
     skipped_end = taken_end = -1
-    for match in _MARKER.finditer(text):
+    for match in _matches(text):
         start, end = match.span()
+        form = match.lastgroup or ""
         before = bisect_right(code_starts, start) - 1
-        if before >= 0 and start < code[before][1]:
+        if before >= 0 and start < code[before][1] and (start, end) != code[before]:
             continue
-        if start == skipped_end or _is_element(text, start):
+        if start == skipped_end or _is_other(text, match, form, quoted):
             skipped_end = end
             continue
-        if match["square"] and text.startswith(":", end) and _starts_line(text, start):
+        if (
+            form in ("square", "footnote")
+            and text.startswith(":", end)
+            and _starts_line(text, start)
+        ):
             # "[1]: http://…" would turn every [1] of the answer into a link.
             end = _end_of(_COLONS, text, end)
-        yield Citation(start, end, _numbers(match), start == taken_end)
+        first = match.start("listed") if form == "listed" else start
+        yield Citation(first, end, _numbers(match[form]), first == taken_end)
         taken_end = end
 
 
-def _numbers(match: re.Match[str]) -> tuple[int, ...]:
-    written = next(group for group in match.groups() if group is not None)
+def _matches(text: str) -> Iterator[re.Match[str]]:
+    """The places that look like citations, in order and apart."""
+    lines = list(SOURCE_LINE.finditer(text))
+    done = 0
+    for line in lines:
+        yield from MARKER.finditer(text, done, line.start())
+        yield line
+        done = line.end()
+    yield from MARKER.finditer(text, done)
+
+
+def _is_other(text: str, match: re.Match[str], form: str, quoted: QuotedParts) -> bool:
+    """True for what only looks like a citation."""
+    start, end = match.span()
+    if form in ("square", "double", "named", "signed") and is_element(text, start, end):
+        return True
+    if form in ("square", "escaped"):
+        return is_interval(text, start, match[form])
+    if form.startswith("raised") or form == "footnote":
+        is_power = form != "footnote" and is_exponent(text, start, end)
+        return is_power or quoted.has(start)
+    return False
+
+
+def _numbers(written: str) -> tuple[int, ...]:
     numbers: list[int] = []
-    for first, last in _RANGE.findall(written):
+    for first, last in RANGE.findall(unicodedata.normalize("NFKC", written)):
         low, high = int(first), int(last or first)
         numbers += range(low, high + 1) if low <= high else (low, high)
     return tuple(dict.fromkeys(numbers))
-
-
-def _is_element(text: str, start: int) -> bool:
-    if start == 0 or not (text[start - 1].isalnum() or text[start - 1] == "_"):
-        return False
-    return bool(_IDENTIFIER.search(text[max(0, start - _LONGEST_LOOK_BACK) : start]))
 
 
 def _starts_line(text: str, start: int) -> bool:
