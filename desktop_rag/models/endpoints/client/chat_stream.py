@@ -11,12 +11,23 @@ from typing import Any, cast
 
 from desktop_rag.core.query import strip_invalid_characters
 from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError, server_message
+from desktop_rag.models.endpoints.client.message_repairs import MessageRepairs
 from desktop_rag.models.ports import Delta
 
 _LARGEST_EVENT_CHARS = 4_000_000
 _LARGEST_JSON_BYTES = 8 * 1024 * 1024
 DONE = "done"
-_OPEN, _CLOSE = "<think>", "</think>"
+_CLOSE = "</think>"
+# The tags around thinking in the templates of many models.
+_THINKING_TAGS = {
+    "<think>": _CLOSE,
+    "<thinking>": "</thinking>",
+    "<thought>": "</thought>",
+    "[THINK]": "[/THINK]",
+    "<|channel|>analysis<|message|>": "<|end|>",
+}
+# What a template puts before an answer.
+_LEADS = ("<|start|>assistant", "<|im_start|>assistant", "<|channel|>final<|message|>")
 _THINKING_FIELDS = ("reasoning_content", "reasoning")
 
 
@@ -51,16 +62,17 @@ LAST = StreamPart()
 class EventDecoder:
     """Decodes server-sent events from chunks of bytes that may be split anywhere.
 
-    Invalid UTF-8 becomes the replacement character.
+    Invalid UTF-8 becomes the replacement character. A byte order mark is skipped.
     """
 
     def __init__(self) -> None:
-        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")("replace").decode
         self._line: list[str] = []
         self._data: list[str] = []
         self._held_chars = 0
         self._name = ""
         self._is_stream = False
+        self._repairs = MessageRepairs()
 
     def feed(self, chunk: bytes, *, is_last: bool = False) -> Iterator[StreamPart]:
         """The parts of the events that this chunk completes, [DONE] included.
@@ -117,7 +129,9 @@ class EventDecoder:
             yield StreamPart(finish_reason=DONE)
             return
         try:
-            piece = read_event(load_json(data))
+            event = load_json(data)
+            self._repairs.repair(event)
+            piece = read_event(event)
         except StreamError as exc:
             # Named events may contain anything; none of them is part of the answer.
             if exc.fault is Fault.UNREADABLE and name not in ("", "message", "error"):
@@ -224,7 +238,7 @@ def _text(value: object) -> str:
 
 
 class ThinkingSplitter:
-    """Separates `<think>…</think>` at the start of a text from the answer after it.
+    """Separates `<think>…</think>` and its kin at the start of a text from the answer after it.
 
     Tags may arrive in pieces. A tag later in the text is part of the answer. Some servers omit the
     opening tag: then the text `begins_inside`. If that was not known, `has_stray_end` is True
@@ -238,6 +252,7 @@ class ThinkingSplitter:
         self._is_answer = False
         self._had_thinking = begins_inside
         self._tail = ""
+        self._close = _CLOSE
 
     def feed(self, text: str) -> list[Delta]:
         """The pieces that this text makes certain."""
@@ -254,11 +269,14 @@ class ThinkingSplitter:
                 if self._is_thinking:
                     break
             self._held = self._held.lstrip()
-            if _OPEN.startswith(self._held):
+            tag = next((t for t in (*_THINKING_TAGS, *_LEADS) if self._held.startswith(t)), "")
+            if tag:
+                self._held = self._held.removeprefix(tag)
+                self._is_thinking = tag in _THINKING_TAGS
+                self._had_thinking = self._had_thinking or self._is_thinking
+                self._close = _THINKING_TAGS.get(tag, _CLOSE)
+            elif any(t.startswith(self._held) for t in (*_THINKING_TAGS, *_LEADS)):
                 break
-            if self._held.startswith(_OPEN):
-                self._is_thinking = self._had_thinking = True
-                self._held = self._held.removeprefix(_OPEN)
             else:
                 self._is_answer = True
                 deltas.append(Delta(self._held))
@@ -272,11 +290,12 @@ class ThinkingSplitter:
 
     def _take_thought(self) -> list[Delta]:
         """The thinking up to its closing tag, or up to what may be the start of that tag."""
-        thought, tag, rest = self._held.partition(_CLOSE)
+        close = self._close
+        thought, tag, rest = self._held.partition(close)
         if tag:
             self._is_thinking, self._held = False, rest
         else:
-            kept = next(n for n in range(len(_CLOSE), -1, -1) if thought.endswith(_CLOSE[:n]))
+            kept = next(n for n in range(len(close), -1, -1) if thought.endswith(close[:n]))
             self._held = thought[len(thought) - kept :]
             thought = thought[: len(thought) - kept]
         return [Delta(thought, is_thinking=True)] if thought else []

@@ -154,7 +154,17 @@ def split(pieces: list[str]) -> tuple[str, str]:
         ("<think>never ends </thi", "never ends </thi", ""),
         ("<thin", "", "<thin"),
         ("<", "", "<"),
-        ("<thinking>", "", "<thinking>"),
+        ("<thinking>", "", ""),
+        ("<thinks>", "", "<thinks>"),
+        ("<thinking>Hm.</think></thinking>Yes.", "Hm.</think>", "Yes."),
+        ("[THINK]Hm.[/THINK]\nYes.", "Hm.", "Yes."),
+        ("[1] says so.", "", "[1] says so."),
+        (
+            "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Yes.",
+            "Hm.",
+            "Yes.",
+        ),
+        ("<|im_start|>assistant\nYes.", "", "Yes."),
         ("", "", ""),
     ],
 )
@@ -172,3 +182,31 @@ def test_an_answer_is_not_held_back() -> None:
     splitter = ThinkingSplitter()
     assert splitter.feed("A") == [Delta("A")]
     assert splitter.feed("<th") == [Delta("<th")]
+
+
+def received(*chunks: bytes) -> str:
+    decoder = EventDecoder()
+    parts = [part for chunk in chunks for part in decoder.feed(chunk)]
+    return "".join(part.text for part in [*parts, *decoder.feed(b"", is_last=True)])
+
+
+def test_a_byte_order_mark_eats_no_word() -> None:
+    event = b'\xef\xbb\xbfdata: {"choices": [{"delta": {"content": "Yes."}}]}\n\n'
+    assert received(event) == "Yes."
+    assert received(event[:1], event[1:2], event[2:]) == "Yes."
+
+
+def test_an_emoji_in_two_events_is_one() -> None:
+    halves = (rb"Lit \ud83d", rb"\ude00.", rb"Lone \ud83d", rb"end")
+    events = [b'data: {"choices": [{"delta": {"content": "%s"}}]}\n\n' % half for half in halves]
+    assert received(*events) == "Lit \U0001f600.Lone \ufffdend"
+
+
+def test_an_answer_repeated_at_its_end_comes_once() -> None:
+    begun = b'data: {"choices": [{"delta": {"content": "Yes."}}]}\n\n'
+    for delta in (b"{}", b'{"content": ""}', b'{"role": "assistant"}'):
+        repeated = b'data: {"choices": [{"delta": %s, "message": {"content": "Yes."}}]}\n\n' % delta
+        assert received(begun, repeated) == "Yes."
+    assert received(begun, b'data: {"choices": [{"message": {"content": "Yes."}}]}\n\n') == "Yes."
+    alone = b'data: {"choices": [{"delta": {}, "message": {"content": "Yes."}}]}\n\n'
+    assert received(alone) == "Yes."

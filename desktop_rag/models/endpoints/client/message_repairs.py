@@ -1,0 +1,44 @@
+"""Repairs what servers do to the messages of one stream, before it is read. Pure.
+
+A character split over two events becomes one again, and a last event that repeats the whole answer
+beside its delta adds nothing.
+"""
+
+from typing import Any, cast
+
+
+class MessageRepairs:
+    """One per stream: it remembers what has come."""
+
+    def __init__(self) -> None:
+        self._half = ""
+        self._has_content = False
+
+    def repair(self, event: object) -> None:
+        """Change the event in place."""
+        choice = _first_choice(event)
+        if choice is None:
+            return
+        if self._has_content:
+            choice.pop("message", None)
+        delta = choice.get("delta")
+        if isinstance(delta, dict):
+            self._join_halves(cast("dict[str, Any]", delta))
+
+    def _join_halves(self, delta: dict[str, Any]) -> None:
+        content = delta.get("content")
+        if not isinstance(content, str) or not content:
+            return
+        self._has_content = True
+        content, self._half = self._half + content, ""
+        if "\ud800" <= content[-1] <= "\udbff":
+            content, self._half = content[:-1], content[-1]
+        # Half a character that stays alone is removed by the reader.
+        halves = content.encode("utf-16-le", "surrogatepass")
+        delta["content"] = halves.decode("utf-16-le", "surrogatepass")
+
+
+def _first_choice(event: object) -> dict[str, Any] | None:
+    choices = cast("dict[str, Any]", event).get("choices") if isinstance(event, dict) else None
+    first = cast("list[Any]", choices)[0] if isinstance(choices, list) and choices else None
+    return cast("dict[str, Any]", first) if isinstance(first, dict) else None
