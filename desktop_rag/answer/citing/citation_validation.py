@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from desktop_rag.answer.citing.answer_wrapping import unwrapped
 from desktop_rag.answer.citing.citations import normalise
 from desktop_rag.answer.citing.cited_sentences import cited_sentences, numbers_of
 from desktop_rag.answer.citing.verbatim_support import VerbatimSupport
@@ -32,7 +33,8 @@ def finish_answer(text: str, sources: Sequence[SourceRef]) -> tuple[str, tuple[S
     `sources` are those that were sent, each with its passage as `text` and the position of the
     passage in the document as `start`. A cited one gets the `quote` with its `start` and `end`.
     """
-    finished, dropped = normalise(text, frozenset(source.n for source in sources))
+    known = frozenset(source.n for source in sources)
+    finished, dropped = normalise(unwrapped(text, known), known)
     if dropped:
         log.info("Removed citations of sources that were not sent: %d", dropped)
     finished = _with_missing(finished, sources)
