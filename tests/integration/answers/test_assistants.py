@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -108,7 +109,7 @@ def test_its_own_model_answers_and_does_the_small_jobs(
     settings = Settings(endpoint=server.endpoint(), other_endpoints=(other.endpoint(),))
     indexed.chat.apply(settings)
     assistant = made(indexed, base_url=other.base_url, model="tiny")
-    where = {"assistant_id": assistant.assistant_id}
+    where: dict[str, Any] = {"assistant_id": assistant.assistant_id}
     message = ask(indexed, QUESTION, **where)
     assert (message.text, message.model) == ("At dusk, says the other [1].", "tiny")
     list(indexed.chat.go_on(message, cancel=threading.Event()))
@@ -136,7 +137,7 @@ def test_its_settings_for_finding_passages_hold(indexed: Services, server: ChatS
 def test_it_asks_its_collections_only(indexed: Services, server: ChatServer) -> None:
     sea, land, air = (collection(indexed, name) for name in PAPERS)
     assistant = made(indexed, collection_ids=(sea, land))
-    where = {"assistant_id": assistant.assistant_id}
+    where: dict[str, Any] = {"assistant_id": assistant.assistant_id}
     assert names(ask(indexed, QUESTION, **where)) == {"lamp.md", "street.txt"}
     assert names(ask(indexed, QUESTION, collection_id=land, **where)) == {"street.txt"}
     outside = ask(indexed, QUESTION, collection_id=air, **where)
@@ -149,7 +150,7 @@ def test_its_filters_hold_beside_those_of_the_question(
     indexed: Services, server: ChatServer
 ) -> None:
     assistant = made(indexed, filters="type:md -mast")
-    where = {"assistant_id": assistant.assistant_id}
+    where: dict[str, Any] = {"assistant_id": assistant.assistant_id}
     message = ask(indexed, QUESTION, **where)
     assert names(message) == {"lamp.md"}
     assert message.notes is not None
@@ -264,7 +265,7 @@ def test_what_should_have_gone_to_a_model_that_is_gone_goes_nowhere(
     indexed: Services, server: ChatServer, other: ChatServer
 ) -> None:
     assistant = made(indexed, base_url=other.base_url, model="tiny")
-    where = {"assistant_id": assistant.assistant_id}
+    where: dict[str, Any] = {"assistant_id": assistant.assistant_id}
     refused = ask(indexed, QUESTION, **where)
     assert refused.state is MessageState.FAILED
     assert refused.error_title == "The endpoint of “Keeper” is no longer set up."
@@ -293,7 +294,7 @@ def test_collections_that_are_gone_are_told_and_never_widened_to_all(
 ) -> None:
     sea, land, _ = (collection(indexed, name) for name in PAPERS)
     assistant = made(indexed, collection_ids=(sea, land))
-    where = {"assistant_id": assistant.assistant_id}
+    where: dict[str, Any] = {"assistant_id": assistant.assistant_id}
     indexed.library.collections.remove(land)
     message = ask(indexed, QUESTION, **where)
     assert names(message) == {"lamp.md"}

@@ -52,7 +52,7 @@ def server(indexed: Services) -> Iterator[ChatServer]:
         yield running
 
 
-def ask(services: Services, question: str = QUESTION, **more: str) -> list[AnswerEvent]:
+def ask(services: Services, question: str = QUESTION, **more: Any) -> list[AnswerEvent]:
     return events_of(services, question, **more)
 
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,7 +62,7 @@ def test_a_collection_keeps_the_others_out_in_later_questions_too(
     settings = replace(Settings(), endpoint=server.endpoint(), retrieval=retrieval)
     folders.chat.apply(settings)
     [chosen] = [c for c in folders.library.collections.all() if c.name == "Harbour"]
-    where = {"collection_id": chosen.collection_id}
+    where: dict[str, Any] = {"collection_id": chosen.collection_id}
     first = ask(folders, QUESTION, **where)
     ask(folders, "Who painted it?", conversation_id=first.conversation_id, **where)
     assert len(server.chats) >= 2

@@ -3,7 +3,7 @@
 from PySide6.QtCore import QMimeData, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from desktop_rag.ui.messages.copy_buttons import CopyButton
 from tests.servers.chat_server import ChatServer
@@ -41,18 +41,26 @@ def test_the_keyboard_reaches_the_buttons_and_nothing_moves(
     asker.waits_until(lambda: "checking" not in asker.screen() and len(on_screen(asker)) == 4)
     buttons = on_screen(asker)
     places = [button.geometry() for button in buttons]
-    view = buttons[0].parentWidget().parentWidget()
+    around = buttons[0].parentWidget()
+    view = around.parentWidget() if around else None
+    assert view
     height = view.height()
     view.setFocus()
     # The citations of the text come first.
     for _ in range(4):
         if QApplication.focusWidget() is not buttons[0]:
-            QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Tab)
+            QTest.keyClick(focused(), Qt.Key.Key_Tab)
     assert QApplication.focusWidget() is buttons[0]
-    QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Space)
+    QTest.keyClick(focused(), Qt.Key.Key_Space)
     assert copied().text() == "lamp.light()"
     assert [button.geometry() for button in buttons] == places
     assert view.height() == height
+
+
+def focused() -> QWidget:
+    found = QApplication.focusWidget()
+    assert found
+    return found
 
 
 def on_screen(person: Person) -> list[CopyButton]:

@@ -92,7 +92,7 @@ def test_a_formula_stands_on_the_line_in_the_colour_of_the_text(
     inked = [
         y
         for y in range(image.height())
-        if QColor(image.pixel(line.naturalTextRect().right() - 8, y)) == theme.colour("text")
+        if QColor(image.pixel(round(line.naturalTextRect().right()) - 8, y)) == theme.colour("text")
     ]
     baseline = line.y() + line.ascent()
     assert abs(inked[-1] + 1 - baseline) <= 1, (inked, baseline, place)
