@@ -50,7 +50,7 @@ _ADDED = (
 )
 _NOTE = rf"(?:{_BLANK}?[:：†,，–—-][^\[\]`\n]{{0,120}})?"
 # A link is no citation, unless it leads to a place in the answer.
-_NO_LINK = r"(?:\((?:#[^()\s]{0,80}|cite[^()\s]{0,80}|sources?[^()\s.]{0,80})?\)|(?!\())"
+_NO_LINK = r"(?:\((?:#[^()\s]{0,80}|cite[^()\s]{0,80}|sources?[^()\s.]{0,80})\)|(?!\())"
 _RAISED_DIGIT = "[¹²³⁴-⁹][⁰¹²³⁴-⁹]{0,2}"
 _RAISED = rf"{_RAISED_DIGIT}(?:(?:[,˒،]{_BLANK}?|[⁻⁃–-]|⁾{_BLANK}?⁽){_RAISED_DIGIT})*"
 _RAISED_LIST = rf"{NUMBER}(?:{_BLANK}?(?:[,;]|{_DASH}){_BLANK}?{NUMBER})*"

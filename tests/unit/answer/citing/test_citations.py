@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from desktop_rag.answer.citing.citations import citations, normalise
@@ -121,6 +121,7 @@ def test_twice_is_once(text: str) -> None:
 
 
 @given(PLAIN_TEXTS)
+@example("[1]()")
 def test_only_markers_and_spaces_beside_them_change(text: str) -> None:
     normal, _ = normalise(text, KNOWN)
     marks = re.compile(r"[\d\[\]【】^,: \t-]")
