@@ -140,9 +140,11 @@ def _is_formula(text: str, at: int, end: int, opening: str, latex: str) -> bool:
     if opening == r"\[":
         # Markdown also writes an ordinary bracket so.
         return bool(_COMMAND.search(latex)) or (
-            _is_on_its_own(text, at, end) and _is_like_formula(latex)
+            _has_room(text, at, end) and _is_on_its_own(text, at, end) and _is_like_formula(latex)
         )
-    return _is_like_formula(latex)
+    # On a line of its own it is no money, so its quantities may have names.
+    is_named = bool(_SIGNAL.search(latex)) and _is_on_its_own(text, at, end)
+    return is_named or _is_like_formula(latex)
 
 
 def _is_tight(text: str, at: int, end: int) -> bool:
@@ -155,9 +157,12 @@ def _is_tight(text: str, at: int, end: int) -> bool:
 def _is_on_its_own(text: str, at: int, end: int) -> bool:
     before = text[text.rfind("\n", 0, at) + 1 : at]
     after = text[end : (text.find("\n", end) + 1 or len(text) + 1) - 1]
-    # The brackets of a quoted text touch what is in them.
-    has_room = text[at + 2].isspace() and text[end - 3].isspace()
-    return has_room and not before.strip(" \t>") and bool(_BEHIND.fullmatch(after))
+    return not before.strip(" \t>") and bool(_BEHIND.fullmatch(after))
+
+
+def _has_room(text: str, at: int, end: int) -> bool:
+    """True when spaces are inside; the brackets of a quoted text touch what is in them."""
+    return text[at + 2].isspace() and text[end - 3].isspace()
 
 
 def _is_like_formula(latex: str) -> bool:

@@ -47,7 +47,9 @@ class RequestSender:
         sent = 0
         if CAN_PASS_FILES and descriptor is not None:
             sent = socket.send_fds(self._ours, [content], [descriptor])
-        self._ours.sendall(content[sent:])
+        # Nothing is left as a rule: the process may have ended by now, which its answer tells.
+        if sent < len(content):
+            self._ours.sendall(content[sent:])
 
     def close(self) -> None:
         """Close both ends. A process that is still running takes it as its end."""

@@ -90,13 +90,6 @@ def test_a_statement_is_read_without_the_marks_of_markdown(answer: str, texts: l
     assert texts_of(answer) == texts
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "The document is not valid without a signature of the keeper.",
-        "The sources of the river do not freeze in winter.",
-    ],
-)
 def test_a_formula_in_a_statement_is_checked_without_its_commands() -> None:
     answer = r"The light reaches $d = \sqrt{2 r h}$ far with \(\frac{1}{2}\) of the oil [1]."
     (text,) = texts_of(answer)
@@ -112,6 +105,13 @@ def test_the_sign_stands_behind_a_formula_that_ends_a_statement() -> None:
     assert answer[place_of_sign(answer, claim) :] == "."
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "The document is not valid without a signature of the keeper.",
+        "The sources of the river do not freeze in winter.",
+    ],
+)
 def test_what_only_sounds_like_the_sources_is_a_claim(answer: str) -> None:
     assert texts_of(answer) == [answer]
 
