@@ -67,9 +67,9 @@ gallery: $(READY) ## pictures of every widget in every state, in build/gallery
 looks: $(READY) ## pictures of the window in its states, in build/looks
 	$(BIN)/python -m tests.looks.looks $(ARGS)
 
-words: $(READY) ## take new texts of the window into the translations, and compile them
+words: $(READY) ## take new texts of the window into the translations, and compile the complete ones
 	$(BIN)/pyside6-lupdate -silent -extensions py -locations none -no-obsolete desktop_rag -ts $(WORDS)
-	$(BIN)/pyside6-lrelease -silent $(WORDS)
+	for file in $(WORDS); do grep -q 'type="unfinished"' $$file || $(BIN)/pyside6-lrelease -silent $$file; done
 
 lock: ## regenerate requirements.lock; UPGRADE=--upgrade updates the versions
 	@python=$$($(MAKE) -s find-python) && $$python -m venv build/lock

@@ -11,6 +11,8 @@ from tests.untranslated import given_to_tr, untranslated
 
 PACKAGE = Path(__file__).parents[3] / "desktop_rag"
 WORDS = PACKAGE.parent / "resources" / "words"
+# Those that are compiled; others are in the making, and the window does not know them.
+OFFERED = sorted(path.with_suffix(".ts") for path in WORDS.glob("*.qm"))
 # Rooms and modules whose texts the window shows.
 SHOWN = (
     *sorted((PACKAGE / "ui").rglob("*.py")),
@@ -49,7 +51,7 @@ def test_a_text_outside_is_noticed(tmp_path: Path, line: str) -> None:
     assert untranslated(planted)
 
 
-@pytest.mark.parametrize("file", sorted(WORDS.glob("*.ts")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("file", OFFERED, ids=lambda path: path.stem)
 def test_a_language_has_every_text_with_its_places(file: Path) -> None:
     texts = set[str]().union(*(given_to_tr(path) for path in PACKAGE.rglob("*.py")))
     translated = translations(file)
@@ -60,7 +62,7 @@ def test_a_language_has_every_text_with_its_places(file: Path) -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("file", sorted(WORDS.glob("*.ts")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("file", OFFERED, ids=lambda path: path.stem)
 def test_the_compiled_file_is_that_of_the_texts(file: Path) -> None:
     compiled = QTranslator()
     assert compiled.load(str(file.with_suffix(".qm")))

@@ -1,0 +1,4317 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="de" sourcelanguage="en">
+<context>
+    <name></name>
+    <message>
+        <source>Questions</source>
+        <translation>Fragen</translation>
+    </message>
+    <message>
+        <source>Endpoint calls</source>
+        <translation>Endpunktaufrufe</translation>
+    </message>
+    <message>
+        <source>Refused</source>
+        <translation>Abgelehnt</translation>
+    </message>
+    <message>
+        <source>Index</source>
+        <translation>Index</translation>
+    </message>
+    <message>
+        <source>Errors and notices</source>
+        <translation>Fehler und Hinweise</translation>
+    </message>
+    <message>
+        <source>Repairs</source>
+        <translation>Reparaturen</translation>
+    </message>
+    <message>
+        <source>Settings</source>
+        <translation>Einstellungen</translation>
+    </message>
+    <message>
+        <source>Feedback</source>
+        <translation>Rückmeldung</translation>
+    </message>
+    <message>
+        <source>Answer</source>
+        <translation>Antwort</translation>
+    </message>
+    <message>
+        <source>Background request</source>
+        <translation>Hintergrundanfrage</translation>
+    </message>
+    <message>
+        <source>Embedding</source>
+        <translation>Einbettung</translation>
+    </message>
+    <message>
+        <source>Examination of the model</source>
+        <translation>Prüfung des Modells</translation>
+    </message>
+    <message>
+        <source>Test of the endpoint</source>
+        <translation>Test des Endpunkts</translation>
+    </message>
+    <message>
+        <source>Liked an answer</source>
+        <translation>Gute Bewertung einer Antwort</translation>
+    </message>
+    <message>
+        <source>Disliked an answer</source>
+        <translation>Schlechte Bewertung einer Antwort</translation>
+    </message>
+    <message>
+        <source>Withdrew the feedback on an answer</source>
+        <translation>Zurückgenommene Rückmeldung zu einer Antwort</translation>
+    </message>
+    <message>
+        <source>Rewrote an answer</source>
+        <translation>Umgeschriebene Antwort</translation>
+    </message>
+    <message>
+        <source>was scanned</source>
+        <translation>wurde durchsucht</translation>
+    </message>
+    <message>
+        <source>was read</source>
+        <translation>wurde gelesen</translation>
+    </message>
+    <message>
+        <source>Question in {chat}</source>
+        <translation>Frage in {chat}</translation>
+    </message>
+    <message>
+        <source>Request</source>
+        <translation>Anfrage</translation>
+    </message>
+    <message>
+        <source>{what} by {value}</source>
+        <translation>{what} mit {value}</translation>
+    </message>
+    <message>
+        <source>an endpoint</source>
+        <translation>einem Endpunkt</translation>
+    </message>
+    <message>
+        <source>A source</source>
+        <translation>Eine Quelle</translation>
+    </message>
+    <message>
+        <source>Settings changed</source>
+        <translation>Einstellungen geändert</translation>
+    </message>
+    <message>
+        <source>{value} in {chat}</source>
+        <translation>{value} in {chat}</translation>
+    </message>
+    <message>
+        <source>at {host}</source>
+        <translation>bei {host}</translation>
+    </message>
+    <message>
+        <source>Error</source>
+        <translation>Fehler</translation>
+    </message>
+    <message>
+        <source>Notice</source>
+        <translation>Hinweis</translation>
+    </message>
+    <message>
+        <source>Question</source>
+        <translation>Frage</translation>
+    </message>
+    <message>
+        <source>Endpoint call</source>
+        <translation>Endpunktaufruf</translation>
+    </message>
+    <message>
+        <source>Repair</source>
+        <translation>Reparatur</translation>
+    </message>
+    <message>
+        <source>{about}{tokens_in:,} tokens in, {tokens_out:,} out</source>
+        <translation>{about}{tokens_in:,} Token Eingabe, {tokens_out:,} Ausgabe</translation>
+    </message>
+    <message>
+        <source>Opening the library</source>
+        <translation>Bibliothek wird geöffnet</translation>
+    </message>
+    <message>
+        <source>Looking for changes</source>
+        <translation>Änderungen werden gesucht</translation>
+    </message>
+    <message>
+        <source>Reading files</source>
+        <translation>Dateien werden gelesen</translation>
+    </message>
+    <message>
+        <source>Searchable by words. Preparing search by meaning</source>
+        <translation>Nach Wörtern durchsuchbar. Suche nach Bedeutung wird vorbereitet</translation>
+    </message>
+    <message>
+        <source>Searchable. Refining long passages</source>
+        <translation>Durchsuchbar. Lange Textstellen werden verfeinert</translation>
+    </message>
+    <message>
+        <source>Indexing is paused</source>
+        <translation>Indizierung ist pausiert</translation>
+    </message>
+    <message>
+        <source>Reading</source>
+        <translation>Lesen</translation>
+    </message>
+    <message>
+        <source>Search by meaning</source>
+        <translation>Suche nach Bedeutung</translation>
+    </message>
+    <message>
+        <source>Long passages</source>
+        <translation>Lange Textstellen</translation>
+    </message>
+    <message>
+        <source>Up to date</source>
+        <translation>Auf dem neuesten Stand</translation>
+    </message>
+    <message>
+        <source>No documents yet</source>
+        <translation>Noch keine Dokumente</translation>
+    </message>
+    <message>
+        <source>{files}, up to date</source>
+        <translation>{files}, auf dem neuesten Stand</translation>
+    </message>
+    <message>
+        <source>{percent} overall</source>
+        <translation>{percent} insgesamt</translation>
+    </message>
+    <message>
+        <source>{duration} left</source>
+        <translation>noch {duration}</translation>
+    </message>
+    <message>
+        <source>then {join}</source>
+        <translation>dann {join}</translation>
+    </message>
+    <message>
+        <source>then {lower}, {duration}</source>
+        <translation>dann {lower}, {duration}</translation>
+    </message>
+    <message>
+        <source>{files_done:,} of {files}</source>
+        <translation>{files_done:,} von {files}</translation>
+    </message>
+    <message>
+        <source>{count:,} files</source>
+        <translation>{count:,} Dateien</translation>
+    </message>
+    <message>
+        <source>about {value} min</source>
+        <translation>etwa {value} Min.</translation>
+    </message>
+    <message>
+        <source>about {hours} h {minutes} min</source>
+        <translation>etwa {hours} Std. {minutes} Min.</translation>
+    </message>
+    <message>
+        <source>about {hours} h</source>
+        <translation>etwa {hours} Std.</translation>
+    </message>
+    <message>
+        <source>Attach files to this chat</source>
+        <translation>Dateien an diesen Chat anhängen</translation>
+    </message>
+    <message>
+        <source>Show or hide chats</source>
+        <translation>Chats ein- oder ausblenden</translation>
+    </message>
+    <message>
+        <source>Chat options</source>
+        <translation>Chat-Optionen</translation>
+    </message>
+    <message>
+        <source>Pin</source>
+        <translation>Anheften</translation>
+    </message>
+    <message>
+        <source>Rename</source>
+        <translation>Umbenennen</translation>
+    </message>
+    <message>
+        <source>Export…</source>
+        <translation>Exportieren…</translation>
+    </message>
+    <message>
+        <source>Show or hide sources</source>
+        <translation>Quellen ein- oder ausblenden</translation>
+    </message>
+    <message>
+        <source>Unpin</source>
+        <translation>Lösen</translation>
+    </message>
+    <message>
+        <source>Stop the answer</source>
+        <translation>Antwort anhalten</translation>
+    </message>
+    <message>
+        <source>Deleted “{title_of}”.</source>
+        <translation>„{title_of}“ wurde gelöscht.</translation>
+    </message>
+    <message>
+        <source>The answer was replaced by a new one.</source>
+        <translation>Die Antwort wurde durch eine neue ersetzt.</translation>
+    </message>
+    <message>
+        <source>The answer was removed.</source>
+        <translation>Die Antwort wurde entfernt.</translation>
+    </message>
+    <message>
+        <source>Ask every file</source>
+        <translation>Jede Datei befragen</translation>
+    </message>
+    <message>
+        <source>Ask files</source>
+        <translation>Dateien befragen</translation>
+    </message>
+    <message>
+        <source>Answers to later questions can cite it. It is stored in {path}.</source>
+        <translation>Antworten auf spätere Fragen können sie als Quelle nennen. Sie ist in {path} gespeichert.</translation>
+    </message>
+    <message>
+        <source>Your answer was saved.</source>
+        <translation>Ihre Antwort wurde gespeichert.</translation>
+    </message>
+    <message>
+        <source>Your answer was deleted.</source>
+        <translation>Ihre Antwort wurde gelöscht.</translation>
+    </message>
+    <message>
+        <source>Export chat</source>
+        <translation>Chat exportieren</translation>
+    </message>
+    <message>
+        <source>The chat could not be exported.</source>
+        <translation>Der Chat konnte nicht exportiert werden.</translation>
+    </message>
+    <message>
+        <source>{path}: {strerror}. Choose another location.</source>
+        <translation>{path}: {strerror}. Wählen Sie einen anderen Speicherort.</translation>
+    </message>
+    <message>
+        <source>Exported to {path}.</source>
+        <translation>Exportiert nach {path}.</translation>
+    </message>
+    <message>
+        <source>Import chat</source>
+        <translation>Chat importieren</translation>
+    </message>
+    <message>
+        <source>Exported chats (*.json)</source>
+        <translation>Exportierte Chats (*.json)</translation>
+    </message>
+    <message>
+        <source>New chat</source>
+        <translation>Neuer Chat</translation>
+    </message>
+    <message>
+        <source>New chat (Ctrl+N)</source>
+        <translation>Neuer Chat (Strg+N)</translation>
+    </message>
+    <message>
+        <source>Import chat…</source>
+        <translation>Chat importieren…</translation>
+    </message>
+    <message>
+        <source>Search chats</source>
+        <translation>Chats durchsuchen</translation>
+    </message>
+    <message>
+        <source>Chats</source>
+        <translation>Chats</translation>
+    </message>
+    <message>
+        <source>Pinned</source>
+        <translation>Angeheftet</translation>
+    </message>
+    <message>
+        <source>Ask your documents</source>
+        <translation>Fragen Sie Ihre Dokumente</translation>
+    </message>
+    <message>
+        <source>Nothing else is read for your questions.</source>
+        <translation>Für Ihre Fragen wird nichts anderes gelesen.</translation>
+    </message>
+    <message>
+        <source>No model is connected, so answers are excerpts from your documents.</source>
+        <translation>Es ist kein Modell verbunden, daher sind Antworten Auszüge aus Ihren Dokumenten.</translation>
+    </message>
+    <message>
+        <source>No model is connected, and without documents only a model can answer.</source>
+        <translation>Es ist kein Modell verbunden, und ohne Dokumente kann nur ein Modell antworten.</translation>
+    </message>
+    <message>
+        <source>The model answers from what it knows. Your documents are not searched, and answers have no sources and no checks.</source>
+        <translation>Das Modell antwortet aus seinem eigenen Wissen. Ihre Dokumente werden nicht durchsucht, und Antworten haben weder Quellen noch Prüfungen.</translation>
+    </message>
+    <message>
+        <source>Getting started</source>
+        <translation>Erste Schritte</translation>
+    </message>
+    <message>
+        <source>Opening the library…</source>
+        <translation>Bibliothek wird geöffnet…</translation>
+    </message>
+    <message>
+        <source>Add folder…</source>
+        <translation>Ordner hinzufügen…</translation>
+    </message>
+    <message>
+        <source>Connect a model…</source>
+        <translation>Modell verbinden…</translation>
+    </message>
+    <message>
+        <source>Add a folder of documents, then ask anything about them. They stay on this computer, and changes are picked up automatically.</source>
+        <translation>Fügen Sie einen Ordner mit Dokumenten hinzu und stellen Sie beliebige Fragen dazu. Die Dokumente bleiben auf diesem Computer, und Änderungen werden automatisch übernommen.</translation>
+    </message>
+    <message>
+        <source>Ask anything about your {count_of}. Every answer has numbered sources that open at the right page or section.</source>
+        <translation>Stellen Sie beliebige Fragen zu Ihrer Bibliothek ({count_of}). Jede Antwort hat nummerierte Quellen, die sich an der richtigen Seite oder im richtigen Abschnitt öffnen.</translation>
+    </message>
+    <message>
+        <source>file</source>
+        <translation>Datei</translation>
+    </message>
+    <message>
+        <source>files</source>
+        <translation>Dateien</translation>
+    </message>
+    <message>
+        <source>Chat without documents</source>
+        <translation>Chat ohne Dokumente</translation>
+    </message>
+    <message>
+        <source>Find in the chat</source>
+        <translation>Im Chat suchen</translation>
+    </message>
+    <message>
+        <source>Next place found</source>
+        <translation>Nächste Fundstelle</translation>
+    </message>
+    <message>
+        <source>Place found before</source>
+        <translation>Vorige Fundstelle</translation>
+    </message>
+    <message>
+        <source>No assistant</source>
+        <translation>Kein Assistent</translation>
+    </message>
+    <message>
+        <source>Assistant: {one_line}. Press to change</source>
+        <translation>Assistent: {one_line}. Zum Ändern drücken</translation>
+    </message>
+    <message>
+        <source>Assistant: {one_line}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>New assistant…</source>
+        <translation>Neuer Assistent…</translation>
+    </message>
+    <message>
+        <source>Manage assistants…</source>
+        <translation>Assistenten verwalten…</translation>
+    </message>
+    <message>
+        <source>A chat can have at most {MAX_FILES} attachments.</source>
+        <translation>Ein Chat kann höchstens {MAX_FILES} Anhänge haben.</translation>
+    </message>
+    <message>
+        <source>Add a folder to the library instead.</source>
+        <translation>Fügen Sie stattdessen der Bibliothek einen Ordner hinzu.</translation>
+    </message>
+    <message>
+        <source>{left:,} more</source>
+        <translation>{left:,} weitere</translation>
+    </message>
+    <message>
+        <source>Pasted image {number}.png</source>
+        <translation>Eingefügtes Bild {number}.png</translation>
+    </message>
+    <message>
+        <source>Remove {name}</source>
+        <translation>{name} entfernen</translation>
+    </message>
+    <message>
+        <source>Attached: {name}, {state_text}</source>
+        <translation>Angehängt: {name}, {state_text}</translation>
+    </message>
+    <message>
+        <source>Reading…</source>
+        <translation>Wird gelesen…</translation>
+    </message>
+    <message>
+        <source>Answers can be wrong. Press a number to read the source, or a mark to see the check.</source>
+        <translation>Antworten können falsch sein. Drücken Sie auf eine Zahl, um die Quelle zu lesen, oder auf ein Zeichen, um die Prüfung zu sehen.</translation>
+    </message>
+    <message>
+        <source>Editing an earlier question. It will be asked in a copy of this chat.</source>
+        <translation>Eine frühere Frage wird bearbeitet. Sie wird in einer Kopie dieses Chats gestellt.</translation>
+    </message>
+    <message>
+        <source>Enter to send, Shift+Enter for a new line</source>
+        <translation>Eingabe zum Senden, Umschalt+Eingabe für eine neue Zeile</translation>
+    </message>
+    <message>
+        <source>Will be sent when the files are ready</source>
+        <translation>Wird gesendet, sobald die Dateien bereit sind</translation>
+    </message>
+    <message>
+        <source>only this file, folder or collection</source>
+        <translation>nur diese Datei, dieser Ordner oder diese Sammlung</translation>
+    </message>
+    <message>
+        <source>Send</source>
+        <translation>Senden</translation>
+    </message>
+    <message>
+        <source>Stop (Esc)</source>
+        <translation>Stoppen (Esc)</translation>
+    </message>
+    <message>
+        <source>Attach files or images</source>
+        <translation>Dateien oder Bilder anhängen</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Search operators</source>
+        <translation>Suchoperatoren</translation>
+    </message>
+    <message>
+        <source>All documents</source>
+        <translation>Alle Dokumente</translation>
+    </message>
+    <message>
+        <source>Without documents</source>
+        <translation>Ohne Dokumente</translation>
+    </message>
+    <message>
+        <source>The assistant&apos;s collections</source>
+        <translation>Die Sammlungen des Assistenten</translation>
+    </message>
+    <message>
+        <source>Documents</source>
+        <translation>Dokumente</translation>
+    </message>
+    <message>
+        <source>Open it in an image editor, save it as PNG or JPEG, and attach that file.</source>
+        <translation>Öffnen Sie es in einer Bildbearbeitung, speichern Sie es als PNG oder JPEG und hängen Sie diese Datei an.</translation>
+    </message>
+    <message>
+        <source>The file can&apos;t be opened.</source>
+        <translation>Die Datei kann nicht geöffnet werden.</translation>
+    </message>
+    <message>
+        <source>There is no file at {path}.</source>
+        <translation>Unter {path} gibt es keine Datei.</translation>
+    </message>
+    <message>
+        <source>This file is not an image.</source>
+        <translation>Diese Datei ist kein Bild.</translation>
+    </message>
+    <message>
+        <source>The image is too large.</source>
+        <translation>Das Bild ist zu groß.</translation>
+    </message>
+    <message>
+        <source>The limit is 100 megapixels. Make it smaller. {HINT}</source>
+        <translation>Die Obergrenze liegt bei 100 Megapixeln. Verkleinern Sie das Bild. {HINT}</translation>
+    </message>
+    <message>
+        <source>The image is damaged.</source>
+        <translation>Das Bild ist beschädigt.</translation>
+    </message>
+    <message>
+        <source>Excerpts only (no model)</source>
+        <translation>Nur Auszüge (kein Modell)</translation>
+    </message>
+    <message>
+        <source>Excerpts</source>
+        <translation>Auszüge</translation>
+    </message>
+    <message>
+        <source>Model: {model} at {label}</source>
+        <translation>Modell: {model} bei {label}</translation>
+    </message>
+    <message>
+        <source>Set by the assistant</source>
+        <translation>Vom Assistenten festgelegt</translation>
+    </message>
+    <message>
+        <source>Press to change</source>
+        <translation>Zum Ändern drücken</translation>
+    </message>
+    <message>
+        <source>Settings…</source>
+        <translation>Einstellungen…</translation>
+    </message>
+    <message>
+        <source>Assistant</source>
+        <translation>Assistent</translation>
+    </message>
+    <message>
+        <source>Files, folders, collections and assistants</source>
+        <translation>Dateien, Ordner, Sammlungen und Assistenten</translation>
+    </message>
+    <message>
+        <source>Ask about your documents…</source>
+        <translation>Frage zu Ihren Dokumenten…</translation>
+    </message>
+    <message>
+        <source>Ask the model, without your documents…</source>
+        <translation>Frage an das Modell, ohne Ihre Dokumente…</translation>
+    </message>
+    <message>
+        <source>Ask about {one_line}…</source>
+        <translation>Frage zu {one_line}…</translation>
+    </message>
+    <message>
+        <source>Ask about all documents instead</source>
+        <translation>Stattdessen zu allen Dokumenten fragen</translation>
+    </message>
+    <message>
+        <source>What the question is about</source>
+        <translation>Worum es in der Frage geht</translation>
+    </message>
+    <message>
+        <source>Don’t ask about {one_line}</source>
+        <translation>{one_line} aus der Frage nehmen</translation>
+    </message>
+    <message>
+        <source>{count:,} more</source>
+        <translation>{count:,} weitere</translation>
+    </message>
+    <message>
+        <source>Don’t ask about {words}</source>
+        <translation>{words} aus der Frage nehmen</translation>
+    </message>
+    <message>
+        <source>Remove {one_line}</source>
+        <translation>{one_line} entfernen</translation>
+    </message>
+    <message>
+        <source>And {more:,} more.</source>
+        <translation>Und {more:,} weitere.</translation>
+    </message>
+    <message>
+        <source>Open the library</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Leave it out</source>
+        <translation>Weglassen</translation>
+    </message>
+    <message>
+        <source>Leave them out</source>
+        <translation>Weglassen</translation>
+    </message>
+    <message>
+        <source>Manage prompts…</source>
+        <translation>Vorlagen verwalten…</translation>
+    </message>
+    <message>
+        <source>Prompts</source>
+        <translation>Vorlagen</translation>
+    </message>
+    <message>
+        <source>Details</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Passages</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Loading…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Previous passage</source>
+        <translation>Vorherige Textstelle</translation>
+    </message>
+    <message>
+        <source>Next passage</source>
+        <translation>Nächste Textstelle</translation>
+    </message>
+    <message>
+        <source>Find in text</source>
+        <translation>Im Text suchen</translation>
+    </message>
+    <message>
+        <source>Copy passage</source>
+        <translation>Textstelle kopieren</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>Close the details</source>
+        <translation>Einzelheiten schließen</translation>
+    </message>
+    <message>
+        <source>Find in the text</source>
+        <translation>Im Text suchen</translation>
+    </message>
+    <message>
+        <source>Find again</source>
+        <translation>Weitersuchen</translation>
+    </message>
+    <message>
+        <source>This document is no longer in your library</source>
+        <translation>Dieses Dokument ist nicht mehr in Ihrer Bibliothek</translation>
+    </message>
+    <message>
+        <source>Details of {one_line}</source>
+        <translation>Details zu {one_line}</translation>
+    </message>
+    <message>
+        <source>{value:,} of {total:,}</source>
+        <translation>{value:,} von {total:,}</translation>
+    </message>
+    <message>
+        <source>Not found</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>passage</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>passages</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Text of the document</source>
+        <translation>Text des Dokuments</translation>
+    </message>
+    <message>
+        <source>{name} can&apos;t be opened.</source>
+        <translation>{name} kann nicht geöffnet werden.</translation>
+    </message>
+    <message>
+        <source>{name} no longer exists.</source>
+        <translation>{name} ist nicht mehr vorhanden.</translation>
+    </message>
+    <message>
+        <source>It was moved or deleted, or its drive is disconnected: {path}</source>
+        <translation>Die Datei wurde verschoben oder gelöscht, oder ihr Laufwerk ist nicht verbunden: {path}</translation>
+    </message>
+    <message>
+        <source>No program on this computer opens {one_line}.</source>
+        <translation>Kein Programm auf diesem Computer öffnet {one_line}.</translation>
+    </message>
+    <message>
+        <source>It is here: {one_line}</source>
+        <translation>Die Datei liegt hier: {one_line}</translation>
+    </message>
+    <message>
+        <source>Open link</source>
+        <translation>Link öffnen</translation>
+    </message>
+    <message>
+        <source>Open {host}?
+
+The full address is:
+{shown}</source>
+        <translation>{host} öffnen?
+
+Die vollständige Adresse lautet:
+{shown}</translation>
+    </message>
+    <message>
+        <source>Passage</source>
+        <translation>Textstelle</translation>
+    </message>
+    <message>
+        <source>Not in your library</source>
+        <translation>Nicht in Ihrer Bibliothek</translation>
+    </message>
+    <message>
+        <source>Searching your documents…</source>
+        <translation>Ihre Dokumente werden durchsucht…</translation>
+    </message>
+    <message>
+        <source>This answer has no sources.</source>
+        <translation>Diese Antwort hat keine Quellen.</translation>
+    </message>
+    <message>
+        <source>Relevance: {score:.2f}</source>
+        <translation>Relevanz: {score:.2f}</translation>
+    </message>
+    <message>
+        <source>Show more</source>
+        <translation>Mehr anzeigen</translation>
+    </message>
+    <message>
+        <source>Ask about the file of {n}</source>
+        <translation>Zur Datei von Quelle {n} fragen</translation>
+    </message>
+    <message>
+        <source>Read source {n}</source>
+        <translation>Quelle {n} lesen</translation>
+    </message>
+    <message>
+        <source>Open source {n} in another program</source>
+        <translation>Quelle {n} in einem anderen Programm öffnen</translation>
+    </message>
+    <message>
+        <source>Copy source {n}</source>
+        <translation>Quelle {n} kopieren</translation>
+    </message>
+    <message>
+        <source>Copied</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Show less</source>
+        <translation>Weniger anzeigen</translation>
+    </message>
+    <message>
+        <source>Sources</source>
+        <translation>Quellen</translation>
+    </message>
+    <message>
+        <source>Ask about these files only</source>
+        <translation>Nur zu diesen Dateien fragen</translation>
+    </message>
+    <message>
+        <source>Close sources</source>
+        <translation>Quellen schließen</translation>
+    </message>
+    <message>
+        <source>Cited</source>
+        <translation>Zitiert</translation>
+    </message>
+    <message>
+        <source>Also found</source>
+        <translation>Auch gefunden</translation>
+    </message>
+    <message>
+        <source>Nearest passages</source>
+        <translation>Nächstliegende Textstellen</translation>
+    </message>
+    <message>
+        <source>source</source>
+        <translation>Quelle</translation>
+    </message>
+    <message>
+        <source>sources</source>
+        <translation>Quellen</translation>
+    </message>
+    <message>
+        <source>Also in {join}{value}</source>
+        <translation>Auch in {join}{value}</translation>
+    </message>
+    <message>
+        <source> and {more} more</source>
+        <translation> und {more} weiteren</translation>
+    </message>
+    <message>
+        <source>Today</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Yesterday</source>
+        <translation>Gestern</translation>
+    </message>
+    <message>
+        <source>Previous 7 days</source>
+        <translation>Letzte 7 Tage</translation>
+    </message>
+    <message>
+        <source>Previous 30 days</source>
+        <translation>Letzte 30 Tage</translation>
+    </message>
+    <message>
+        <source>Everywhere</source>
+        <translation>Überall</translation>
+    </message>
+    <message>
+        <source>Watched</source>
+        <translation>Überwacht</translation>
+    </message>
+    <message>
+        <source>Checked regularly</source>
+        <translation>Regelmäßig geprüft</translation>
+    </message>
+    <message>
+        <source>Offline</source>
+        <translation>Offline</translation>
+    </message>
+    <message>
+        <source>waiting</source>
+        <translation>wartet</translation>
+    </message>
+    <message>
+        <source>reading</source>
+        <translation>wird gelesen</translation>
+    </message>
+    <message>
+        <source>searchable by words</source>
+        <translation>nach Wörtern durchsuchbar</translation>
+    </message>
+    <message>
+        <source>searchable</source>
+        <translation>durchsuchbar</translation>
+    </message>
+    <message>
+        <source>skipped</source>
+        <translation>übersprungen</translation>
+    </message>
+    <message>
+        <source>failed</source>
+        <translation>fehlgeschlagen</translation>
+    </message>
+    <message>
+        <source>offline</source>
+        <translation>nicht erreichbar</translation>
+    </message>
+    <message>
+        <source>gone</source>
+        <translation>verschwunden</translation>
+    </message>
+    <message>
+        <source>in progress</source>
+        <translation>in Arbeit</translation>
+    </message>
+    <message>
+        <source>excluded</source>
+        <translation>ausgeschlossen</translation>
+    </message>
+    <message>
+        <source>added</source>
+        <translation>hinzugefügt</translation>
+    </message>
+    <message>
+        <source>changed</source>
+        <translation>geändert</translation>
+    </message>
+    <message>
+        <source>moved</source>
+        <translation>verschoben</translation>
+    </message>
+    <message>
+        <source>removed</source>
+        <translation>entfernt</translation>
+    </message>
+    <message>
+        <source>state</source>
+        <translation>Zustand</translation>
+    </message>
+    <message>
+        <source>type</source>
+        <translation>Art</translation>
+    </message>
+    <message>
+        <source>folder</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>collection</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>tag</source>
+        <translation>Schlagwort</translation>
+    </message>
+    <message>
+        <source>date</source>
+        <translation>Datum</translation>
+    </message>
+    <message>
+        <source>over the network</source>
+        <translation>über das Netz</translation>
+    </message>
+    <message>
+        <source>within this computer</source>
+        <translation>innerhalb dieses Computers</translation>
+    </message>
+    <message>
+        <source>never made</source>
+        <translation>nie hergestellt</translation>
+    </message>
+    <message>
+        <source>on</source>
+        <translation>ein</translation>
+    </message>
+    <message>
+        <source>only when you ask</source>
+        <translation>nur auf Wunsch</translation>
+    </message>
+    <message>
+        <source>off</source>
+        <translation>aus</translation>
+    </message>
+    <message>
+        <source>never</source>
+        <translation>nie</translation>
+    </message>
+    <message>
+        <source>No files yet</source>
+        <translation>Noch keine Dateien</translation>
+    </message>
+    <message>
+        <source>being read</source>
+        <translation>in Arbeit</translation>
+    </message>
+    <message>
+        <source>No changes</source>
+        <translation>Keine Änderungen</translation>
+    </message>
+    <message>
+        <source>minute</source>
+        <translation>Minute</translation>
+    </message>
+    <message>
+        <source>minutes</source>
+        <translation>Minuten</translation>
+    </message>
+    <message>
+        <source>hour</source>
+        <translation>Stunde</translation>
+    </message>
+    <message>
+        <source>hours</source>
+        <translation>Stunden</translation>
+    </message>
+    <message>
+        <source>byte</source>
+        <translation>Byte</translation>
+    </message>
+    <message>
+        <source>bytes</source>
+        <translation>Byte</translation>
+    </message>
+    <message>
+        <source>{value:.1f} TB</source>
+        <translation>{value:.1f} TB</translation>
+    </message>
+    <message>
+        <source>just now</source>
+        <translation>gerade eben</translation>
+    </message>
+    <message>
+        <source>{value} min ago</source>
+        <translation>vor {value} Min.</translation>
+    </message>
+    <message>
+        <source>When</source>
+        <translation>Wann</translation>
+    </message>
+    <message>
+        <source>Change</source>
+        <translation>Änderung</translation>
+    </message>
+    <message>
+        <source>Name</source>
+        <translation>Name</translation>
+    </message>
+    <message>
+        <source>Folder</source>
+        <translation>Ordner</translation>
+    </message>
+    <message>
+        <source>Reason</source>
+        <translation>Grund</translation>
+    </message>
+    <message>
+        <source>since yesterday</source>
+        <translation>seit gestern</translation>
+    </message>
+    <message>
+        <source>Wed 23:59</source>
+        <translation>Mi. 23:59</translation>
+    </message>
+    <message>
+        <source>Removed</source>
+        <translation>Entfernt</translation>
+    </message>
+    <message>
+        <source>Not read: it is protected.</source>
+        <translation>Nicht gelesen: Die Datei ist geschützt.</translation>
+    </message>
+    <message>
+        <source>Changed files</source>
+        <translation>Geänderte Dateien</translation>
+    </message>
+    <message>
+        <source>Period</source>
+        <translation>Zeitraum</translation>
+    </message>
+    <message>
+        <source>Read the changed file</source>
+        <translation>Geänderte Datei lesen</translation>
+    </message>
+    <message>
+        <source>No file changed</source>
+        <translation>Keine Änderung an Dateien</translation>
+    </message>
+    <message>
+        <source>No such change</source>
+        <translation>Keine solche Änderung</translation>
+    </message>
+    <message>
+        <source>All changes</source>
+        <translation>Alle Änderungen</translation>
+    </message>
+    <message>
+        <source>Removed collection</source>
+        <translation>Entfernte Sammlung</translation>
+    </message>
+    <message>
+        <source>Collections</source>
+        <translation>Sammlungen</translation>
+    </message>
+    <message>
+        <source>My documents</source>
+        <translation>Meine Dokumente</translation>
+    </message>
+    <message>
+        <source>Collection</source>
+        <translation>Sammlung</translation>
+    </message>
+    <message>
+        <source>At headings, paragraphs and sentences</source>
+        <translation>An Überschriften, Absätzen und Sätzen</translation>
+    </message>
+    <message>
+        <source>Into passages of equal length</source>
+        <translation>In gleich lange Textstellen</translation>
+    </message>
+    <message>
+        <source>Into passages of up to 1,000 characters</source>
+        <translation>In Textstellen mit bis zu 1.000 Zeichen</translation>
+    </message>
+    <message>
+        <source>New collection</source>
+        <translation>Neue Sammlung</translation>
+    </message>
+    <message>
+        <source>Name of the collection</source>
+        <translation>Name der Sammlung</translation>
+    </message>
+    <message>
+        <source>Overlap between passages</source>
+        <translation>Überlappung der Textstellen</translation>
+    </message>
+    <message>
+        <source>Embedding model</source>
+        <translation>Einbettungsmodell</translation>
+    </message>
+    <message>
+        <source>Same as in Settings</source>
+        <translation>Wie in den Einstellungen</translation>
+    </message>
+    <message>
+        <source>Save</source>
+        <translation>Speichern</translation>
+    </message>
+    <message>
+        <source>Remove…</source>
+        <translation>Entfernen…</translation>
+    </message>
+    <message>
+        <source>Folders, files and links in it</source>
+        <translation>Ordner, Dateien und Links darin</translation>
+    </message>
+    <message>
+        <source>Split documents</source>
+        <translation>Dokumente aufteilen</translation>
+    </message>
+    <message>
+        <source>Documents are split again in the background, without reading the files again. Until a document is ready, its old passages are used.</source>
+        <translation>Dokumente werden im Hintergrund neu aufgeteilt, ohne dass die Dateien erneut gelesen werden. Bis ein Dokument fertig ist, werden seine alten Textstellen verwendet.</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>Entfernen</translation>
+    </message>
+    <message>
+        <source>Keep</source>
+        <translation>Behalten</translation>
+    </message>
+    <message>
+        <source>Remove this collection with its folders and links? Your files stay where they are.</source>
+        <translation>Diese Sammlung mit ihren Ordnern und Links entfernen? Ihre Dateien bleiben, wo sie sind.</translation>
+    </message>
+    <message>
+        <source>Add folder</source>
+        <translation>Ordner hinzufügen</translation>
+    </message>
+    <message>
+        <source>Options for {name}</source>
+        <translation>Optionen für {name}</translation>
+    </message>
+    <message>
+        <source>Add {name}</source>
+        <translation>{name} hinzufügen</translation>
+    </message>
+    <message>
+        <source>Manually</source>
+        <translation>Von Hand</translation>
+    </message>
+    <message>
+        <source>Every hour</source>
+        <translation>Stündlich</translation>
+    </message>
+    <message>
+        <source>Every day</source>
+        <translation>Täglich</translation>
+    </message>
+    <message>
+        <source>Every week</source>
+        <translation>Wöchentlich</translation>
+    </message>
+    <message>
+        <source>Add links</source>
+        <translation>Links hinzufügen</translation>
+    </message>
+    <message>
+        <source>Add anyway</source>
+        <translation>Trotzdem hinzufügen</translation>
+    </message>
+    <message>
+        <source>Add web links</source>
+        <translation>Weblinks hinzufügen</translation>
+    </message>
+    <message>
+        <source>Addresses</source>
+        <translation>Adressen</translation>
+    </message>
+    <message>
+        <source>Maximum number of pages</source>
+        <translation>Höchstzahl der Seiten</translation>
+    </message>
+    <message>
+        <source>Update</source>
+        <translation>Aktualisierung</translation>
+    </message>
+    <message>
+        <source>One per line. A sitemap adds all pages it lists. Pages are downloaded by this computer, from public addresses only.</source>
+        <translation>Eine pro Zeile. Eine Sitemap fügt alle Seiten hinzu, die sie auflistet. Seiten werden von diesem Computer heruntergeladen, nur von öffentlichen Adressen.</translation>
+    </message>
+    <message>
+        <source>Page limit</source>
+        <translation>Maximale Seitenzahl</translation>
+    </message>
+    <message>
+        <source>This address</source>
+        <translation>diese Adresse</translation>
+    </message>
+    <message>
+        <source>{count} addresses</source>
+        <translation>{count} Adressen</translation>
+    </message>
+    <message>
+        <source>{count} can&apos;t be fetched now.
+{lines}</source>
+        <translation>Derzeit nicht abrufbar: {count}
+{lines}</translation>
+    </message>
+    <message>
+        <source>Checking…</source>
+        <translation>Wird geprüft…</translation>
+    </message>
+    <message>
+        <source>Members</source>
+        <translation>Inhalt der Sammlung</translation>
+    </message>
+    <message>
+        <source> — in {get}</source>
+        <translation> – in {get}</translation>
+    </message>
+    <message>
+        <source>Each is in one collection. What you take out goes to “{value}”.</source>
+        <translation>Jeder Eintrag gehört zu genau einer Sammlung. Was Sie herausnehmen, kommt in „{value}“.</translation>
+    </message>
+    <message>
+        <source>Each is in one collection; this is the only one.</source>
+        <translation>Jeder Eintrag gehört zu genau einer Sammlung; dies ist die einzige.</translation>
+    </message>
+    <message>
+        <source>Excluded</source>
+        <translation>Ausgeschlossen</translation>
+    </message>
+    <message>
+        <source>Excluded files</source>
+        <translation>Ausgeschlossene Dateien</translation>
+    </message>
+    <message>
+        <source>Counting files…</source>
+        <translation>Dateien werden gezählt…</translation>
+    </message>
+    <message>
+        <source>Nothing to index</source>
+        <translation>Nichts zu indizieren</translation>
+    </message>
+    <message>
+        <source>With these rules, no file in this folder would be searchable.</source>
+        <translation>Mit diesen Regeln wäre keine Datei in diesem Ordner durchsuchbar.</translation>
+    </message>
+    <message>
+        <source>{files} to index, {size_in_words}</source>
+        <translation>{files} zu indizieren, {size_in_words}</translation>
+    </message>
+    <message>
+        <source>{formats_in_words}. Searchable by words almost immediately, by meaning after about {time_in_words}.</source>
+        <translation>{formats_in_words}. Nach Wörtern fast sofort durchsuchbar, nach Bedeutung in etwa {time_in_words}.</translation>
+    </message>
+    <message>
+        <source>other file</source>
+        <translation>andere Datei</translation>
+    </message>
+    <message>
+        <source>other files</source>
+        <translation>andere Dateien</translation>
+    </message>
+    <message>
+        <source>Skip files ignored by .gitignore</source>
+        <translation>Von .gitignore ignorierte Dateien überspringen</translation>
+    </message>
+    <message>
+        <source>Include hidden files and folders</source>
+        <translation>Versteckte Dateien und Ordner einbeziehen</translation>
+    </message>
+    <message>
+        <source>Patterns to exclude</source>
+        <translation>Auszuschließende Muster</translation>
+    </message>
+    <message>
+        <source>Maximum file size</source>
+        <translation>Maximale Dateigröße</translation>
+    </message>
+    <message>
+        <source>Keep excluding {count_of}</source>
+        <translation>{count_of} weiterhin ausschließen</translation>
+    </message>
+    <message>
+        <source>single file</source>
+        <translation>einzelne Datei</translation>
+    </message>
+    <message>
+        <source>single files</source>
+        <translation>einzelne Dateien</translation>
+    </message>
+    <message>
+        <source>Exclude</source>
+        <translation>Ausschließen</translation>
+    </message>
+    <message>
+        <source>One pattern per line, as in a .gitignore file.</source>
+        <translation>Ein Muster pro Zeile, wie in einer .gitignore-Datei.</translation>
+    </message>
+    <message>
+        <source>State</source>
+        <translation>Status</translation>
+    </message>
+    <message>
+        <source>Size</source>
+        <translation>Größe</translation>
+    </message>
+    <message>
+        <source>Indexed</source>
+        <translation>Indiziert</translation>
+    </message>
+    <message>
+        <source>Filters</source>
+        <translation>Filter</translation>
+    </message>
+    <message>
+        <source>Show or hide the filters beside the table</source>
+        <translation>Filter neben der Tabelle ein- oder ausblenden</translation>
+    </message>
+    <message>
+        <source>Filter by name, folder, tag or reason</source>
+        <translation>Nach Name, Ordner, Schlagwort oder Grund filtern</translation>
+    </message>
+    <message>
+        <source>Filter files</source>
+        <translation>Dateien filtern</translation>
+    </message>
+    <message>
+        <source>Retry failed</source>
+        <translation>Fehlgeschlagene erneut versuchen</translation>
+    </message>
+    <message>
+        <source>Enter password…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Open the selected encrypted file</source>
+        <translation>Ausgewählte verschlüsselte Datei öffnen</translation>
+    </message>
+    <message>
+        <source>No files match the filter. Clear it to see all.</source>
+        <translation>Keine Datei entspricht dem Filter. Löschen Sie ihn, um alle zu sehen.</translation>
+    </message>
+    <message>
+        <source>No files yet.</source>
+        <translation>Noch keine Dateien.</translation>
+    </message>
+    <message>
+        <source>Searchable by words</source>
+        <translation>Nach Wörtern durchsuchbar</translation>
+    </message>
+    <message>
+        <source>Files</source>
+        <translation>Dateien</translation>
+    </message>
+    <message>
+        <source>Read the file</source>
+        <translation>Datei lesen</translation>
+    </message>
+    <message>
+        <source>Open in another program</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Ask about the selected files</source>
+        <translation>Zu den gewählten Dateien fragen</translation>
+    </message>
+    <message>
+        <source>Tags of the selected files</source>
+        <translation>Schlagwörter der gewählten Dateien</translation>
+    </message>
+    <message>
+        <source>Exclude the selected files</source>
+        <translation>Gewählte Dateien ausschließen</translation>
+    </message>
+    <message>
+        <source>Read the selected files again</source>
+        <translation>Ausgewählte Dateien wieder lesen</translation>
+    </message>
+    <message>
+        <source>Show what can be done</source>
+        <translation>Zeigen, was möglich ist</translation>
+    </message>
+    <message>
+        <source>Read</source>
+        <translation>Lesen</translation>
+    </message>
+    <message>
+        <source>Show in folder</source>
+        <translation>Im Ordner anzeigen</translation>
+    </message>
+    <message>
+        <source>Summarise</source>
+        <translation>Zusammenfassen</translation>
+    </message>
+    <message>
+        <source>Forget password</source>
+        <translation>Passwort vergessen</translation>
+    </message>
+    <message>
+        <source>Copy path</source>
+        <translation>Pfad kopieren</translation>
+    </message>
+    <message>
+        <source>Copy paths</source>
+        <translation>Pfade kopieren</translation>
+    </message>
+    <message>
+        <source>Copy reason</source>
+        <translation>Grund kopieren</translation>
+    </message>
+    <message>
+        <source>Ask about these {count:,} files</source>
+        <translation>Zu diesen {count:,} Dateien fragen</translation>
+    </message>
+    <message>
+        <source>Ask about this</source>
+        <translation>Dazu fragen</translation>
+    </message>
+    <message>
+        <source>Tags of {count:,} files…</source>
+        <translation>Schlagwörter von {count:,} Dateien…</translation>
+    </message>
+    <message>
+        <source>Tags…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Read again: {count:,} files</source>
+        <translation>Erneut lesen: {count:,} Dateien</translation>
+    </message>
+    <message>
+        <source>Read again</source>
+        <translation>Erneut lesen</translation>
+    </message>
+    <message>
+        <source>Include again: {count:,} files</source>
+        <translation>Wieder aufnehmen: {count:,} Dateien</translation>
+    </message>
+    <message>
+        <source>Include again</source>
+        <translation>Wieder einbeziehen</translation>
+    </message>
+    <message>
+        <source>Exclude {count:,} files</source>
+        <translation>{count:,} Dateien ausschließen</translation>
+    </message>
+    <message>
+        <source>Remove the filter {full_text}</source>
+        <translation>Filter {full_text} entfernen</translation>
+    </message>
+    <message>
+        <source>Clear filters</source>
+        <translation>Filter löschen</translation>
+    </message>
+    <message>
+        <source>and {more:,} more</source>
+        <translation>und {more:,} weitere</translation>
+    </message>
+    <message>
+        <source>Removed folder</source>
+        <translation>Entfernter Ordner</translation>
+    </message>
+    <message>
+        <source>Show all</source>
+        <translation>Alle anzeigen</translation>
+    </message>
+    <message>
+        <source>Show fewer</source>
+        <translation>Weniger anzeigen</translation>
+    </message>
+    <message>
+        <source>Show all {count:,}</source>
+        <translation>Alle {count:,} anzeigen</translation>
+    </message>
+    <message>
+        <source>{named} excluded.</source>
+        <translation>{named} ausgeschlossen.</translation>
+    </message>
+    <message>
+        <source>Answers no longer use it, and it isn&apos;t read until you include it again.</source>
+        <translation>Antworten verwenden die Datei nicht mehr, und sie wird nicht gelesen, bis Sie sie wieder einbeziehen.</translation>
+    </message>
+    <message>
+        <source>Answers no longer use them, and they aren&apos;t read until you include them again.</source>
+        <translation>Antworten verwenden die Dateien nicht mehr, und sie werden nicht gelesen, bis Sie sie wieder einbeziehen.</translation>
+    </message>
+    <message>
+        <source>Nothing was read again.</source>
+        <translation>Nichts wurde erneut gelesen.</translation>
+    </message>
+    <message>
+        <source>A rule leaves these files out.</source>
+        <translation>Eine Regel schließt diese Dateien aus.</translation>
+    </message>
+    <message>
+        <source>“{cut_line}” is</source>
+        <translation>„{cut_line}“ wurde</translation>
+    </message>
+    <message>
+        <source>{count_of} are</source>
+        <translation>{count_of} wurden</translation>
+    </message>
+    <message>
+        <source>Add a folder</source>
+        <translation>Einen Ordner hinzufügen</translation>
+    </message>
+    <message>
+        <source>Papers, notes, reports: everything in it is indexed now and kept up to date from then on.</source>
+        <translation>Aufsätze, Notizen, Berichte: Alles darin wird jetzt indiziert und von da an aktuell gehalten.</translation>
+    </message>
+    <message>
+        <source>Try the demo</source>
+        <translation>Beispiel ausprobieren</translation>
+    </message>
+    <message>
+        <source>A small sample library. Index it, ask a first question, and remove it when you are done.</source>
+        <translation>Eine kleine Beispielbibliothek. Indizieren Sie sie, stellen Sie eine erste Frage, und entfernen Sie sie, wenn Sie fertig sind.</translation>
+    </message>
+    <message>
+        <source>Add demo documents</source>
+        <translation>Beispieldokumente hinzufügen</translation>
+    </message>
+    <message>
+        <source>Connect a model</source>
+        <translation>Ein Modell verbinden</translation>
+    </message>
+    <message>
+        <source>Optional. Without one, answers quote the best sentences from your documents.</source>
+        <translation>Optional. Ohne Modell zitieren Antworten die besten Sätze aus Ihren Dokumenten.</translation>
+    </message>
+    <message>
+        <source>Open settings</source>
+        <translation>Einstellungen öffnen</translation>
+    </message>
+    <message>
+        <source>{join} and {value}</source>
+        <translation>{join} und {value}</translation>
+    </message>
+    <message>
+        <source>Add a folder and start asking. You can search its files by words within seconds and by meaning soon after. They stay where they are, on this computer.</source>
+        <translation>Fügen Sie einen Ordner hinzu und stellen Sie Ihre erste Frage. Nach wenigen Sekunden können Sie seine Dateien nach Wörtern durchsuchen, bald darauf auch nach Bedeutung. Sie bleiben, wo sie sind: auf diesem Computer.</translation>
+    </message>
+    <message>
+        <source>Supported: {kinds_read}. You can also drop folders or files here.</source>
+        <translation>Unterstützt: {kinds_read}. Sie können Ordner oder Dateien auch hierher ziehen.</translation>
+    </message>
+    <message>
+        <source>Show {failed:,} failed</source>
+        <translation>{failed:,} fehlgeschlagene anzeigen</translation>
+    </message>
+    <message>
+        <source>Source {name}</source>
+        <translation>Quelle {name}</translation>
+    </message>
+    <message>
+        <source>Show files</source>
+        <translation>Dateien anzeigen</translation>
+    </message>
+    <message>
+        <source>Show files in {name}</source>
+        <translation>Dateien in {name} anzeigen</translation>
+    </message>
+    <message>
+        <source>Ask about {name}</source>
+        <translation>Zu {name} fragen</translation>
+    </message>
+    <message>
+        <source>Summarise {name}</source>
+        <translation>{name} zusammenfassen</translation>
+    </message>
+    <message>
+        <source>Open folder</source>
+        <translation>Ordner öffnen</translation>
+    </message>
+    <message>
+        <source>Open {name}</source>
+        <translation>{name} öffnen</translation>
+    </message>
+    <message>
+        <source>Locate…</source>
+        <translation>Ort angeben…</translation>
+    </message>
+    <message>
+        <source>Say where {name} is now</source>
+        <translation>Angeben, wo {name} jetzt ist</translation>
+    </message>
+    <message>
+        <source>Check now</source>
+        <translation>Jetzt prüfen</translation>
+    </message>
+    <message>
+        <source>Check {name} for changes</source>
+        <translation>{name} auf Änderungen prüfen</translation>
+    </message>
+    <message>
+        <source>Options…</source>
+        <translation>Optionen…</translation>
+    </message>
+    <message>
+        <source>Remove {name} from the library</source>
+        <translation>{name} aus der Bibliothek entfernen</translation>
+    </message>
+    <message>
+        <source>Remove “{name}” from the library? Its files stay where they are, but adding it again means indexing it again.</source>
+        <translation>„{name}“ aus der Bibliothek entfernen? Die Dateien bleiben, wo sie sind, müssen aber bei erneutem Hinzufügen neu indiziert werden.</translation>
+    </message>
+    <message>
+        <source>{words}, and {inside:,} inside them</source>
+        <translation>{words}, dazu {inside:,} darin enthaltene</translation>
+    </message>
+    <message>
+        <source>Resume</source>
+        <translation>Fortsetzen</translation>
+    </message>
+    <message>
+        <source>Pause</source>
+        <translation>Pausieren</translation>
+    </message>
+    <message>
+        <source>Library</source>
+        <translation>Bibliothek</translation>
+    </message>
+    <message>
+        <source>Add files…</source>
+        <translation>Dateien hinzufügen…</translation>
+    </message>
+    <message>
+        <source>Add web links…</source>
+        <translation>Weblinks hinzufügen…</translation>
+    </message>
+    <message>
+        <source>View of the library</source>
+        <translation>Ansicht der Bibliothek</translation>
+    </message>
+    <message>
+        <source>Collections…</source>
+        <translation>Sammlungen…</translation>
+    </message>
+    <message>
+        <source>Check for changes</source>
+        <translation>Auf Änderungen prüfen</translation>
+    </message>
+    <message>
+        <source>Waiting for room on the disk</source>
+        <translation>Wartet auf freien Speicherplatz</translation>
+    </message>
+    <message>
+        <source>Paused on battery power</source>
+        <translation>Im Akkubetrieb pausiert</translation>
+    </message>
+    <message>
+        <source>Up to {MOST_ITEMS:,} files can be asked about together.</source>
+        <translation>Höchstens {MOST_ITEMS:,} Dateien können gemeinsam befragt werden.</translation>
+    </message>
+    <message>
+        <source>Select fewer, or ask about their folder.</source>
+        <translation>Wählen Sie weniger aus, oder fragen Sie zu ihrem Ordner.</translation>
+    </message>
+    <message>
+        <source>Picture of the library</source>
+        <translation>Bild der Bibliothek</translation>
+    </message>
+    <message>
+        <source>{label} in {label2}</source>
+        <translation>{label} ({label2})</translation>
+    </message>
+    <message>
+        <source>other folder</source>
+        <translation>anderer Ordner</translation>
+    </message>
+    <message>
+        <source>other folders</source>
+        <translation>andere Ordner</translation>
+    </message>
+    <message>
+        <source>other type</source>
+        <translation>anderer Typ</translation>
+    </message>
+    <message>
+        <source>other types</source>
+        <translation>andere Arten</translation>
+    </message>
+    <message>
+        <source>Indexing progress</source>
+        <translation>Fortschritt der Indizierung</translation>
+    </message>
+    <message>
+        <source>Reading {name}</source>
+        <translation>{name} wird gelesen</translation>
+    </message>
+    <message>
+        <source>Ask about the selected files only (Ctrl+Shift+Return)</source>
+        <translation>Nur zu den ausgewählten Dateien fragen (Strg+Umschalt+Eingabe)</translation>
+    </message>
+    <message>
+        <source>Read the selected file here (Return)</source>
+        <translation>Ausgewählte Datei hier lesen (Eingabe)</translation>
+    </message>
+    <message>
+        <source>Index the selected files again (Ctrl+R)</source>
+        <translation>Ausgewählte Dateien erneut indizieren (Strg+R)</translation>
+    </message>
+    <message>
+        <source>Never read the selected files again (Delete)</source>
+        <translation>Ausgewählte Dateien nie wieder lesen (Entf)</translation>
+    </message>
+    <message>
+        <source>row</source>
+        <translation>Zeile</translation>
+    </message>
+    <message>
+        <source>rows</source>
+        <translation>Zeilen</translation>
+    </message>
+    <message>
+        <source>{shown:,} of {total:,} rows</source>
+        <translation>{shown:,} von {total:,} Zeilen</translation>
+    </message>
+    <message>
+        <source>{words} · {selected:,} selected</source>
+        <translation>{words} · {selected:,} ausgewählt</translation>
+    </message>
+    <message>
+        <source>Add a folder to the library</source>
+        <translation>Ordner zur Bibliothek hinzufügen</translation>
+    </message>
+    <message>
+        <source>Add files to the library</source>
+        <translation>Dateien zur Bibliothek hinzufügen</translation>
+    </message>
+    <message>
+        <source>Where is {one_line} now?</source>
+        <translation>Wo ist {one_line} jetzt?</translation>
+    </message>
+    <message>
+        <source>folder or link</source>
+        <translation>Ordner oder Link</translation>
+    </message>
+    <message>
+        <source>folder or links</source>
+        <translation>Ordner oder Links</translation>
+    </message>
+    <message>
+        <source>{count:,} folders or links</source>
+        <translation>{count:,} Ordner oder Links</translation>
+    </message>
+    <message>
+        <source>{moved} moved to another collection.</source>
+        <translation>In eine andere Sammlung verschoben: {moved}.</translation>
+    </message>
+    <message>
+        <source>partly in sources</source>
+        <translation>teilweise in Quellen</translation>
+    </message>
+    <message>
+        <source>not in sources</source>
+        <translation>nicht in Quellen</translation>
+    </message>
+    <message>
+        <source>Checking against the sources…</source>
+        <translation>Abgleich mit den Quellen…</translation>
+    </message>
+    <message>
+        <source>1 sentence contradicts</source>
+        <translation>1 Satz widerspricht</translation>
+    </message>
+    <message>
+        <source>{count} sentences contradict</source>
+        <translation>{count} Sätze widersprechen</translation>
+    </message>
+    <message>
+        <source>{subject} the sources</source>
+        <translation>{subject} den Quellen</translation>
+    </message>
+    <message>
+        <source>Supported by the sources</source>
+        <translation>Durch die Quellen belegt</translation>
+    </message>
+    <message>
+        <source>No sentence is {fully}supported by the sources</source>
+        <translation>Kein Satz ist {fully}durch die Quellen belegt</translation>
+    </message>
+    <message>
+        <source>{supported} of {total} sentences {are} supported by the sources</source>
+        <translation>{supported} von {total} Sätzen {are} durch die Quellen belegt</translation>
+    </message>
+    <message>
+        <source>Diagram source ({capitalize})</source>
+        <translation>Diagrammquelltext ({capitalize})</translation>
+    </message>
+    <message>
+        <source>Code</source>
+        <translation>Code</translation>
+    </message>
+    <message>
+        <source>no description</source>
+        <translation>keine Beschreibung</translation>
+    </message>
+    <message>
+        <source>Show {hidden:,} more characters</source>
+        <translation>{hidden:,} weitere Zeichen anzeigen</translation>
+    </message>
+    <message>
+        <source>Reading the sources…</source>
+        <translation>Die Quellen werden gelesen…</translation>
+    </message>
+    <message>
+        <source>Thinking…</source>
+        <translation>Denkt nach…</translation>
+    </message>
+    <message>
+        <source>Writing…</source>
+        <translation>Schreibt…</translation>
+    </message>
+    <message>
+        <source>Good answer</source>
+        <translation>Gute Antwort</translation>
+    </message>
+    <message>
+        <source>Bad answer</source>
+        <translation>Schlechte Antwort</translation>
+    </message>
+    <message>
+        <source>cut off</source>
+        <translation>abgeschnitten</translation>
+    </message>
+    <message>
+        <source>This answer was not stored: the disk is full. It is stored by itself once there is room, as long as the app stays open.</source>
+        <translation>Diese Antwort wurde nicht gespeichert: Der Datenträger ist voll. Sie wird von selbst gespeichert, sobald Platz ist, solange die App geöffnet bleibt.</translation>
+    </message>
+    <message>
+        <source>Excerpts from your documents</source>
+        <translation>Auszüge aus Ihren Dokumenten</translation>
+    </message>
+    <message>
+        <source>Thinking</source>
+        <translation>Gedankengang</translation>
+    </message>
+    <message>
+        <source>Retry</source>
+        <translation>Erneut versuchen</translation>
+    </message>
+    <message>
+        <source>Checking the answer against its sources</source>
+        <translation>Die Antwort wird an ihren Quellen geprüft</translation>
+    </message>
+    <message>
+        <source>Copy answer</source>
+        <translation>Antwort kopieren</translation>
+    </message>
+    <message>
+        <source>Regenerate answer</source>
+        <translation>Antwort neu erstellen</translation>
+    </message>
+    <message>
+        <source>Remove this answer</source>
+        <translation>Diese Antwort entfernen</translation>
+    </message>
+    <message>
+        <source>Rewrite answer</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Continue in a copy of this chat</source>
+        <translation>In einer Kopie dieses Chats fortfahren</translation>
+    </message>
+    <message>
+        <source>Answer check: {words}. Press for details.</source>
+        <translation>Prüfung der Antwort: {words}. Für Details drücken.</translation>
+    </message>
+    <message>
+        <source>{name} (selected)</source>
+        <translation>{name} (ausgewählt)</translation>
+    </message>
+    <message>
+        <source>Show the nearest passages</source>
+        <translation>Nächstliegende Textstellen anzeigen</translation>
+    </message>
+    <message>
+        <source>every file asked</source>
+        <translation>jede Datei befragt</translation>
+    </message>
+    <message>
+        <source>rewritten by you</source>
+        <translation>von Ihnen umgeschrieben</translation>
+    </message>
+    <message>
+        <source>No source says anything similar.</source>
+        <translation>Keine Quelle sagt etwas Ähnliches.</translation>
+    </message>
+    <message>
+        <source>Previous sentence</source>
+        <translation>Vorheriger Satz</translation>
+    </message>
+    <message>
+        <source>Next sentence</source>
+        <translation>Nächster Satz</translation>
+    </message>
+    <message>
+        <source>Result of the check</source>
+        <translation>Ergebnis der Prüfung</translation>
+    </message>
+    <message>
+        <source>Sentence of the answer</source>
+        <translation>Satz der Antwort</translation>
+    </message>
+    <message>
+        <source>Evidence in the source</source>
+        <translation>Beleg in der Quelle</translation>
+    </message>
+    <message>
+        <source>The answer says</source>
+        <translation>In der Antwort steht</translation>
+    </message>
+    <message>
+        <source>Show in document</source>
+        <translation>Im Dokument anzeigen</translation>
+    </message>
+    <message>
+        <source>Verify in {one_line}</source>
+        <translation>In {one_line} prüfen</translation>
+    </message>
+    <message>
+        <source>{value} of {count}</source>
+        <translation>{value} von {count}</translation>
+    </message>
+    <message>
+        <source>The sources</source>
+        <translation>Die Quellen</translation>
+    </message>
+    <message>
+        <source>Source {n} ({where}) says</source>
+        <translation>In Quelle {n} ({where}) steht</translation>
+    </message>
+    <message>
+        <source>Calculated with a query</source>
+        <translation>Mit einer Abfrage berechnet</translation>
+    </message>
+    <message>
+        <source>Query</source>
+        <translation>Abfrage</translation>
+    </message>
+    <message>
+        <source>Copy code</source>
+        <translation>Code kopieren</translation>
+    </message>
+    <message>
+        <source>Copy diagram source</source>
+        <translation>Diagrammquelltext kopieren</translation>
+    </message>
+    <message>
+        <source>Ask next</source>
+        <translation>Als Nächstes fragen</translation>
+    </message>
+    <message>
+        <source>Answer hidden: your documents do not support any of it.</source>
+        <translation>Antwort ausgeblendet: Ihre Dokumente belegen nichts davon.</translation>
+    </message>
+    <message>
+        <source>Show anyway</source>
+        <translation>Trotzdem anzeigen</translation>
+    </message>
+    <message>
+        <source>Reading file {value:,} of {total:,}</source>
+        <translation>Datei {value:,} von {total:,} wird gelesen</translation>
+    </message>
+    <message>
+        <source> ({found:,} relevant so far): {title}</source>
+        <translation> (bisher {found:,} relevant): {title}</translation>
+    </message>
+    <message>
+        <source>Messages</source>
+        <translation>Nachrichten</translation>
+    </message>
+    <message>
+        <source>Show earlier messages</source>
+        <translation>Frühere Nachrichten anzeigen</translation>
+    </message>
+    <message>
+        <source>Show later messages</source>
+        <translation>Spätere Nachrichten zeigen</translation>
+    </message>
+    <message>
+        <source>Go to the newest message</source>
+        <translation>Zur neuesten Nachricht</translation>
+    </message>
+    <message>
+        <source>Without documents, as you chose: nothing was searched. The model answers from its own knowledge, without sources or checks.</source>
+        <translation>Ohne Dokumente, wie von Ihnen gewählt: Es wurde nichts durchsucht. Das Modell antwortet aus seinem eigenen Wissen, ohne Quellen oder Prüfungen.</translation>
+    </message>
+    <message>
+        <source>Not from your documents: nothing relevant was found in them. The model answers from its own knowledge, without sources or checks.</source>
+        <translation>Nicht aus Ihren Dokumenten: Darin wurde nichts Relevantes gefunden. Das Modell antwortet aus seinem eigenen Wissen, ohne Quellen oder Prüfungen.</translation>
+    </message>
+    <message>
+        <source>Newest messages</source>
+        <translation>Neueste Nachrichten</translation>
+    </message>
+    <message>
+        <source>New text below</source>
+        <translation>Neuer Text weiter unten</translation>
+    </message>
+    <message>
+        <source>Press to see and delete them.</source>
+        <translation>Drücken, um sie zu sehen und zu löschen.</translation>
+    </message>
+    <message>
+        <source>Guided by {count_of}</source>
+        <translation>Als Vorbild: {count_of}</translation>
+    </message>
+    <message>
+        <source>earlier answer</source>
+        <translation>frühere Antwort</translation>
+    </message>
+    <message>
+        <source>earlier answers</source>
+        <translation>frühere Antworten</translation>
+    </message>
+    <message>
+        <source>Edit question</source>
+        <translation>Frage bearbeiten</translation>
+    </message>
+    <message>
+        <source>Question with marked words</source>
+        <translation>Frage mit markierten Wörtern</translation>
+    </message>
+    <message>
+        <source>{value}… ({hidden:,} more characters)</source>
+        <translation>{value}… ({hidden:,} weitere Zeichen)</translation>
+    </message>
+    <message>
+        <source>You asked: {text}</source>
+        <translation>Ihre Frage: {text}</translation>
+    </message>
+    <message>
+        <source>{verdict_in_words}. Click for details.</source>
+        <translation>{verdict_in_words}. Für Details klicken.</translation>
+    </message>
+    <message>
+        <source>New endpoint</source>
+        <translation>Neuer Endpunkt</translation>
+    </message>
+    <message>
+        <source>Endpoint</source>
+        <translation>Endpunkt</translation>
+    </message>
+    <message>
+        <source>Use for answers</source>
+        <translation>Für Antworten verwenden</translation>
+    </message>
+    <message>
+        <source>Add endpoint</source>
+        <translation>Endpunkt hinzufügen</translation>
+    </message>
+    <message>
+        <source>Remove this endpoint; its key stays in the keyring</source>
+        <translation>Diesen Endpunkt entfernen; sein Schlüssel bleibt im Schlüsselbund</translation>
+    </message>
+    <message>
+        <source> · in use</source>
+        <translation> · in Verwendung</translation>
+    </message>
+    <message>
+        <source>Any server with an OpenAI-compatible API, on this computer or elsewhere. Without one, answers are excerpts from your documents. With one, only the prompt is sent to it: your question, the conversation so far and the passages found for it. Each new model is also tested once with sample text.</source>
+        <translation>Ein beliebiger Server mit OpenAI-kompatibler API, auf diesem Computer oder anderswo. Ohne ihn sind Antworten Auszüge aus Ihren Dokumenten. Mit ihm wird nur die Anfrage an ihn gesendet: Ihre Frage, das bisherige Gespräch und die dazu gefundenen Textstellen. Jedes neue Modell wird außerdem einmal mit einem Beispieltext getestet.</translation>
+    </message>
+    <message>
+        <source>Another endpoint already has this address. Select it above.</source>
+        <translation>Ein anderer Endpunkt hat diese Adresse bereits. Wählen Sie ihn oben aus.</translation>
+    </message>
+    <message>
+        <source>This is your own computer. Nothing leaves it.</source>
+        <translation>Das ist Ihr eigener Computer. Nichts verlässt ihn.</translation>
+    </message>
+    <message>
+        <source>Your question and the passages found for it are sent to {host_of}</source>
+        <translation>Ihre Frage und die dazu gefundenen Textstellen werden an {host_of} gesendet</translation>
+    </message>
+    <message>
+        <source>{sent} without encryption.</source>
+        <translation>{sent}, und zwar unverschlüsselt.</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Modell</translation>
+    </message>
+    <message>
+        <source>Any name you like</source>
+        <translation>Ein beliebiger Name</translation>
+    </message>
+    <message>
+        <source>Press Test to list models, or enter a name</source>
+        <translation>„Testen“ drücken, um Modelle aufzulisten, oder einen Namen eingeben</translation>
+    </message>
+    <message>
+        <source>Automatic</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Test</source>
+        <translation>Testen</translation>
+    </message>
+    <message>
+        <source>On this computer</source>
+        <translation>Auf diesem Computer</translation>
+    </message>
+    <message>
+        <source>Online service</source>
+        <translation>Onlinedienst</translation>
+    </message>
+    <message>
+        <source>Address</source>
+        <translation>Adresse</translation>
+    </message>
+    <message>
+        <source>API key</source>
+        <translation>API-Schlüssel</translation>
+    </message>
+    <message>
+        <source>Capabilities</source>
+        <translation>Fähigkeiten</translation>
+    </message>
+    <message>
+        <source>Context size</source>
+        <translation>Kontextgröße</translation>
+    </message>
+    <message>
+        <source>Timeout</source>
+        <translation>Zeitlimit</translation>
+    </message>
+    <message>
+        <source>The longest wait for a response. Large models on small computers need more.</source>
+        <translation>Die längste Wartezeit auf eine Antwort. Große Modelle auf kleinen Computern brauchen mehr.</translation>
+    </message>
+    <message>
+        <source>Without an address, answers are excerpts.</source>
+        <translation>Ohne Adresse sind Antworten Auszüge.</translation>
+    </message>
+    <message>
+        <source>Testing…</source>
+        <translation>Wird getestet…</translation>
+    </message>
+    <message>
+        <source>No limit</source>
+        <translation>Unbegrenzt</translation>
+    </message>
+    <message>
+        <source> per million tokens</source>
+        <translation> pro Million Token</translation>
+    </message>
+    <message>
+        <source>At a rate limit, a question waits up to 20 seconds before it fails with an explanation. Enter prices as listed by your provider, in any currency.</source>
+        <translation>Bei einer Ratenbegrenzung wartet eine Frage bis zu 20 Sekunden, bevor sie mit einer Erklärung fehlschlägt. Geben Sie Preise so ein, wie Ihr Anbieter sie nennt, in beliebiger Währung.</translation>
+    </message>
+    <message>
+        <source> requests per minute</source>
+        <translation> Anfragen pro Minute</translation>
+    </message>
+    <message>
+        <source> tokens per minute</source>
+        <translation> Token pro Minute</translation>
+    </message>
+    <message>
+        <source>No request limit</source>
+        <translation>Anfragen unbegrenzt</translation>
+    </message>
+    <message>
+        <source>No token limit</source>
+        <translation>Token unbegrenzt</translation>
+    </message>
+    <message>
+        <source>Set limits and prices</source>
+        <translation>Grenzen und Preise festlegen</translation>
+    </message>
+    <message>
+        <source>Limits</source>
+        <translation>Grenzen</translation>
+    </message>
+    <message>
+        <source>Rate limit</source>
+        <translation>Ratenbegrenzung</translation>
+    </message>
+    <message>
+        <source>Input price</source>
+        <translation>Preis der Eingabe</translation>
+    </message>
+    <message>
+        <source>Output price</source>
+        <translation>Preis der Ausgabe</translation>
+    </message>
+    <message>
+        <source>Daily budget</source>
+        <translation>Tagesbudget</translation>
+    </message>
+    <message>
+        <source>Spent today: {spent:,.2f}</source>
+        <translation>Heute ausgegeben: {spent:,.2f}</translation>
+    </message>
+    <message>
+        <source>No model server runs on this computer. Three steps to a free one:</source>
+        <translation>Auf diesem Computer läuft kein Modellserver. In drei Schritten zu einem kostenlosen:</translation>
+    </message>
+    <message>
+        <source>1. Install Ollama. It runs models on your own computer, so nothing leaves it.</source>
+        <translation>1. Installieren Sie Ollama. Es führt Modelle auf Ihrem eigenen Computer aus, sodass nichts ihn verlässt.</translation>
+    </message>
+    <message>
+        <source>3. Search again. The model is found and tested.</source>
+        <translation>3. Suchen Sie erneut. Das Modell wird gefunden und getestet.</translation>
+    </message>
+    <message>
+        <source>Open ollama.com…</source>
+        <translation>ollama.com öffnen…</translation>
+    </message>
+    <message>
+        <source>Copy command</source>
+        <translation>Befehl kopieren</translation>
+    </message>
+    <message>
+        <source>Search again</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Looked for {join} at their usual addresses. For any other server enter its address below.</source>
+        <translation>Gesucht wurde nach {join} unter den üblichen Adressen. Geben Sie für jeden anderen Server unten die Adresse ein.</translation>
+    </message>
+    <message>
+        <source>The helper model does small background tasks: it completes follow-up questions before the search, and suggests what to ask next. A small, fast model is enough.</source>
+        <translation>Das Hilfsmodell übernimmt kleine Aufgaben im Hintergrund: Es vervollständigt Anschlussfragen vor der Suche und schlägt vor, was Sie als Nächstes fragen können. Ein kleines, schnelles Modell genügt.</translation>
+    </message>
+    <message>
+        <source>Same as for answers</source>
+        <translation>Wie für Antworten</translation>
+    </message>
+    <message>
+        <source>Helper model</source>
+        <translation>Hilfsmodell</translation>
+    </message>
+    <message>
+        <source>Helper endpoint</source>
+        <translation>Endpunkt des Hilfsmodells</translation>
+    </message>
+    <message>
+        <source>Choose or enter a model</source>
+        <translation>Modell wählen oder eingeben</translation>
+    </message>
+    <message>
+        <source>No model chosen yet. The model for answers is used.</source>
+        <translation>Noch kein Modell gewählt. Das Modell für Antworten wird verwendet.</translation>
+    </message>
+    <message>
+        <source>Enter the address first. Each address has its own key.</source>
+        <translation>Geben Sie zuerst die Adresse ein. Jede Adresse hat ihren eigenen Schlüssel.</translation>
+    </message>
+    <message>
+        <source>No key is saved for this address. Servers on your own computer usually need none.</source>
+        <translation>Für diese Adresse ist kein Schlüssel gespeichert. Server auf Ihrem eigenen Computer brauchen meist keinen.</translation>
+    </message>
+    <message>
+        <source>A key is saved for this address.</source>
+        <translation>Für diese Adresse ist ein Schlüssel gespeichert.</translation>
+    </message>
+    <message>
+        <source>Saved in this computer&apos;s keyring.</source>
+        <translation>Im Schlüsselbund dieses Computers gespeichert.</translation>
+    </message>
+    <message>
+        <source>Saved until you close the app, because no keyring is available on this computer.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Remove key</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The key was removed.</source>
+        <translation>Der Schlüssel wurde entfernt.</translation>
+    </message>
+    <message>
+        <source>Enter a new key</source>
+        <translation>Neuen Schlüssel eingeben</translation>
+    </message>
+    <message>
+        <source>Enter a key</source>
+        <translation>Schlüssel eingeben</translation>
+    </message>
+    <message>
+        <source>Find running servers</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Use {value} and test it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Searching…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Browse…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Choose a model folder</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Not measured yet. Default settings are used.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Measuring. This may take a few minutes; your questions take priority.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Measures the context size and features of the model with about ten short requests and a few long ones. Remote endpoints get at most three long ones, of up to 16,384 tokens each.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Capabilities of the model</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Measure</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Measure again</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Measuring…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Choose a service…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Get a key…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Open the service&apos;s page for keys in your browser</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>No folder yet. Add one to ask about its files.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Looking for files. What is found here grows by itself.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Found by their words so far; the search by meaning is being prepared.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Indexing is paused. New and changed files are not found.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{files_done:,} of {count_of}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{files} read. The others are not found yet.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The password is remembered until you close the app.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>No keyring is available on this computer.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The text of the file is then in the library&apos;s index, which is not encrypted. Forget the password to remove it from there.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>If the file changes after that, you are asked again.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Enter password</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Password</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Show password</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Remember it until the app closes</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Keep it in this computer&apos;s keyring</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Open</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>other</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>others</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Try it on all encrypted files in this folder ({files} now)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Opening…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Same as in the chat</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Documents only</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Also the model&apos;s own knowledge</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Added to the app&apos;s built-in rules, which always apply: answers must be based on sources, and instructions inside documents are ignored.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>If your documents have nothing on a question, the first option says so. The second lets the model answer from its own knowledge, and labels the answer clearly.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>If none is checked, the assistant uses all documents.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Applied to every question. Examples: type:pdf, folder:taxes, after:2024, -word.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>New assistant</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Answers</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Learn from earlier answers</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Use separate search settings</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Contract assistant</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Instructions</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Answer in two sentences and name the section.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Memory</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{model} · not available</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Same model as the chat</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>all documents</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{count_of} removed</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>collections</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>An assistant combines instructions, a model, collections and filters under one name. Create one, then select it above the chat.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Assistants</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>New…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Edit…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Duplicate</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Its chats continue without an assistant.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Deleted “{one_line}”.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>They show the model the style of answer you like. Facts come only from the sources, and answers you rated as bad are never used. You can turn this off in Settings, under Answers.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Deleted</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Earlier answers</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Earlier answers used as examples</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>rated good</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Type / in the question field to use a prompt. You fill in {{placeholders}} when you use it. Each prompt is a Markdown file, so you can copy and share it.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Prompt</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>New prompt</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Restore built-in prompts</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Deleted /{one_line}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Saved as a Markdown file in your library. Answers to later questions can cite it as your own answer. The answer in this chat does not change.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Your answer</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Save the answer</source>
+        <translation>Antwort speichern</translation>
+    </message>
+    <message>
+        <source>{names_of} are not in your library.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The file is being read …</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Attach them</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Attach it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Add the folder</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Add its folder</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Ask your documents, or search as you type</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Ask a follow-up</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Ask</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Stop</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Ask without this assistant</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Ask about all documents</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Without documents: the model answers from what it knows</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Remove the selected text</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Selected text: “{shown}”</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{name} is in your library, but can’t be searched. {one_line}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{name} is not in your library.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{name} was not found.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{shown} and {more:,} more</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>It is still being read.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>It has no file that can be read.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Enter to ask · ↑ ↓ to choose a passage · Esc to close</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Enter to open it at its place · Ctrl+C to copy it with its source</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Ctrl+Enter goes on in the window · Esc to close</source>
+        <translation>Strg+Eingabe: im Fenster weiter · Esc: schließen</translation>
+    </message>
+    <message>
+        <source>No passage has these words. Enter asks all the same.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Quick ask</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>New question</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Go on in the window</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Below is the text that is stored of it.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Show its folder</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>This document is no longer in your library.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Below is the passage as it was cited.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>This document needs a password.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The document has changed: the cited words are no longer in it.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>They were: “{one_line}”</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{one_line} was moved or deleted.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The file can&apos;t be reached: its drive or folder is not connected.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The file has changed since it was read.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Below is the text as it was read. The new one follows when it is read again.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>This document is still to be read.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>There is no text of this document.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{hint} Below is the passage as it was cited.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Back (Alt+Left)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Forward (Alt+Right)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Find in the document (Ctrl+F)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Show as text</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Ask about this document</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Open in a window of its own</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Close the document (Esc)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Document</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Open in the browser</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Find in the document</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Back to the document before</source>
+        <translation>Zurück zum vorigen Dokument</translation>
+    </message>
+    <message>
+        <source>Forward to the next document</source>
+        <translation>Vor zum nächsten Dokument</translation>
+    </message>
+    <message>
+        <source>By the date that a file states about itself, else by its last change.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Dates</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>From</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>First day</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>To</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Last day</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Search</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>No tags yet. Give some to files in the library, or by “tags:” in front matter.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Clear all filters</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Filter by {kind}</source>
+        <translation>Filtern nach: {kind}</translation>
+    </message>
+    <message>
+        <source>Other days…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Nothing to choose from yet.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>All of it</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Remove the filter {words}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{count_of} in {files}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The best {said}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Choose a result to read it here.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Ask about this file</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Ask about {value}{count_of}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Search only this folder</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Copy passage with its source</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Results</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Show {count_of}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>more passage</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>more passages</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Last 7 days</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Last 30 days</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>This year</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Last year</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Before {year}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>from {day}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>to {day}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Search without filters</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Ask it as a question</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Nothing to search yet</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Add a folder, and its files can be found here by their words and by what they mean.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Search {count_of}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Search your files</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Results come while you type: passages with your words first, then those that mean the same. This narrows them down:</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Check the spelling, or try fewer or other words.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The filters may leave out what you are looking for.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Some files are still being read and can’t be found yet.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Nothing found</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>↑ ↓ through the results · Space reads · Enter asks about the selected files</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>By file</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>By passage</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Open the chosen file in another program</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Ask about the selection</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Write what to search for</source>
+        <translation>Suchtext eingeben</translation>
+    </message>
+    <message>
+        <source>Close the document, or empty the field</source>
+        <translation>Dokument schließen oder Feld leeren</translation>
+    </message>
+    <message>
+        <source>Apache License 2.0</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Questions by their chat, requests to endpoints, changes of the index and errors, on this computer only, for 90 days at most. No text of documents, no answers, no keys. See the page Activity.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>About</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Open the app&apos;s data folder</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Version</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Licence</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Data folder</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Index, chats, settings and log, all on this computer. API keys are not in it.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Activity</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Record what the app does</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Event log</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>not installed (running from source)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Each sentence gets a badge. The check runs on this computer and compares words and numbers: it is a hint, not a proof.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>More thorough, but slower: one extra request per sentence.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Hides an answer if your documents support none of its sentences. You can still show it.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Takes one short request after each answer. Without a model, headings are suggested.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Up to {FEW_FILES} files. Each relevant file takes one request to the model.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Shows the model up to three earlier answers to similar questions, best rated first, so that it matches the style you like. When off, new answers are not remembered.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Check each sentence against the sources</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Also check with the model</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Hide unsupported answers</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Suggest follow-up questions</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Ask file by file when nothing is found</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Checks</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Suggestions</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Same as system</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Light</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Dark</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Ctrl and + or − change it everywhere in the window, Ctrl and 0 resets it.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Another language is used from the next start on. Answers follow the question.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Appearance</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Theme</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Text size</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Language</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Keep running</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Quit</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Work in every program. Selected text is read when you press the key, never otherwise. A key set in your desktop&apos;s own settings can run “desktop-rag quick-ask” instead.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>On this desktop (Wayland) a program can&apos;t take a key by itself: it asks once.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>While it runs, your folders are kept up to date and the quick ask opens at once.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>When the first indexing is done, a folder goes offline, something needs you, or an answer is ready while you look elsewhere.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Quick ask and background</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>When the window is closed</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Start at login, in the background</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Show notifications</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Hotkey of the quick ask</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Hotkey to ask about selected text</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Ask the desktop for these keys</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>With selected text</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Closing the window</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Login</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Notifications</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>None. Press keys to set one</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Clear</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Use no key for: {name}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>In use: {words}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>In use</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Use it with Ctrl, Alt or Meta, or a function key.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Larger files are skipped and listed in the library. Takes effect after a restart.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Finds details in long passages that a search by meaning would miss. Indexing takes about twice as long, and the library about 10% more disk space. Takes effect at once: turning it on indexes long passages in the background, turning it off removes that data.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Needs the optional “ocr” package and slows down indexing. Takes effect after a restart.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Indexing</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Also search parts of long passages</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Pause indexing on battery power</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Read text in scanned pages and images</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Built-in model</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Processor threads</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Fewer threads leave more power for other apps.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Fine-grained search</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Battery</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Text recognition</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Delete {count}?
+
+Your chats stay as they are, but their answers no longer serve as examples. This can&apos;t be undone.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Delete all…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Delete remembered answers</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>remembered answer</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>remembered answers</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Delete all</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{count_of} remembered</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>answer</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>answers</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Same as the question</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Arabic</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Chinese</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Czech</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Danish</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Dutch</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>English</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Finnish</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>French</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>German</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Greek</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Hindi</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Hungarian</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Italian</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Japanese</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Korean</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Norwegian</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Polish</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Portuguese</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Romanian</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Russian</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Spanish</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Swedish</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Turkish</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Ukrainian</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Brief</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Normal</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Detailed</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Default</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Choose a language or enter one. An answer in another language than its sources can&apos;t be checked.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Choose a tone or describe one. Excerpts always keep the wording of the documents.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Questions you ask often. Type / in the question field to use one.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Style of answers</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Language of answers</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Tone of answers</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Length of answers</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Length</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Tone</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Keep the sources</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Both</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Where the sources of a follow-up question come from. If you use a model, it first rewrites the question so that it makes sense on its own.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Balance between words and meaning</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Follow-up questions</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Passages per answer</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Total length</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>More passages need a model with a larger context. A page has about 600 tokens.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Words</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Meaning</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Search by</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{value}% words, {meaning}% meaning</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Models</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Desktop</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Saved.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Undo the last change of a setting</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Some of the files have it. Checked, all get it; unchecked, it is taken from all.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Tags</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Add a tag, such as to do or project/roof</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Add a tag</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Add</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>No tags yet.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Tags of {count_of}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Tags of {one_line}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the file itself</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the files themselves</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>From {from_files}, to be changed there: {words}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>It stays in the tray and keeps your folders up to date.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>This desktop has no tray. The app keeps your folders up to date without a window; start desktop-rag again to see it, or ask with “desktop-rag quick-ask”.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>You can change this later in the settings.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Keep indexing in the background?
+
+{where} {LATER}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The desktop has not been asked for this key yet.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>This desktop offers no hotkeys to programs ({exc}).</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Your answer is ready.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Something needs your attention.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Your documents are indexed. You can ask about all of them.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>A folder is offline. Its documents can&apos;t be updated.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Open desktop-rag</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Last chats</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{count_of} offline</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>folders</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{count_of} could not be read</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Something needs your attention</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Resume indexing</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Pause indexing for an hour</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Show what failed ({count:,})</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Show what failed</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Paused until {toString}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>No folder yet</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>All</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Filter by chat, model, host or message</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Filter events</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Time range</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Kind</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Event</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Recording is off. Turn it on under About.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Nothing is recorded yet. Questions, requests to endpoints and changes appear here.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>No events match the filter.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Delete all recorded activity?
+
+Your chats and the feedback in them stay. This can&apos;t be undone.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Export activity</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The activity could not be exported.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{count_of} exported to {path}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>event</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>events</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Delete activity</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Choose an event to see its details.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Events</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Open chat</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source> at {host}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Backups (*{ENDING})</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Once a day, chats, feedback, assistants, prompts, collections, the list of folders and settings are also kept in a file of their own, the last {KEPT} of them. If the library is lost, it is filled from the newest at the next start.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>One file with the same content, to keep elsewhere or to move to another computer. Keys are never in it; whoever has the file can read your chats.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Also holds the text of your documents, so that they need not be read again. It fits into an empty library of the same version of the app.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Merges a backup into the library. You see what it holds first.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Backup</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Daily snapshots</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Last snapshot</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Back up to a file</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>With the index</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Back up everything…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Everything</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Back up a collection…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>One collection</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Import</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Import a backup…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>From a file</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Progress and result</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Latest</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>None yet</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Restore {day} ({size_in_words})…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Shows what the snapshot holds first</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Snapshot of {day}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Back up</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Backed up to {file}: {in_words}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Import a backup</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>All files (*)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Checking every value…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Starting…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Cancelled. Nothing was changed.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Cancelling…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Added or changed: {in_words}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The settings were taken too.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The index was left out. {no_index}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Left out, because a part is in the library already: </source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Not on this computer: {join}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Warning</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Problem</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Not checked</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{name}, the way out: {hint}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Reads everything that the app has stored, which takes a while for a large library, and looks at what it depends on: the model, your folders, the disk, the endpoint and the desktop. Nothing is changed. An endpoint, if one is set, is asked one short question.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Health</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Copy report</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Cancelled. {told}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Copied. {told}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Checking… {count} done. Last: {check}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The check could not be finished. {title} {hint}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{count} checks: {result}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Check again</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>What both have is kept once. Nothing of your library is removed; of assistants and prompts the newer one stays.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Not on this computer, shown as offline until they are there or you remove them:</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Names these endpoints, which would receive questions or texts. Check that they are yours:</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>It also holds an index. That is taken into an empty library only, with the app closed: desktop-rag backup import. Here the folders are read again.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>the collection “{collection}”</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{name}: a backup of {of} from {day_in_words}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>It holds {in_words}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Its settings are taken only if you have not changed any here.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Connections to other computers. An endpoint on your own computer is marked as such.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Connections between programs on your computer. Nothing leaves it by these.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Connections that other programs often make, and this app does not.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>As set now, nothing leaves this computer unless you ask for it.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Privacy</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>As set now, these go to other computers: {names}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Change…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Change {name}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{switch} Opens {value}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{words}, this computer only</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>To: {recipient}
+Sent: {sent}
+When: {occasion}
+Switch: {switch}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The library needs a repair. It cannot be repaired while it is open, so the repair is done when the app starts next.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The library is repaired when the app starts next. Close the window and open it again.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Repair the library at the next start?
+
+Kept: your own files, which are never changed; chats, collections, folders, assistants and feedback, also from the journal beside the library; and a damaged library file, under another name.
+
+Made again from your files: the parts of the index that are wrong. Until they are read again, some documents are not found.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Repair at next start…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Do not repair</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Repair the library</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Repair at next start</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Source code</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>line {number:,}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Message</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Head of the message</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Attached</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>and {value:,} more, in the library</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Pages</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Page {page:,}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Previous page</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Next page</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Page number</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Zoom out</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Zoom in</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Fit width</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Fit the width</source>
+        <translation>An die Breite anpassen</translation>
+    </message>
+    <message>
+        <source>of {count:,}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>page {page:,} of {count:,}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Sheets</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Cells</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>cell {cell}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Slide</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Previous slide</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Next slide</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Slide {number:,} of {last:,}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>slide {number:,} of {last:,}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Number of hits</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Previous hit</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Next hit</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Close the search</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{value:,} of {total}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>This image is no longer available.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Dismiss</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Write a question</source>
+        <translation>Frage eingeben</translation>
+    </message>
+    <message>
+        <source>Show the chat</source>
+        <translation>Chat zeigen</translation>
+    </message>
+    <message>
+        <source>Show the library</source>
+        <translation>Bibliothek zeigen</translation>
+    </message>
+    <message>
+        <source>Show the settings</source>
+        <translation>Einstellungen zeigen</translation>
+    </message>
+    <message>
+        <source>Larger text</source>
+        <translation>Größerer Text</translation>
+    </message>
+    <message>
+        <source>Smaller text</source>
+        <translation>Kleinerer Text</translation>
+    </message>
+    <message>
+        <source>Usual size of text</source>
+        <translation>Übliche Textgröße</translation>
+    </message>
+    <message>
+        <source>Show these shortcuts</source>
+        <translation>Diese Tastenkürzel zeigen</translation>
+    </message>
+    <message>
+        <source>Chat</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{name} (Ctrl+{value})</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The current page, </source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{place}Ctrl+{value}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Repairing the library…
+This can take some minutes. What is damaged is kept.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>No shortcut has these words.</source>
+        <translation>Kein Tastenkürzel enthält diese Wörter.</translation>
+    </message>
+    <message>
+        <source>Keyboard shortcuts</source>
+        <translation>Tastenkürzel</translation>
+    </message>
+    <message>
+        <source>Search by words or keys</source>
+        <translation>Nach Wörtern oder Tasten suchen</translation>
+    </message>
+    <message>
+        <source>Search shortcuts</source>
+        <translation>Tastenkürzel suchen</translation>
+    </message>
+    <message>
+        <source>Shortcuts</source>
+        <translation>Tastenkürzel</translation>
+    </message>
+    <message>
+        <source>What it does</source>
+        <translation>Wirkung</translation>
+    </message>
+    <message>
+        <source>Keys</source>
+        <translation>Tasten</translation>
+    </message>
+    <message>
+        <source>Library: {line}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>The chat was deleted.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Another process was turned away.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Your files are safe. The details are in {logs}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>An error in the app interrupted this.</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+</TS>
