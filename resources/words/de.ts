@@ -413,7 +413,7 @@
     </message>
     <message>
         <source>Assistant: {one_line}</source>
-        <translation type="unfinished"></translation>
+        <translation>Assistent: {one_line}</translation>
     </message>
     <message>
         <source>New assistant…</source>
@@ -609,7 +609,7 @@
     </message>
     <message>
         <source>Open the library</source>
-        <translation type="unfinished"></translation>
+        <translation>Bibliothek öffnen</translation>
     </message>
     <message>
         <source>Leave it out</source>
@@ -629,15 +629,15 @@
     </message>
     <message>
         <source>Details</source>
-        <translation type="unfinished"></translation>
+        <translation>Einzelheiten</translation>
     </message>
     <message>
         <source>Passages</source>
-        <translation type="unfinished"></translation>
+        <translation>Textstellen</translation>
     </message>
     <message>
         <source>Loading…</source>
-        <translation type="unfinished"></translation>
+        <translation>Wird geladen…</translation>
     </message>
     <message>
         <source>Previous passage</source>
@@ -685,15 +685,15 @@
     </message>
     <message>
         <source>Not found</source>
-        <translation type="unfinished"></translation>
+        <translation>Nicht gefunden</translation>
     </message>
     <message>
         <source>passage</source>
-        <translation type="unfinished"></translation>
+        <translation>Textstelle</translation>
     </message>
     <message>
         <source>passages</source>
-        <translation type="unfinished"></translation>
+        <translation>Textstellen</translation>
     </message>
     <message>
         <source>Text of the document</source>
@@ -775,7 +775,7 @@ Die vollständige Adresse lautet:
     </message>
     <message>
         <source>Copied</source>
-        <translation type="unfinished"></translation>
+        <translation>Kopiert</translation>
     </message>
     <message>
         <source>Show less</source>
@@ -823,7 +823,7 @@ Die vollständige Adresse lautet:
     </message>
     <message>
         <source>Today</source>
-        <translation type="unfinished"></translation>
+        <translation>Heute</translation>
     </message>
     <message>
         <source>Yesterday</source>
@@ -919,11 +919,11 @@ Die vollständige Adresse lautet:
     </message>
     <message>
         <source>folder</source>
-        <translation type="unfinished"></translation>
+        <translation>Ordner</translation>
     </message>
     <message>
         <source>collection</source>
-        <translation type="unfinished"></translation>
+        <translation>Sammlung</translation>
     </message>
     <message>
         <source>tag</source>
@@ -1349,7 +1349,7 @@ Die vollständige Adresse lautet:
     </message>
     <message>
         <source>Enter password…</source>
-        <translation type="unfinished"></translation>
+        <translation>Passwort eingeben…</translation>
     </message>
     <message>
         <source>Open the selected encrypted file</source>
@@ -1377,7 +1377,7 @@ Die vollständige Adresse lautet:
     </message>
     <message>
         <source>Open in another program</source>
-        <translation type="unfinished"></translation>
+        <translation>In einem anderen Programm öffnen</translation>
     </message>
     <message>
         <source>Ask about the selected files</source>
@@ -1441,7 +1441,7 @@ Die vollständige Adresse lautet:
     </message>
     <message>
         <source>Tags…</source>
-        <translation type="unfinished"></translation>
+        <translation>Schlagwörter…</translation>
     </message>
     <message>
         <source>Read again: {count:,} files</source>
@@ -1877,7 +1877,7 @@ Die vollständige Adresse lautet:
     </message>
     <message>
         <source>Rewrite answer</source>
-        <translation type="unfinished"></translation>
+        <translation>Antwort umschreiben</translation>
     </message>
     <message>
         <source>Continue in a copy of this chat</source>
@@ -2113,7 +2113,7 @@ Die vollständige Adresse lautet:
     </message>
     <message>
         <source>Automatic</source>
-        <translation type="unfinished"></translation>
+        <translation>Automatisch</translation>
     </message>
     <message>
         <source>Test</source>
@@ -2237,7 +2237,7 @@ Die vollständige Adresse lautet:
     </message>
     <message>
         <source>Search again</source>
-        <translation type="unfinished"></translation>
+        <translation>Neu suchen</translation>
     </message>
     <message>
         <source>Looked for {join} at their usual addresses. For any other server enter its address below.</source>
@@ -2285,11 +2285,11 @@ Die vollständige Adresse lautet:
     </message>
     <message>
         <source>Saved until you close the app, because no keyring is available on this computer.</source>
-        <translation type="unfinished"></translation>
+        <translation>Bis zum Schließen der App gespeichert, weil auf diesem Computer kein Schlüsselbund verfügbar ist.</translation>
     </message>
     <message>
         <source>Remove key</source>
-        <translation type="unfinished"></translation>
+        <translation>Schlüssel entfernen</translation>
     </message>
     <message>
         <source>The key was removed.</source>
@@ -2305,303 +2305,303 @@ Die vollständige Adresse lautet:
     </message>
     <message>
         <source>Find running servers</source>
-        <translation type="unfinished"></translation>
+        <translation>Laufende Server suchen</translation>
     </message>
     <message>
         <source>Use {value} and test it</source>
-        <translation type="unfinished"></translation>
+        <translation>{value} verwenden und testen</translation>
     </message>
     <message>
         <source>Searching…</source>
-        <translation type="unfinished"></translation>
+        <translation>Suche läuft…</translation>
     </message>
     <message>
         <source>Browse…</source>
-        <translation type="unfinished"></translation>
+        <translation>Durchsuchen…</translation>
     </message>
     <message>
         <source>Choose a model folder</source>
-        <translation type="unfinished"></translation>
+        <translation>Modellordner wählen</translation>
     </message>
     <message>
         <source>Not measured yet. Default settings are used.</source>
-        <translation type="unfinished"></translation>
+        <translation>Noch nicht gemessen. Es gelten die Standardeinstellungen.</translation>
     </message>
     <message>
         <source>Measuring. This may take a few minutes; your questions take priority.</source>
-        <translation type="unfinished"></translation>
+        <translation>Messung läuft. Das kann einige Minuten dauern; Ihre Fragen haben Vorrang.</translation>
     </message>
     <message>
         <source>Measures the context size and features of the model with about ten short requests and a few long ones. Remote endpoints get at most three long ones, of up to 16,384 tokens each.</source>
-        <translation type="unfinished"></translation>
+        <translation>Misst Kontextgröße und Fähigkeiten des Modells mit etwa zehn kurzen und einigen langen Anfragen. Endpunkte im Netz erhalten höchstens drei lange, mit je bis zu 16.384 Token.</translation>
     </message>
     <message>
         <source>Capabilities of the model</source>
-        <translation type="unfinished"></translation>
+        <translation>Fähigkeiten des Modells</translation>
     </message>
     <message>
         <source>Measure</source>
-        <translation type="unfinished"></translation>
+        <translation>Messen</translation>
     </message>
     <message>
         <source>Measure again</source>
-        <translation type="unfinished"></translation>
+        <translation>Erneut messen</translation>
     </message>
     <message>
         <source>Measuring…</source>
-        <translation type="unfinished"></translation>
+        <translation>Misst…</translation>
     </message>
     <message>
         <source>Choose a service…</source>
-        <translation type="unfinished"></translation>
+        <translation>Dienst wählen…</translation>
     </message>
     <message>
         <source>Get a key…</source>
-        <translation type="unfinished"></translation>
+        <translation>Schlüssel besorgen…</translation>
     </message>
     <message>
         <source>Open the service&apos;s page for keys in your browser</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Seite des Dienstes für Schlüssel im Browser öffnen</translation>
     </message>
     <message>
         <source>No folder yet. Add one to ask about its files.</source>
-        <translation type="unfinished"></translation>
+        <translation>Noch kein Ordner. Fügen Sie einen hinzu, um nach seinen Dateien zu fragen.</translation>
     </message>
     <message>
         <source>Looking for files. What is found here grows by itself.</source>
-        <translation type="unfinished"></translation>
+        <translation>Dateien werden gesucht. Was hier zu finden ist, wird von selbst mehr.</translation>
     </message>
     <message>
         <source>Found by their words so far; the search by meaning is being prepared.</source>
-        <translation type="unfinished"></translation>
+        <translation>Bisher nach Wörtern zu finden; die Suche nach Bedeutung wird vorbereitet.</translation>
     </message>
     <message>
         <source>Indexing is paused. New and changed files are not found.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Indizierung pausiert. Neue und geänderte Dateien werden nicht gefunden.</translation>
     </message>
     <message>
         <source>{files_done:,} of {count_of}</source>
-        <translation type="unfinished"></translation>
+        <translation>{files_done:,} von {count_of}</translation>
     </message>
     <message>
         <source>{files} read. The others are not found yet.</source>
-        <translation type="unfinished"></translation>
+        <translation>{files} gelesen. Die übrigen werden noch nicht gefunden.</translation>
     </message>
     <message>
         <source>The password is remembered until you close the app.</source>
-        <translation type="unfinished"></translation>
+        <translation>Das Passwort bleibt gemerkt, bis Sie die App schließen.</translation>
     </message>
     <message>
         <source>No keyring is available on this computer.</source>
-        <translation type="unfinished"></translation>
+        <translation>Auf diesem Computer ist kein Schlüsselbund verfügbar.</translation>
     </message>
     <message>
         <source>The text of the file is then in the library&apos;s index, which is not encrypted. Forget the password to remove it from there.</source>
-        <translation type="unfinished"></translation>
+        <translation>Der Text der Datei steht dann im Index der Bibliothek, der nicht verschlüsselt ist. Vergessen Sie das Passwort, um ihn dort zu entfernen.</translation>
     </message>
     <message>
         <source>If the file changes after that, you are asked again.</source>
-        <translation type="unfinished"></translation>
+        <translation>Wenn sich die Datei danach ändert, werden Sie erneut gefragt.</translation>
     </message>
     <message>
         <source>Enter password</source>
-        <translation type="unfinished"></translation>
+        <translation>Passwort eingeben</translation>
     </message>
     <message>
         <source>Password</source>
-        <translation type="unfinished"></translation>
+        <translation>Passwort</translation>
     </message>
     <message>
         <source>Show password</source>
-        <translation type="unfinished"></translation>
+        <translation>Passwort anzeigen</translation>
     </message>
     <message>
         <source>Remember it until the app closes</source>
-        <translation type="unfinished"></translation>
+        <translation>Merken, bis die App geschlossen wird</translation>
     </message>
     <message>
         <source>Keep it in this computer&apos;s keyring</source>
-        <translation type="unfinished"></translation>
+        <translation>Im Schlüsselbund dieses Computers ablegen</translation>
     </message>
     <message>
         <source>Open</source>
-        <translation type="unfinished"></translation>
+        <translation>Öffnen</translation>
     </message>
     <message>
         <source>other</source>
-        <translation type="unfinished"></translation>
+        <translation>andere</translation>
     </message>
     <message>
         <source>others</source>
-        <translation type="unfinished"></translation>
+        <translation>andere</translation>
     </message>
     <message>
         <source>Try it on all encrypted files in this folder ({files} now)</source>
-        <translation type="unfinished"></translation>
+        <translation>Bei allen verschlüsselten Dateien in diesem Ordner versuchen (jetzt {files})</translation>
     </message>
     <message>
         <source>Opening…</source>
-        <translation type="unfinished"></translation>
+        <translation>Wird geöffnet…</translation>
     </message>
     <message>
         <source>Same as in the chat</source>
-        <translation type="unfinished"></translation>
+        <translation>Wie im Chat</translation>
     </message>
     <message>
         <source>Documents only</source>
-        <translation type="unfinished"></translation>
+        <translation>Nur Dokumente</translation>
     </message>
     <message>
         <source>Also the model&apos;s own knowledge</source>
-        <translation type="unfinished"></translation>
+        <translation>Auch das Wissen des Modells</translation>
     </message>
     <message>
         <source>Added to the app&apos;s built-in rules, which always apply: answers must be based on sources, and instructions inside documents are ignored.</source>
-        <translation type="unfinished"></translation>
+        <translation>Ergänzt die eingebauten Regeln der App, die immer gelten: Antworten müssen auf Quellen beruhen, und Anweisungen in Dokumenten werden nicht befolgt.</translation>
     </message>
     <message>
         <source>If your documents have nothing on a question, the first option says so. The second lets the model answer from its own knowledge, and labels the answer clearly.</source>
-        <translation type="unfinished"></translation>
+        <translation>Wenn Ihre Dokumente nichts zu einer Frage enthalten, sagt die erste Möglichkeit das. Die zweite lässt das Modell aus eigenem Wissen antworten und kennzeichnet die Antwort deutlich.</translation>
     </message>
     <message>
         <source>If none is checked, the assistant uses all documents.</source>
-        <translation type="unfinished"></translation>
+        <translation>Wenn keine gewählt ist, verwendet der Assistent alle Dokumente.</translation>
     </message>
     <message>
         <source>Applied to every question. Examples: type:pdf, folder:taxes, after:2024, -word.</source>
-        <translation type="unfinished"></translation>
+        <translation>Gilt für jede Frage. Beispiele: type:pdf, folder:steuern, after:2024, -wort.</translation>
     </message>
     <message>
         <source>New assistant</source>
-        <translation type="unfinished"></translation>
+        <translation>Neuer Assistent</translation>
     </message>
     <message>
         <source>Answers</source>
-        <translation type="unfinished"></translation>
+        <translation>Antworten</translation>
     </message>
     <message>
         <source>Learn from earlier answers</source>
-        <translation type="unfinished"></translation>
+        <translation>Aus früheren Antworten lernen</translation>
     </message>
     <message>
         <source>Use separate search settings</source>
-        <translation type="unfinished"></translation>
+        <translation>Eigene Sucheinstellungen verwenden</translation>
     </message>
     <message>
         <source>Contract assistant</source>
-        <translation type="unfinished"></translation>
+        <translation>Vertragsassistent</translation>
     </message>
     <message>
         <source>Instructions</source>
-        <translation type="unfinished"></translation>
+        <translation>Anweisungen</translation>
     </message>
     <message>
         <source>Answer in two sentences and name the section.</source>
-        <translation type="unfinished"></translation>
+        <translation>Antworte in zwei Sätzen und nenne den Abschnitt.</translation>
     </message>
     <message>
         <source>Memory</source>
-        <translation type="unfinished"></translation>
+        <translation>Gedächtnis</translation>
     </message>
     <message>
         <source>{model} · not available</source>
-        <translation type="unfinished"></translation>
+        <translation>{model} · nicht verfügbar</translation>
     </message>
     <message>
         <source>Same model as the chat</source>
-        <translation type="unfinished"></translation>
+        <translation>Dasselbe Modell wie im Chat</translation>
     </message>
     <message>
         <source>all documents</source>
-        <translation type="unfinished"></translation>
+        <translation>alle Dokumente</translation>
     </message>
     <message>
         <source>{count_of} removed</source>
-        <translation type="unfinished"></translation>
+        <translation>{count_of} entfernt</translation>
     </message>
     <message>
         <source>collections</source>
-        <translation type="unfinished"></translation>
+        <translation>Sammlungen</translation>
     </message>
     <message>
         <source>An assistant combines instructions, a model, collections and filters under one name. Create one, then select it above the chat.</source>
-        <translation type="unfinished"></translation>
+        <translation>Ein Assistent verbindet Anweisungen, ein Modell, Sammlungen und Filter unter einem Namen. Legen Sie einen an und wählen Sie ihn dann über dem Chat.</translation>
     </message>
     <message>
         <source>Assistants</source>
-        <translation type="unfinished"></translation>
+        <translation>Assistenten</translation>
     </message>
     <message>
         <source>New…</source>
-        <translation type="unfinished"></translation>
+        <translation>Neu…</translation>
     </message>
     <message>
         <source>Edit…</source>
-        <translation type="unfinished"></translation>
+        <translation>Bearbeiten…</translation>
     </message>
     <message>
         <source>Duplicate</source>
-        <translation type="unfinished"></translation>
+        <translation>Duplizieren</translation>
     </message>
     <message>
         <source>Its chats continue without an assistant.</source>
-        <translation type="unfinished"></translation>
+        <translation>Seine Chats werden ohne Assistenten fortgesetzt.</translation>
     </message>
     <message>
         <source>Deleted “{one_line}”.</source>
-        <translation type="unfinished"></translation>
+        <translation>„{one_line}“ gelöscht.</translation>
     </message>
     <message>
         <source>Undo</source>
-        <translation type="unfinished"></translation>
+        <translation>Rückgängig</translation>
     </message>
     <message>
         <source>They show the model the style of answer you like. Facts come only from the sources, and answers you rated as bad are never used. You can turn this off in Settings, under Answers.</source>
-        <translation type="unfinished"></translation>
+        <translation>Sie zeigen dem Modell, welche Art von Antworten Sie mögen. Fakten kommen nur aus den Quellen, und schlecht bewertete Antworten werden nie verwendet. Abschalten können Sie das in den Einstellungen unter Antworten.</translation>
     </message>
     <message>
         <source>Deleted</source>
-        <translation type="unfinished"></translation>
+        <translation>Gelöscht</translation>
     </message>
     <message>
         <source>Earlier answers</source>
-        <translation type="unfinished"></translation>
+        <translation>Frühere Antworten</translation>
     </message>
     <message>
         <source>Earlier answers used as examples</source>
-        <translation type="unfinished"></translation>
+        <translation>Frühere Antworten als Beispiele</translation>
     </message>
     <message>
         <source>rated good</source>
-        <translation type="unfinished"></translation>
+        <translation>als gut bewertet</translation>
     </message>
     <message>
         <source>Type / in the question field to use a prompt. You fill in {{placeholders}} when you use it. Each prompt is a Markdown file, so you can copy and share it.</source>
-        <translation type="unfinished"></translation>
+        <translation>Tippen Sie / in das Fragefeld, um eine Vorlage zu verwenden. {{Platzhalter}} füllen Sie dabei aus. Jede Vorlage ist eine Markdown-Datei, die Sie kopieren und weitergeben können.</translation>
     </message>
     <message>
         <source>Prompt</source>
-        <translation type="unfinished"></translation>
+        <translation>Vorlage</translation>
     </message>
     <message>
         <source>New prompt</source>
-        <translation type="unfinished"></translation>
+        <translation>Neue Vorlage</translation>
     </message>
     <message>
         <source>Restore built-in prompts</source>
-        <translation type="unfinished"></translation>
+        <translation>Eingebaute Vorlagen wiederherstellen</translation>
     </message>
     <message>
         <source>Deleted /{one_line}.</source>
-        <translation type="unfinished"></translation>
+        <translation>/{one_line} gelöscht.</translation>
     </message>
     <message>
         <source>Saved as a Markdown file in your library. Answers to later questions can cite it as your own answer. The answer in this chat does not change.</source>
-        <translation type="unfinished"></translation>
+        <translation>Wird als Markdown-Datei in Ihrer Bibliothek gespeichert. Antworten auf spätere Fragen können sie als Ihre eigene Antwort zitieren. Die Antwort in diesem Chat ändert sich nicht.</translation>
     </message>
     <message>
         <source>Your answer</source>
-        <translation type="unfinished"></translation>
+        <translation>Ihre Antwort</translation>
     </message>
     <message>
         <source>Save the answer</source>
@@ -2609,95 +2609,95 @@ Die vollständige Adresse lautet:
     </message>
     <message>
         <source>{names_of} are not in your library.</source>
-        <translation type="unfinished"></translation>
+        <translation>{names_of} sind nicht in Ihrer Bibliothek.</translation>
     </message>
     <message>
         <source>The file is being read …</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Datei wird gelesen …</translation>
     </message>
     <message>
         <source>Attach them</source>
-        <translation type="unfinished"></translation>
+        <translation>Anhängen</translation>
     </message>
     <message>
         <source>Attach it</source>
-        <translation type="unfinished"></translation>
+        <translation>Anhängen</translation>
     </message>
     <message>
         <source>Add the folder</source>
-        <translation type="unfinished"></translation>
+        <translation>Ordner hinzufügen</translation>
     </message>
     <message>
         <source>Add its folder</source>
-        <translation type="unfinished"></translation>
+        <translation>Ihren Ordner hinzufügen</translation>
     </message>
     <message>
         <source>Ask your documents, or search as you type</source>
-        <translation type="unfinished"></translation>
+        <translation>Fragen Sie Ihre Dokumente, oder suchen Sie beim Tippen</translation>
     </message>
     <message>
         <source>Ask a follow-up</source>
-        <translation type="unfinished"></translation>
+        <translation>Anschlussfrage stellen</translation>
     </message>
     <message>
         <source>Ask</source>
-        <translation type="unfinished"></translation>
+        <translation>Fragen</translation>
     </message>
     <message>
         <source>Stop</source>
-        <translation type="unfinished"></translation>
+        <translation>Anhalten</translation>
     </message>
     <message>
         <source>Ask without this assistant</source>
-        <translation type="unfinished"></translation>
+        <translation>Ohne diesen Assistenten fragen</translation>
     </message>
     <message>
         <source>Ask about all documents</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle Dokumente befragen</translation>
     </message>
     <message>
         <source>Without documents: the model answers from what it knows</source>
-        <translation type="unfinished"></translation>
+        <translation>Ohne Dokumente: Das Modell antwortet aus seinem Wissen</translation>
     </message>
     <message>
         <source>Remove the selected text</source>
-        <translation type="unfinished"></translation>
+        <translation>Ausgewählten Text entfernen</translation>
     </message>
     <message>
         <source>Selected text: “{shown}”</source>
-        <translation type="unfinished"></translation>
+        <translation>Ausgewählter Text: „{shown}“</translation>
     </message>
     <message>
         <source>{name} is in your library, but can’t be searched. {one_line}</source>
-        <translation type="unfinished"></translation>
+        <translation>{name} ist in Ihrer Bibliothek, kann aber nicht durchsucht werden. {one_line}</translation>
     </message>
     <message>
         <source>{name} is not in your library.</source>
-        <translation type="unfinished"></translation>
+        <translation>{name} ist nicht in Ihrer Bibliothek.</translation>
     </message>
     <message>
         <source>{name} was not found.</source>
-        <translation type="unfinished"></translation>
+        <translation>{name} wurde nicht gefunden.</translation>
     </message>
     <message>
         <source>{shown} and {more:,} more</source>
-        <translation type="unfinished"></translation>
+        <translation>{shown} und {more:,} weitere</translation>
     </message>
     <message>
         <source>It is still being read.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Datei wird noch gelesen.</translation>
     </message>
     <message>
         <source>It has no file that can be read.</source>
-        <translation type="unfinished"></translation>
+        <translation>Keine lesbare Datei vorhanden.</translation>
     </message>
     <message>
         <source>Enter to ask · ↑ ↓ to choose a passage · Esc to close</source>
-        <translation type="unfinished"></translation>
+        <translation>Eingabetaste fragt · ↑ ↓ wählt eine Textstelle · Esc schließt</translation>
     </message>
     <message>
         <source>Enter to open it at its place · Ctrl+C to copy it with its source</source>
-        <translation type="unfinished"></translation>
+        <translation>Eingabetaste öffnet die Stelle · Strg+C kopiert sie mit ihrer Quelle</translation>
     </message>
     <message>
         <source>Ctrl+Enter goes on in the window · Esc to close</source>
@@ -2705,115 +2705,115 @@ Die vollständige Adresse lautet:
     </message>
     <message>
         <source>No passage has these words. Enter asks all the same.</source>
-        <translation type="unfinished"></translation>
+        <translation>Keine Textstelle enthält diese Wörter. Die Eingabetaste fragt trotzdem.</translation>
     </message>
     <message>
         <source>Quick ask</source>
-        <translation type="unfinished"></translation>
+        <translation>Schnellfrage</translation>
     </message>
     <message>
         <source>New question</source>
-        <translation type="unfinished"></translation>
+        <translation>Neue Frage</translation>
     </message>
     <message>
         <source>Go on in the window</source>
-        <translation type="unfinished"></translation>
+        <translation>Im Fenster fortsetzen</translation>
     </message>
     <message>
         <source>Below is the text that is stored of it.</source>
-        <translation type="unfinished"></translation>
+        <translation>Unten steht der davon gespeicherte Text.</translation>
     </message>
     <message>
         <source>Show its folder</source>
-        <translation type="unfinished"></translation>
+        <translation>Ordner anzeigen</translation>
     </message>
     <message>
         <source>This document is no longer in your library.</source>
-        <translation type="unfinished"></translation>
+        <translation>Dieses Dokument ist nicht mehr in Ihrer Bibliothek.</translation>
     </message>
     <message>
         <source>Below is the passage as it was cited.</source>
-        <translation type="unfinished"></translation>
+        <translation>Unten steht die Textstelle, wie sie zitiert wurde.</translation>
     </message>
     <message>
         <source>This document needs a password.</source>
-        <translation type="unfinished"></translation>
+        <translation>Dieses Dokument braucht ein Passwort.</translation>
     </message>
     <message>
         <source>The document has changed: the cited words are no longer in it.</source>
-        <translation type="unfinished"></translation>
+        <translation>Das Dokument hat sich geändert: Die zitierten Wörter stehen nicht mehr darin.</translation>
     </message>
     <message>
         <source>They were: “{one_line}”</source>
-        <translation type="unfinished"></translation>
+        <translation>Sie lauteten: „{one_line}“</translation>
     </message>
     <message>
         <source>{one_line} was moved or deleted.</source>
-        <translation type="unfinished"></translation>
+        <translation>{one_line} wurde verschoben oder gelöscht.</translation>
     </message>
     <message>
         <source>The file can&apos;t be reached: its drive or folder is not connected.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Datei ist nicht erreichbar: Ihr Laufwerk oder Ordner ist nicht verbunden.</translation>
     </message>
     <message>
         <source>The file has changed since it was read.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Datei hat sich geändert, seit sie gelesen wurde.</translation>
     </message>
     <message>
         <source>Below is the text as it was read. The new one follows when it is read again.</source>
-        <translation type="unfinished"></translation>
+        <translation>Unten steht der Text, wie er gelesen wurde. Der neue folgt, sobald die Datei wieder gelesen ist.</translation>
     </message>
     <message>
         <source>This document is still to be read.</source>
-        <translation type="unfinished"></translation>
+        <translation>Dieses Dokument muss noch gelesen werden.</translation>
     </message>
     <message>
         <source>There is no text of this document.</source>
-        <translation type="unfinished"></translation>
+        <translation>Von diesem Dokument gibt es keinen Text.</translation>
     </message>
     <message>
         <source>{hint} Below is the passage as it was cited.</source>
-        <translation type="unfinished"></translation>
+        <translation>{hint} Unten steht die Textstelle, wie sie zitiert wurde.</translation>
     </message>
     <message>
         <source>Back (Alt+Left)</source>
-        <translation type="unfinished"></translation>
+        <translation>Zurück (Alt+Links)</translation>
     </message>
     <message>
         <source>Forward (Alt+Right)</source>
-        <translation type="unfinished"></translation>
+        <translation>Vorwärts (Alt+Rechts)</translation>
     </message>
     <message>
         <source>Find in the document (Ctrl+F)</source>
-        <translation type="unfinished"></translation>
+        <translation>Im Dokument suchen (Strg+F)</translation>
     </message>
     <message>
         <source>Show as text</source>
-        <translation type="unfinished"></translation>
+        <translation>Als Text anzeigen</translation>
     </message>
     <message>
         <source>Ask about this document</source>
-        <translation type="unfinished"></translation>
+        <translation>Zu diesem Dokument fragen</translation>
     </message>
     <message>
         <source>Open in a window of its own</source>
-        <translation type="unfinished"></translation>
+        <translation>In eigenem Fenster öffnen</translation>
     </message>
     <message>
         <source>Close the document (Esc)</source>
-        <translation type="unfinished"></translation>
+        <translation>Dokument schließen (Esc)</translation>
     </message>
     <message>
         <source>Document</source>
-        <translation type="unfinished"></translation>
+        <translation>Dokument</translation>
     </message>
     <message>
         <source>Open in the browser</source>
-        <translation type="unfinished"></translation>
+        <translation>Im Browser öffnen</translation>
     </message>
     <message>
         <source>Find in the document</source>
-        <translation type="unfinished"></translation>
+        <translation>Im Dokument suchen</translation>
     </message>
     <message>
         <source>Back to the document before</source>
@@ -2825,39 +2825,39 @@ Die vollständige Adresse lautet:
     </message>
     <message>
         <source>By the date that a file states about itself, else by its last change.</source>
-        <translation type="unfinished"></translation>
+        <translation>Nach dem Datum, das eine Datei von sich selbst angibt, sonst nach ihrer letzten Änderung.</translation>
     </message>
     <message>
         <source>Dates</source>
-        <translation type="unfinished"></translation>
+        <translation>Daten</translation>
     </message>
     <message>
         <source>From</source>
-        <translation type="unfinished"></translation>
+        <translation>Von</translation>
     </message>
     <message>
         <source>First day</source>
-        <translation type="unfinished"></translation>
+        <translation>Erster Tag</translation>
     </message>
     <message>
         <source>To</source>
-        <translation type="unfinished"></translation>
+        <translation>Bis</translation>
     </message>
     <message>
         <source>Last day</source>
-        <translation type="unfinished"></translation>
+        <translation>Letzter Tag</translation>
     </message>
     <message>
         <source>Search</source>
-        <translation type="unfinished"></translation>
+        <translation>Suche</translation>
     </message>
     <message>
         <source>No tags yet. Give some to files in the library, or by “tags:” in front matter.</source>
-        <translation type="unfinished"></translation>
+        <translation>Noch keine Schlagwörter. Vergeben Sie welche an Dateien in der Bibliothek oder durch „tags:“ im Vorspann.</translation>
     </message>
     <message>
         <source>Clear all filters</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle Filter entfernen</translation>
     </message>
     <message>
         <source>Filter by {kind}</source>
@@ -2865,155 +2865,155 @@ Die vollständige Adresse lautet:
     </message>
     <message>
         <source>Other days…</source>
-        <translation type="unfinished"></translation>
+        <translation>Andere Tage…</translation>
     </message>
     <message>
         <source>Nothing to choose from yet.</source>
-        <translation type="unfinished"></translation>
+        <translation>Noch nichts zur Auswahl.</translation>
     </message>
     <message>
         <source>All of it</source>
-        <translation type="unfinished"></translation>
+        <translation>Alles davon</translation>
     </message>
     <message>
         <source>Remove the filter {words}</source>
-        <translation type="unfinished"></translation>
+        <translation>Filter {words} entfernen</translation>
     </message>
     <message>
         <source>{count_of} in {files}</source>
-        <translation type="unfinished"></translation>
+        <translation>{count_of} in {files}</translation>
     </message>
     <message>
         <source>The best {said}</source>
-        <translation type="unfinished"></translation>
+        <translation>Die besten {said}</translation>
     </message>
     <message>
         <source>Choose a result to read it here.</source>
-        <translation type="unfinished"></translation>
+        <translation>Wählen Sie einen Treffer, um ihn hier zu lesen.</translation>
     </message>
     <message>
         <source>Ask about this file</source>
-        <translation type="unfinished"></translation>
+        <translation>Zu dieser Datei fragen</translation>
     </message>
     <message>
         <source>Ask about {value}{count_of}</source>
-        <translation type="unfinished"></translation>
+        <translation>Fragen zu {value}{count_of}</translation>
     </message>
     <message>
         <source>Search only this folder</source>
-        <translation type="unfinished"></translation>
+        <translation>Nur diesen Ordner durchsuchen</translation>
     </message>
     <message>
         <source>Copy passage with its source</source>
-        <translation type="unfinished"></translation>
+        <translation>Textstelle mit Quelle kopieren</translation>
     </message>
     <message>
         <source>Results</source>
-        <translation type="unfinished"></translation>
+        <translation>Treffer</translation>
     </message>
     <message>
         <source>Show {count_of}</source>
-        <translation type="unfinished"></translation>
+        <translation>{count_of} anzeigen</translation>
     </message>
     <message>
         <source>more passage</source>
-        <translation type="unfinished"></translation>
+        <translation>weitere Textstelle</translation>
     </message>
     <message>
         <source>more passages</source>
-        <translation type="unfinished"></translation>
+        <translation>weitere Textstellen</translation>
     </message>
     <message>
         <source>Last 7 days</source>
-        <translation type="unfinished"></translation>
+        <translation>Letzte 7 Tage</translation>
     </message>
     <message>
         <source>Last 30 days</source>
-        <translation type="unfinished"></translation>
+        <translation>Letzte 30 Tage</translation>
     </message>
     <message>
         <source>This year</source>
-        <translation type="unfinished"></translation>
+        <translation>Dieses Jahr</translation>
     </message>
     <message>
         <source>Last year</source>
-        <translation type="unfinished"></translation>
+        <translation>Letztes Jahr</translation>
     </message>
     <message>
         <source>Before {year}</source>
-        <translation type="unfinished"></translation>
+        <translation>Vor {year}</translation>
     </message>
     <message>
         <source>from {day}</source>
-        <translation type="unfinished"></translation>
+        <translation>ab {day}</translation>
     </message>
     <message>
         <source>to {day}</source>
-        <translation type="unfinished"></translation>
+        <translation>bis {day}</translation>
     </message>
     <message>
         <source>Search without filters</source>
-        <translation type="unfinished"></translation>
+        <translation>Ohne Filter suchen</translation>
     </message>
     <message>
         <source>Ask it as a question</source>
-        <translation type="unfinished"></translation>
+        <translation>Als Frage stellen</translation>
     </message>
     <message>
         <source>Nothing to search yet</source>
-        <translation type="unfinished"></translation>
+        <translation>Noch nichts zu durchsuchen</translation>
     </message>
     <message>
         <source>Add a folder, and its files can be found here by their words and by what they mean.</source>
-        <translation type="unfinished"></translation>
+        <translation>Fügen Sie einen Ordner hinzu; dann finden Sie seine Dateien hier nach ihren Wörtern und nach ihrer Bedeutung.</translation>
     </message>
     <message>
         <source>Search {count_of}</source>
-        <translation type="unfinished"></translation>
+        <translation>{count_of} durchsuchen</translation>
     </message>
     <message>
         <source>Search your files</source>
-        <translation type="unfinished"></translation>
+        <translation>Ihre Dateien durchsuchen</translation>
     </message>
     <message>
         <source>Results come while you type: passages with your words first, then those that mean the same. This narrows them down:</source>
-        <translation type="unfinished"></translation>
+        <translation>Treffer erscheinen beim Tippen: zuerst Textstellen mit Ihren Wörtern, dann solche mit derselben Bedeutung. So grenzen Sie die Suche ein:</translation>
     </message>
     <message>
         <source>Check the spelling, or try fewer or other words.</source>
-        <translation type="unfinished"></translation>
+        <translation>Prüfen Sie die Schreibweise, oder versuchen Sie weniger oder andere Wörter.</translation>
     </message>
     <message>
         <source>The filters may leave out what you are looking for.</source>
-        <translation type="unfinished"></translation>
+        <translation>Vielleicht lassen die Filter weg, was Sie suchen.</translation>
     </message>
     <message>
         <source>Some files are still being read and can’t be found yet.</source>
-        <translation type="unfinished"></translation>
+        <translation>Einige Dateien werden noch gelesen und sind noch nicht zu finden.</translation>
     </message>
     <message>
         <source>Nothing found</source>
-        <translation type="unfinished"></translation>
+        <translation>Nichts gefunden</translation>
     </message>
     <message>
         <source>↑ ↓ through the results · Space reads · Enter asks about the selected files</source>
-        <translation type="unfinished"></translation>
+        <translation>↑ ↓ durch die Treffer · Leertaste liest · Eingabetaste fragt zu den gewählten Dateien</translation>
     </message>
     <message>
         <source>By file</source>
-        <translation type="unfinished"></translation>
+        <translation>Nach Datei</translation>
     </message>
     <message>
         <source>By passage</source>
-        <translation type="unfinished"></translation>
+        <translation>Nach Textstelle</translation>
     </message>
     <message>
         <source>Open the chosen file in another program</source>
-        <translation type="unfinished"></translation>
+        <translation>Gewählte Datei in einem anderen Programm öffnen</translation>
     </message>
     <message>
         <source>Ask about the selection</source>
-        <translation type="unfinished"></translation>
+        <translation>Zur Auswahl fragen</translation>
     </message>
     <message>
         <source>Write what to search for</source>
@@ -3025,1040 +3025,1049 @@ Die vollständige Adresse lautet:
     </message>
     <message>
         <source>Apache License 2.0</source>
-        <translation type="unfinished"></translation>
+        <translation>Apache-Lizenz 2.0</translation>
     </message>
     <message>
         <source>Questions by their chat, requests to endpoints, changes of the index and errors, on this computer only, for 90 days at most. No text of documents, no answers, no keys. See the page Activity.</source>
-        <translation type="unfinished"></translation>
+        <translation>Fragen mit ihrem Chat, Anfragen an Endpunkte, Änderungen am Index und Fehler, nur auf diesem Computer, höchstens 90 Tage lang. Kein Text von Dokumenten, keine Antworten, keine Schlüssel. Siehe die Seite Aktivität.</translation>
     </message>
     <message>
         <source>About</source>
-        <translation type="unfinished"></translation>
+        <translation>Über</translation>
     </message>
     <message>
         <source>Open the app&apos;s data folder</source>
-        <translation type="unfinished"></translation>
+        <translation>Datenordner der App öffnen</translation>
     </message>
     <message>
         <source>Version</source>
-        <translation type="unfinished"></translation>
+        <translation>Version</translation>
     </message>
     <message>
         <source>Licence</source>
-        <translation type="unfinished"></translation>
+        <translation>Lizenz</translation>
     </message>
     <message>
         <source>Data folder</source>
-        <translation type="unfinished"></translation>
+        <translation>Datenordner</translation>
     </message>
     <message>
         <source>Index, chats, settings and log, all on this computer. API keys are not in it.</source>
-        <translation type="unfinished"></translation>
+        <translation>Index, Chats, Einstellungen und Protokoll, alles auf diesem Computer. API-Schlüssel sind nicht darin.</translation>
     </message>
     <message>
         <source>Activity</source>
-        <translation type="unfinished"></translation>
+        <translation>Aktivität</translation>
     </message>
     <message>
         <source>Record what the app does</source>
-        <translation type="unfinished"></translation>
+        <translation>Aufzeichnen, was die App tut</translation>
     </message>
     <message>
         <source>Event log</source>
-        <translation type="unfinished"></translation>
+        <translation>Ereignisprotokoll</translation>
     </message>
     <message>
         <source>not installed (running from source)</source>
-        <translation type="unfinished"></translation>
+        <translation>nicht installiert (läuft aus dem Quelltext)</translation>
     </message>
     <message>
         <source>Each sentence gets a badge. The check runs on this computer and compares words and numbers: it is a hint, not a proof.</source>
-        <translation type="unfinished"></translation>
+        <translation>Jeder Satz erhält ein Zeichen. Die Prüfung läuft auf diesem Computer und vergleicht Wörter und Zahlen: Sie ist ein Hinweis, kein Beweis.</translation>
     </message>
     <message>
         <source>More thorough, but slower: one extra request per sentence.</source>
-        <translation type="unfinished"></translation>
+        <translation>Gründlicher, aber langsamer: eine zusätzliche Anfrage je Satz.</translation>
     </message>
     <message>
         <source>Hides an answer if your documents support none of its sentences. You can still show it.</source>
-        <translation type="unfinished"></translation>
+        <translation>Blendet eine Antwort aus, wenn Ihre Dokumente keinen ihrer Sätze belegen. Sie können sie trotzdem anzeigen.</translation>
     </message>
     <message>
         <source>Takes one short request after each answer. Without a model, headings are suggested.</source>
-        <translation type="unfinished"></translation>
+        <translation>Braucht eine kurze Anfrage nach jeder Antwort. Ohne Modell werden Überschriften vorgeschlagen.</translation>
     </message>
     <message>
         <source>Up to {FEW_FILES} files. Each relevant file takes one request to the model.</source>
-        <translation type="unfinished"></translation>
+        <translation>Bis zu {FEW_FILES} Dateien. Jede passende Datei kostet eine Anfrage an das Modell.</translation>
     </message>
     <message>
         <source>Shows the model up to three earlier answers to similar questions, best rated first, so that it matches the style you like. When off, new answers are not remembered.</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeigt dem Modell bis zu drei frühere Antworten auf ähnliche Fragen, am besten bewertete zuerst, damit es den Stil trifft, den Sie mögen. Ist dies aus, werden neue Antworten nicht gemerkt.</translation>
     </message>
     <message>
         <source>Check each sentence against the sources</source>
-        <translation type="unfinished"></translation>
+        <translation>Jeden Satz mit den Quellen vergleichen</translation>
     </message>
     <message>
         <source>Also check with the model</source>
-        <translation type="unfinished"></translation>
+        <translation>Auch mit dem Modell prüfen</translation>
     </message>
     <message>
         <source>Hide unsupported answers</source>
-        <translation type="unfinished"></translation>
+        <translation>Unbelegte Antworten ausblenden</translation>
     </message>
     <message>
         <source>Suggest follow-up questions</source>
-        <translation type="unfinished"></translation>
+        <translation>Anschlussfragen vorschlagen</translation>
     </message>
     <message>
         <source>Ask file by file when nothing is found</source>
-        <translation type="unfinished"></translation>
+        <translation>Datei für Datei fragen, wenn nichts gefunden wird</translation>
     </message>
     <message>
         <source>Checks</source>
-        <translation type="unfinished"></translation>
+        <translation>Prüfungen</translation>
     </message>
     <message>
         <source>Suggestions</source>
-        <translation type="unfinished"></translation>
+        <translation>Vorschläge</translation>
     </message>
     <message>
         <source>Same as system</source>
-        <translation type="unfinished"></translation>
+        <translation>Wie im System</translation>
     </message>
     <message>
         <source>Light</source>
-        <translation type="unfinished"></translation>
+        <translation>Hell</translation>
     </message>
     <message>
         <source>Dark</source>
-        <translation type="unfinished"></translation>
+        <translation>Dunkel</translation>
     </message>
     <message>
         <source>Ctrl and + or − change it everywhere in the window, Ctrl and 0 resets it.</source>
-        <translation type="unfinished"></translation>
+        <translation>Strg und + oder − ändern sie überall im Fenster, Strg und 0 setzt sie zurück.</translation>
     </message>
     <message>
         <source>Another language is used from the next start on. Answers follow the question.</source>
-        <translation type="unfinished"></translation>
+        <translation>Eine andere Sprache gilt ab dem nächsten Start. Antworten richten sich nach der Frage.</translation>
     </message>
     <message>
         <source>Appearance</source>
-        <translation type="unfinished"></translation>
+        <translation>Darstellung</translation>
     </message>
     <message>
         <source>Theme</source>
-        <translation type="unfinished"></translation>
+        <translation>Farbschema</translation>
     </message>
     <message>
         <source>Text size</source>
-        <translation type="unfinished"></translation>
+        <translation>Textgröße</translation>
     </message>
     <message>
         <source>Language</source>
-        <translation type="unfinished"></translation>
+        <translation>Sprache</translation>
     </message>
     <message>
         <source>Keep running</source>
-        <translation type="unfinished"></translation>
+        <translation>Weiterlaufen</translation>
     </message>
     <message>
         <source>Quit</source>
-        <translation type="unfinished"></translation>
+        <translation>Beenden</translation>
     </message>
     <message>
         <source>Work in every program. Selected text is read when you press the key, never otherwise. A key set in your desktop&apos;s own settings can run “desktop-rag quick-ask” instead.</source>
-        <translation type="unfinished"></translation>
+        <translation>Wirken in jedem Programm. Ausgewählter Text wird nur gelesen, wenn Sie die Taste drücken. Eine Taste in den Einstellungen Ihres Desktops kann stattdessen „desktop-rag quick-ask“ ausführen.</translation>
     </message>
     <message>
         <source>On this desktop (Wayland) a program can&apos;t take a key by itself: it asks once.</source>
-        <translation type="unfinished"></translation>
+        <translation>Auf diesem Desktop (Wayland) kann sich ein Programm keine Taste selbst nehmen: Es fragt einmal.</translation>
     </message>
     <message>
         <source>While it runs, your folders are kept up to date and the quick ask opens at once.</source>
-        <translation type="unfinished"></translation>
+        <translation>Solange sie läuft, bleiben Ihre Ordner aktuell, und die Schnellfrage öffnet sich sofort.</translation>
     </message>
     <message>
         <source>When the first indexing is done, a folder goes offline, something needs you, or an answer is ready while you look elsewhere.</source>
-        <translation type="unfinished"></translation>
+        <translation>Wenn die erste Indizierung fertig ist, ein Ordner nicht erreichbar ist, etwas Sie braucht oder eine Antwort fertig ist, während Sie anderswo sind.</translation>
     </message>
     <message>
         <source>Quick ask and background</source>
-        <translation type="unfinished"></translation>
+        <translation>Schnellfrage und Hintergrund</translation>
     </message>
     <message>
         <source>When the window is closed</source>
-        <translation type="unfinished"></translation>
+        <translation>Wenn das Fenster geschlossen wird</translation>
     </message>
     <message>
         <source>Start at login, in the background</source>
-        <translation type="unfinished"></translation>
+        <translation>Bei der Anmeldung im Hintergrund starten</translation>
     </message>
     <message>
         <source>Show notifications</source>
-        <translation type="unfinished"></translation>
+        <translation>Benachrichtigungen zeigen</translation>
     </message>
     <message>
         <source>Hotkey of the quick ask</source>
-        <translation type="unfinished"></translation>
+        <translation>Taste der Schnellfrage</translation>
     </message>
     <message>
         <source>Hotkey to ask about selected text</source>
-        <translation type="unfinished"></translation>
+        <translation>Taste für Fragen zum ausgewählten Text</translation>
     </message>
     <message>
         <source>Ask the desktop for these keys</source>
-        <translation type="unfinished"></translation>
+        <translation>Den Desktop um diese Tasten bitten</translation>
     </message>
     <message>
         <source>With selected text</source>
-        <translation type="unfinished"></translation>
+        <translation>Mit ausgewähltem Text</translation>
     </message>
     <message>
         <source>Closing the window</source>
-        <translation type="unfinished"></translation>
+        <translation>Schließen des Fensters</translation>
     </message>
     <message>
         <source>Login</source>
-        <translation type="unfinished"></translation>
+        <translation>Anmeldung</translation>
     </message>
     <message>
         <source>Notifications</source>
-        <translation type="unfinished"></translation>
+        <translation>Benachrichtigungen</translation>
     </message>
     <message>
         <source>None. Press keys to set one</source>
-        <translation type="unfinished"></translation>
+        <translation>Keine. Tasten drücken, um sie festzulegen</translation>
     </message>
     <message>
         <source>Clear</source>
-        <translation type="unfinished"></translation>
+        <translation>Löschen</translation>
     </message>
     <message>
         <source>Use no key for: {name}</source>
-        <translation type="unfinished"></translation>
+        <translation>Keine Taste verwenden für: {name}</translation>
     </message>
     <message>
         <source>In use: {words}</source>
-        <translation type="unfinished"></translation>
+        <translation>Aktiv: {words}</translation>
     </message>
     <message>
         <source>In use</source>
-        <translation type="unfinished"></translation>
+        <translation>Aktiv</translation>
     </message>
     <message>
         <source>Use it with Ctrl, Alt or Meta, or a function key.</source>
-        <translation type="unfinished"></translation>
+        <translation>Verwenden Sie sie mit Strg, Alt oder Meta, oder eine Funktionstaste.</translation>
     </message>
     <message>
         <source>Larger files are skipped and listed in the library. Takes effect after a restart.</source>
-        <translation type="unfinished"></translation>
+        <translation>Größere Dateien werden übergangen und in der Bibliothek aufgeführt. Gilt nach einem Neustart.</translation>
     </message>
     <message>
         <source>Finds details in long passages that a search by meaning would miss. Indexing takes about twice as long, and the library about 10% more disk space. Takes effect at once: turning it on indexes long passages in the background, turning it off removes that data.</source>
-        <translation type="unfinished"></translation>
+        <translation>Findet Einzelheiten in langen Textstellen, die eine Suche nach Bedeutung übersehen würde. Die Indizierung dauert etwa doppelt so lange, und die Bibliothek braucht etwa 10 % mehr Platz. Gilt sofort: Einschalten indiziert lange Textstellen im Hintergrund, Ausschalten entfernt diese Daten.</translation>
     </message>
     <message>
         <source>Needs the optional “ocr” package and slows down indexing. Takes effect after a restart.</source>
-        <translation type="unfinished"></translation>
+        <translation>Braucht das optionale Paket „ocr“ und verlangsamt die Indizierung. Gilt nach einem Neustart.</translation>
     </message>
     <message>
         <source>Indexing</source>
-        <translation type="unfinished"></translation>
+        <translation>Indizierung</translation>
     </message>
     <message>
         <source>Also search parts of long passages</source>
-        <translation type="unfinished"></translation>
+        <translation>Auch Teile langer Textstellen durchsuchen</translation>
     </message>
     <message>
         <source>Pause indexing on battery power</source>
-        <translation type="unfinished"></translation>
+        <translation>Im Akkubetrieb pausieren</translation>
     </message>
     <message>
         <source>Read text in scanned pages and images</source>
-        <translation type="unfinished"></translation>
+        <translation>Text in gescannten Seiten und Bildern lesen</translation>
     </message>
     <message>
         <source>Built-in model</source>
-        <translation type="unfinished"></translation>
+        <translation>Eingebautes Modell</translation>
     </message>
     <message>
         <source>Processor threads</source>
-        <translation type="unfinished"></translation>
+        <translation>Prozessor-Threads</translation>
     </message>
     <message>
         <source>Fewer threads leave more power for other apps.</source>
-        <translation type="unfinished"></translation>
+        <translation>Weniger Threads lassen anderen Programmen mehr Leistung.</translation>
     </message>
     <message>
         <source>Fine-grained search</source>
-        <translation type="unfinished"></translation>
+        <translation>Feinere Suche</translation>
     </message>
     <message>
         <source>Battery</source>
-        <translation type="unfinished"></translation>
+        <translation>Akku</translation>
     </message>
     <message>
         <source>Text recognition</source>
-        <translation type="unfinished"></translation>
+        <translation>Texterkennung</translation>
     </message>
     <message>
         <source>Delete {count}?
 
 Your chats stay as they are, but their answers no longer serve as examples. This can&apos;t be undone.</source>
-        <translation type="unfinished"></translation>
+        <translation>{count} löschen?
+
+Ihre Chats bleiben unverändert, aber ihre Antworten dienen nicht mehr als Beispiele. Das lässt sich nicht rückgängig machen.</translation>
     </message>
     <message>
         <source>Delete all…</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle löschen…</translation>
     </message>
     <message>
         <source>Delete remembered answers</source>
-        <translation type="unfinished"></translation>
+        <translation>Gemerkte Antworten löschen</translation>
     </message>
     <message>
         <source>remembered answer</source>
-        <translation type="unfinished"></translation>
+        <translation>gemerkte Antwort</translation>
     </message>
     <message>
         <source>remembered answers</source>
-        <translation type="unfinished"></translation>
+        <translation>gemerkte Antworten</translation>
     </message>
     <message>
         <source>Delete all</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle löschen</translation>
     </message>
     <message>
         <source>{count_of} remembered</source>
-        <translation type="unfinished"></translation>
+        <translation>{count_of} gemerkt</translation>
     </message>
     <message>
         <source>answer</source>
-        <translation type="unfinished"></translation>
+        <translation>Antwort</translation>
     </message>
     <message>
         <source>answers</source>
-        <translation type="unfinished"></translation>
+        <translation>Antworten</translation>
     </message>
     <message>
         <source>Same as the question</source>
-        <translation type="unfinished"></translation>
+        <translation>Wie die Frage</translation>
     </message>
     <message>
         <source>Arabic</source>
-        <translation type="unfinished"></translation>
+        <translation>Arabisch</translation>
     </message>
     <message>
         <source>Chinese</source>
-        <translation type="unfinished"></translation>
+        <translation>Chinesisch</translation>
     </message>
     <message>
         <source>Czech</source>
-        <translation type="unfinished"></translation>
+        <translation>Tschechisch</translation>
     </message>
     <message>
         <source>Danish</source>
-        <translation type="unfinished"></translation>
+        <translation>Dänisch</translation>
     </message>
     <message>
         <source>Dutch</source>
-        <translation type="unfinished"></translation>
+        <translation>Niederländisch</translation>
     </message>
     <message>
         <source>English</source>
-        <translation type="unfinished"></translation>
+        <translation>Englisch</translation>
     </message>
     <message>
         <source>Finnish</source>
-        <translation type="unfinished"></translation>
+        <translation>Finnisch</translation>
     </message>
     <message>
         <source>French</source>
-        <translation type="unfinished"></translation>
+        <translation>Französisch</translation>
     </message>
     <message>
         <source>German</source>
-        <translation type="unfinished"></translation>
+        <translation>Deutsch</translation>
     </message>
     <message>
         <source>Greek</source>
-        <translation type="unfinished"></translation>
+        <translation>Griechisch</translation>
     </message>
     <message>
         <source>Hindi</source>
-        <translation type="unfinished"></translation>
+        <translation>Hindi</translation>
     </message>
     <message>
         <source>Hungarian</source>
-        <translation type="unfinished"></translation>
+        <translation>Ungarisch</translation>
     </message>
     <message>
         <source>Italian</source>
-        <translation type="unfinished"></translation>
+        <translation>Italienisch</translation>
     </message>
     <message>
         <source>Japanese</source>
-        <translation type="unfinished"></translation>
+        <translation>Japanisch</translation>
     </message>
     <message>
         <source>Korean</source>
-        <translation type="unfinished"></translation>
+        <translation>Koreanisch</translation>
     </message>
     <message>
         <source>Norwegian</source>
-        <translation type="unfinished"></translation>
+        <translation>Norwegisch</translation>
     </message>
     <message>
         <source>Polish</source>
-        <translation type="unfinished"></translation>
+        <translation>Polnisch</translation>
     </message>
     <message>
         <source>Portuguese</source>
-        <translation type="unfinished"></translation>
+        <translation>Portugiesisch</translation>
     </message>
     <message>
         <source>Romanian</source>
-        <translation type="unfinished"></translation>
+        <translation>Rumänisch</translation>
     </message>
     <message>
         <source>Russian</source>
-        <translation type="unfinished"></translation>
+        <translation>Russisch</translation>
     </message>
     <message>
         <source>Spanish</source>
-        <translation type="unfinished"></translation>
+        <translation>Spanisch</translation>
     </message>
     <message>
         <source>Swedish</source>
-        <translation type="unfinished"></translation>
+        <translation>Schwedisch</translation>
     </message>
     <message>
         <source>Turkish</source>
-        <translation type="unfinished"></translation>
+        <translation>Türkisch</translation>
     </message>
     <message>
         <source>Ukrainian</source>
-        <translation type="unfinished"></translation>
+        <translation>Ukrainisch</translation>
     </message>
     <message>
         <source>Brief</source>
-        <translation type="unfinished"></translation>
+        <translation>Knapp</translation>
     </message>
     <message>
         <source>Normal</source>
-        <translation type="unfinished"></translation>
+        <translation>Normal</translation>
     </message>
     <message>
         <source>Detailed</source>
-        <translation type="unfinished"></translation>
+        <translation>Ausführlich</translation>
     </message>
     <message>
         <source>Default</source>
-        <translation type="unfinished"></translation>
+        <translation>Standard</translation>
     </message>
     <message>
         <source>Choose a language or enter one. An answer in another language than its sources can&apos;t be checked.</source>
-        <translation type="unfinished"></translation>
+        <translation>Wählen Sie eine Sprache, oder geben Sie eine ein. Eine Antwort in einer anderen Sprache als ihre Quellen lässt sich nicht prüfen.</translation>
     </message>
     <message>
         <source>Choose a tone or describe one. Excerpts always keep the wording of the documents.</source>
-        <translation type="unfinished"></translation>
+        <translation>Wählen Sie einen Ton, oder beschreiben Sie einen. Auszüge behalten immer den Wortlaut der Dokumente.</translation>
     </message>
     <message>
         <source>Questions you ask often. Type / in the question field to use one.</source>
-        <translation type="unfinished"></translation>
+        <translation>Fragen, die Sie oft stellen. Tippen Sie / in das Fragefeld, um eine zu verwenden.</translation>
     </message>
     <message>
         <source>Style of answers</source>
-        <translation type="unfinished"></translation>
+        <translation>Stil der Antworten</translation>
     </message>
     <message>
         <source>Language of answers</source>
-        <translation type="unfinished"></translation>
+        <translation>Sprache der Antworten</translation>
     </message>
     <message>
         <source>Tone of answers</source>
-        <translation type="unfinished"></translation>
+        <translation>Ton der Antworten</translation>
     </message>
     <message>
         <source>Length of answers</source>
-        <translation type="unfinished"></translation>
+        <translation>Länge der Antworten</translation>
     </message>
     <message>
         <source>Length</source>
-        <translation type="unfinished"></translation>
+        <translation>Länge</translation>
     </message>
     <message>
         <source>Tone</source>
-        <translation type="unfinished"></translation>
+        <translation>Ton</translation>
     </message>
     <message>
         <source>Keep the sources</source>
-        <translation type="unfinished"></translation>
+        <translation>Quellen behalten</translation>
     </message>
     <message>
         <source>Both</source>
-        <translation type="unfinished"></translation>
+        <translation>Beides</translation>
     </message>
     <message>
         <source>Where the sources of a follow-up question come from. If you use a model, it first rewrites the question so that it makes sense on its own.</source>
-        <translation type="unfinished"></translation>
+        <translation>Woher die Quellen einer Anschlussfrage kommen. Mit einem Modell wird die Frage zuerst so umformuliert, dass sie für sich verständlich ist.</translation>
     </message>
     <message>
         <source>Balance between words and meaning</source>
-        <translation type="unfinished"></translation>
+        <translation>Gewicht von Wörtern und Bedeutung</translation>
     </message>
     <message>
         <source>Follow-up questions</source>
-        <translation type="unfinished"></translation>
+        <translation>Anschlussfragen</translation>
     </message>
     <message>
         <source>Passages per answer</source>
-        <translation type="unfinished"></translation>
+        <translation>Textstellen je Antwort</translation>
     </message>
     <message>
         <source>Total length</source>
-        <translation type="unfinished"></translation>
+        <translation>Gesamtlänge</translation>
     </message>
     <message>
         <source>More passages need a model with a larger context. A page has about 600 tokens.</source>
-        <translation type="unfinished"></translation>
+        <translation>Mehr Textstellen brauchen ein Modell mit größerem Kontext. Eine Seite hat etwa 600 Token.</translation>
     </message>
     <message>
         <source>Words</source>
-        <translation type="unfinished"></translation>
+        <translation>Wörter</translation>
     </message>
     <message>
         <source>Meaning</source>
-        <translation type="unfinished"></translation>
+        <translation>Bedeutung</translation>
     </message>
     <message>
         <source>Search by</source>
-        <translation type="unfinished"></translation>
+        <translation>Suchen nach</translation>
     </message>
     <message>
         <source>{value}% words, {meaning}% meaning</source>
-        <translation type="unfinished"></translation>
+        <translation>{value} % Wörter, {meaning} % Bedeutung</translation>
     </message>
     <message>
         <source>Models</source>
-        <translation type="unfinished"></translation>
+        <translation>Modelle</translation>
     </message>
     <message>
         <source>Desktop</source>
-        <translation type="unfinished"></translation>
+        <translation>Desktop</translation>
     </message>
     <message>
         <source>Saved.</source>
-        <translation type="unfinished"></translation>
+        <translation>Gespeichert.</translation>
     </message>
     <message>
         <source>Undo the last change of a setting</source>
-        <translation type="unfinished"></translation>
+        <translation>Letzte Änderung einer Einstellung rückgängig machen</translation>
     </message>
     <message>
         <source>Some of the files have it. Checked, all get it; unchecked, it is taken from all.</source>
-        <translation type="unfinished"></translation>
+        <translation>Einige der Dateien haben es. Mit Haken erhalten es alle, ohne Haken wird es allen genommen.</translation>
     </message>
     <message>
         <source>Tags</source>
-        <translation type="unfinished"></translation>
+        <translation>Schlagwörter</translation>
     </message>
     <message>
         <source>Add a tag, such as to do or project/roof</source>
-        <translation type="unfinished"></translation>
+        <translation>Schlagwort hinzufügen, etwa offen oder projekt/dach</translation>
     </message>
     <message>
         <source>Add a tag</source>
-        <translation type="unfinished"></translation>
+        <translation>Schlagwort hinzufügen</translation>
     </message>
     <message>
         <source>Add</source>
-        <translation type="unfinished"></translation>
+        <translation>Hinzufügen</translation>
     </message>
     <message>
         <source>No tags yet.</source>
-        <translation type="unfinished"></translation>
+        <translation>Noch keine Schlagwörter.</translation>
     </message>
     <message>
         <source>Tags of {count_of}</source>
-        <translation type="unfinished"></translation>
+        <translation>Schlagwörter von {count_of}</translation>
     </message>
     <message>
         <source>Tags of {one_line}</source>
-        <translation type="unfinished"></translation>
+        <translation>Schlagwörter von {one_line}</translation>
     </message>
     <message>
         <source>the file itself</source>
-        <translation type="unfinished"></translation>
+        <translation>der Datei selbst</translation>
     </message>
     <message>
         <source>the files themselves</source>
-        <translation type="unfinished"></translation>
+        <translation>den Dateien selbst</translation>
     </message>
     <message>
         <source>From {from_files}, to be changed there: {words}</source>
-        <translation type="unfinished"></translation>
+        <translation>Aus {from_files}, dort zu ändern: {words}</translation>
     </message>
     <message>
         <source>It stays in the tray and keeps your folders up to date.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die App bleibt im Infobereich und hält Ihre Ordner aktuell.</translation>
     </message>
     <message>
         <source>This desktop has no tray. The app keeps your folders up to date without a window; start desktop-rag again to see it, or ask with “desktop-rag quick-ask”.</source>
-        <translation type="unfinished"></translation>
+        <translation>Dieser Desktop hat keinen Infobereich. Die App hält Ihre Ordner ohne Fenster aktuell; starten Sie desktop-rag erneut, um sie zu sehen, oder fragen Sie mit „desktop-rag quick-ask“.</translation>
     </message>
     <message>
         <source>You can change this later in the settings.</source>
-        <translation type="unfinished"></translation>
+        <translation>Das können Sie später in den Einstellungen ändern.</translation>
     </message>
     <message>
         <source>Keep indexing in the background?
 
 {where} {LATER}</source>
-        <translation type="unfinished"></translation>
+        <translation>Im Hintergrund weiter indizieren?
+
+{where} {LATER}</translation>
     </message>
     <message>
         <source>The desktop has not been asked for this key yet.</source>
-        <translation type="unfinished"></translation>
+        <translation>Der Desktop wurde noch nicht um diese Taste gebeten.</translation>
     </message>
     <message>
         <source>This desktop offers no hotkeys to programs ({exc}).</source>
-        <translation type="unfinished"></translation>
+        <translation>Dieser Desktop bietet Programmen keine Tasten an ({exc}).</translation>
     </message>
     <message>
         <source>Your answer is ready.</source>
-        <translation type="unfinished"></translation>
+        <translation>Ihre Antwort ist fertig.</translation>
     </message>
     <message>
         <source>Something needs your attention.</source>
-        <translation type="unfinished"></translation>
+        <translation>Etwas braucht Ihre Aufmerksamkeit.</translation>
     </message>
     <message>
         <source>Your documents are indexed. You can ask about all of them.</source>
-        <translation type="unfinished"></translation>
+        <translation>Ihre Dokumente sind indiziert. Sie können zu allen fragen.</translation>
     </message>
     <message>
         <source>A folder is offline. Its documents can&apos;t be updated.</source>
-        <translation type="unfinished"></translation>
+        <translation>Ein Ordner ist nicht erreichbar. Seine Dokumente können nicht aktualisiert werden.</translation>
     </message>
     <message>
         <source>Open desktop-rag</source>
-        <translation type="unfinished"></translation>
+        <translation>desktop-rag öffnen</translation>
     </message>
     <message>
         <source>Last chats</source>
-        <translation type="unfinished"></translation>
+        <translation>Letzte Chats</translation>
     </message>
     <message>
         <source>{count_of} offline</source>
-        <translation type="unfinished"></translation>
+        <translation>{count_of} nicht erreichbar</translation>
     </message>
     <message>
         <source>folders</source>
-        <translation type="unfinished"></translation>
+        <translation>Ordner</translation>
     </message>
     <message>
         <source>{count_of} could not be read</source>
-        <translation type="unfinished"></translation>
+        <translation>{count_of} nicht lesbar</translation>
     </message>
     <message>
         <source>Something needs your attention</source>
-        <translation type="unfinished"></translation>
+        <translation>Etwas braucht Ihre Aufmerksamkeit</translation>
     </message>
     <message>
         <source>Resume indexing</source>
-        <translation type="unfinished"></translation>
+        <translation>Indizierung fortsetzen</translation>
     </message>
     <message>
         <source>Pause indexing for an hour</source>
-        <translation type="unfinished"></translation>
+        <translation>Indizierung für eine Stunde pausieren</translation>
     </message>
     <message>
         <source>Show what failed ({count:,})</source>
-        <translation type="unfinished"></translation>
+        <translation>Fehler anzeigen ({count:,})</translation>
     </message>
     <message>
         <source>Show what failed</source>
-        <translation type="unfinished"></translation>
+        <translation>Fehler anzeigen</translation>
     </message>
     <message>
         <source>Paused until {toString}</source>
-        <translation type="unfinished"></translation>
+        <translation>Pausiert bis {toString}</translation>
     </message>
     <message>
         <source>No folder yet</source>
-        <translation type="unfinished"></translation>
+        <translation>Noch kein Ordner</translation>
     </message>
     <message>
         <source>All</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle</translation>
     </message>
     <message>
         <source>Filter by chat, model, host or message</source>
-        <translation type="unfinished"></translation>
+        <translation>Nach Chat, Modell, Rechner oder Meldung filtern</translation>
     </message>
     <message>
         <source>Filter events</source>
-        <translation type="unfinished"></translation>
+        <translation>Ereignisse filtern</translation>
     </message>
     <message>
         <source>Time range</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeitraum</translation>
     </message>
     <message>
         <source>Time</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeit</translation>
     </message>
     <message>
         <source>Kind</source>
-        <translation type="unfinished"></translation>
+        <translation>Art</translation>
     </message>
     <message>
         <source>Event</source>
-        <translation type="unfinished"></translation>
+        <translation>Ereignis</translation>
     </message>
     <message>
         <source>Recording is off. Turn it on under About.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Aufzeichnung ist aus. Einschalten können Sie sie auf der Seite „Über“.</translation>
     </message>
     <message>
         <source>Nothing is recorded yet. Questions, requests to endpoints and changes appear here.</source>
-        <translation type="unfinished"></translation>
+        <translation>Noch nichts aufgezeichnet. Fragen, Anfragen an Endpunkte und Änderungen erscheinen hier.</translation>
     </message>
     <message>
         <source>No events match the filter.</source>
-        <translation type="unfinished"></translation>
+        <translation>Kein Ereignis passt zum Filter.</translation>
     </message>
     <message>
         <source>Delete all recorded activity?
 
 Your chats and the feedback in them stay. This can&apos;t be undone.</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle aufgezeichneten Aktivitäten löschen?
+
+Ihre Chats und die Rückmeldungen darin bleiben. Das lässt sich nicht rückgängig machen.</translation>
     </message>
     <message>
         <source>Export activity</source>
-        <translation type="unfinished"></translation>
+        <translation>Aktivität exportieren</translation>
     </message>
     <message>
         <source>The activity could not be exported.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Aktivität konnte nicht exportiert werden.</translation>
     </message>
     <message>
         <source>{count_of} exported to {path}.</source>
-        <translation type="unfinished"></translation>
+        <translation>{count_of} nach {path} exportiert.</translation>
     </message>
     <message>
         <source>event</source>
-        <translation type="unfinished"></translation>
+        <translation>Ereignis</translation>
     </message>
     <message>
         <source>events</source>
-        <translation type="unfinished"></translation>
+        <translation>Ereignisse</translation>
     </message>
     <message>
         <source>Delete activity</source>
-        <translation type="unfinished"></translation>
+        <translation>Aktivität löschen</translation>
     </message>
     <message>
         <source>Choose an event to see its details.</source>
-        <translation type="unfinished"></translation>
+        <translation>Wählen Sie ein Ereignis, um Einzelheiten zu sehen.</translation>
     </message>
     <message>
         <source>Events</source>
-        <translation type="unfinished"></translation>
+        <translation>Ereignisse</translation>
     </message>
     <message>
         <source>Open chat</source>
-        <translation type="unfinished"></translation>
+        <translation>Chat öffnen</translation>
     </message>
     <message>
         <source> at {host}</source>
-        <translation type="unfinished"></translation>
+        <translation> an {host}</translation>
     </message>
     <message>
         <source>Backups (*{ENDING})</source>
-        <translation type="unfinished"></translation>
+        <translation>Sicherungen (*{ENDING})</translation>
     </message>
     <message>
         <source>Once a day, chats, feedback, assistants, prompts, collections, the list of folders and settings are also kept in a file of their own, the last {KEPT} of them. If the library is lost, it is filled from the newest at the next start.</source>
-        <translation type="unfinished"></translation>
+        <translation>Einmal am Tag werden Chats, Rückmeldungen, Assistenten, Vorlagen, Sammlungen, die Liste der Ordner und die Einstellungen auch in einer eigenen Datei abgelegt, die letzten {KEPT} davon. Geht die Bibliothek verloren, wird sie beim nächsten Start aus der neuesten gefüllt.</translation>
     </message>
     <message>
         <source>One file with the same content, to keep elsewhere or to move to another computer. Keys are never in it; whoever has the file can read your chats.</source>
-        <translation type="unfinished"></translation>
+        <translation>Eine Datei mit demselben Inhalt, zum Aufbewahren an anderem Ort oder für den Umzug auf einen anderen Computer. Schlüssel sind nie darin; wer die Datei hat, kann Ihre Chats lesen.</translation>
     </message>
     <message>
         <source>Also holds the text of your documents, so that they need not be read again. It fits into an empty library of the same version of the app.</source>
-        <translation type="unfinished"></translation>
+        <translation>Enthält auch den Text Ihrer Dokumente, damit sie nicht erneut gelesen werden müssen. Passt in eine leere Bibliothek derselben Version der App.</translation>
     </message>
     <message>
         <source>Merges a backup into the library. You see what it holds first.</source>
-        <translation type="unfinished"></translation>
+        <translation>Führt eine Sicherung mit der Bibliothek zusammen. Vorher sehen Sie, was darin ist.</translation>
     </message>
     <message>
         <source>Backup</source>
-        <translation type="unfinished"></translation>
+        <translation>Sicherung</translation>
     </message>
     <message>
         <source>Daily snapshots</source>
-        <translation type="unfinished"></translation>
+        <translation>Tägliche Sicherungsstände</translation>
     </message>
     <message>
         <source>Last snapshot</source>
-        <translation type="unfinished"></translation>
+        <translation>Letzter Sicherungsstand</translation>
     </message>
     <message>
         <source>Back up to a file</source>
-        <translation type="unfinished"></translation>
+        <translation>In eine Datei sichern</translation>
     </message>
     <message>
         <source>With the index</source>
-        <translation type="unfinished"></translation>
+        <translation>Mit dem Index</translation>
     </message>
     <message>
         <source>Back up everything…</source>
-        <translation type="unfinished"></translation>
+        <translation>Alles sichern…</translation>
     </message>
     <message>
         <source>Everything</source>
-        <translation type="unfinished"></translation>
+        <translation>Alles</translation>
     </message>
     <message>
         <source>Back up a collection…</source>
-        <translation type="unfinished"></translation>
+        <translation>Sammlung sichern…</translation>
     </message>
     <message>
         <source>One collection</source>
-        <translation type="unfinished"></translation>
+        <translation>Eine Sammlung</translation>
     </message>
     <message>
         <source>Import</source>
-        <translation type="unfinished"></translation>
+        <translation>Import</translation>
     </message>
     <message>
         <source>Import a backup…</source>
-        <translation type="unfinished"></translation>
+        <translation>Sicherung importieren…</translation>
     </message>
     <message>
         <source>From a file</source>
-        <translation type="unfinished"></translation>
+        <translation>Aus einer Datei</translation>
     </message>
     <message>
         <source>Progress and result</source>
-        <translation type="unfinished"></translation>
+        <translation>Fortschritt und Ergebnis</translation>
     </message>
     <message>
         <source>Latest</source>
-        <translation type="unfinished"></translation>
+        <translation>Neuester</translation>
     </message>
     <message>
         <source>None yet</source>
-        <translation type="unfinished"></translation>
+        <translation>Noch keiner</translation>
     </message>
     <message>
         <source>Restore {day} ({size_in_words})…</source>
-        <translation type="unfinished"></translation>
+        <translation>{day} wiederherstellen ({size_in_words})…</translation>
     </message>
     <message>
         <source>Shows what the snapshot holds first</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeigt zuerst, was der Sicherungsstand enthält</translation>
     </message>
     <message>
         <source>Snapshot of {day}</source>
-        <translation type="unfinished"></translation>
+        <translation>Sicherungsstand vom {day}</translation>
     </message>
     <message>
         <source>Back up</source>
-        <translation type="unfinished"></translation>
+        <translation>Sichern</translation>
     </message>
     <message>
         <source>Backed up to {file}: {in_words}.</source>
-        <translation type="unfinished"></translation>
+        <translation>In {file} gesichert: {in_words}.</translation>
     </message>
     <message>
         <source>Import a backup</source>
-        <translation type="unfinished"></translation>
+        <translation>Sicherung importieren</translation>
     </message>
     <message>
         <source>All files (*)</source>
-        <translation type="unfinished"></translation>
+        <translation>Alle Dateien (*)</translation>
     </message>
     <message>
         <source>Checking every value…</source>
-        <translation type="unfinished"></translation>
+        <translation>Jeder Wert wird geprüft…</translation>
     </message>
     <message>
         <source>Starting…</source>
-        <translation type="unfinished"></translation>
+        <translation>Beginnt…</translation>
     </message>
     <message>
         <source>Cancelled. Nothing was changed.</source>
-        <translation type="unfinished"></translation>
+        <translation>Abgebrochen. Nichts wurde geändert.</translation>
     </message>
     <message>
         <source>Cancelling…</source>
-        <translation type="unfinished"></translation>
+        <translation>Wird abgebrochen…</translation>
     </message>
     <message>
         <source>Added or changed: {in_words}.</source>
-        <translation type="unfinished"></translation>
+        <translation>Hinzugefügt oder geändert: {in_words}.</translation>
     </message>
     <message>
         <source>The settings were taken too.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Einstellungen wurden ebenfalls übernommen.</translation>
     </message>
     <message>
         <source>The index was left out. {no_index}</source>
-        <translation type="unfinished"></translation>
+        <translation>Der Index wurde ausgelassen. {no_index}</translation>
     </message>
     <message>
         <source>Left out, because a part is in the library already: </source>
-        <translation type="unfinished"></translation>
+        <translation>Ausgelassen, weil ein Teil schon in der Bibliothek ist: </translation>
     </message>
     <message>
         <source>Not on this computer: {join}.</source>
-        <translation type="unfinished"></translation>
+        <translation>Nicht auf diesem Computer: {join}.</translation>
     </message>
     <message>
         <source>Warning</source>
-        <translation type="unfinished"></translation>
+        <translation>Warnung</translation>
     </message>
     <message>
         <source>Problem</source>
-        <translation type="unfinished"></translation>
+        <translation>Problem</translation>
     </message>
     <message>
         <source>Not checked</source>
-        <translation type="unfinished"></translation>
+        <translation>Nicht geprüft</translation>
     </message>
     <message>
         <source>{name}, the way out: {hint}</source>
-        <translation type="unfinished"></translation>
+        <translation>{name}, der Ausweg: {hint}</translation>
     </message>
     <message>
         <source>Reads everything that the app has stored, which takes a while for a large library, and looks at what it depends on: the model, your folders, the disk, the endpoint and the desktop. Nothing is changed. An endpoint, if one is set, is asked one short question.</source>
-        <translation type="unfinished"></translation>
+        <translation>Liest alles, was die App gespeichert hat, was bei einer großen Bibliothek eine Weile dauert, und prüft, wovon sie abhängt: das Modell, Ihre Ordner, den Datenträger, den Endpunkt und den Desktop. Nichts wird geändert. Ein Endpunkt, falls einer eingestellt ist, erhält eine kurze Frage.</translation>
     </message>
     <message>
         <source>Health</source>
-        <translation type="unfinished"></translation>
+        <translation>Zustand</translation>
     </message>
     <message>
         <source>Copy report</source>
-        <translation type="unfinished"></translation>
+        <translation>Bericht kopieren</translation>
     </message>
     <message>
         <source>Cancelled. {told}</source>
-        <translation type="unfinished"></translation>
+        <translation>Abgebrochen. {told}</translation>
     </message>
     <message>
         <source>Copied. {told}</source>
-        <translation type="unfinished"></translation>
+        <translation>Kopiert. {told}</translation>
     </message>
     <message>
         <source>Checking… {count} done. Last: {check}.</source>
-        <translation type="unfinished"></translation>
+        <translation>Prüft… {count} fertig. Zuletzt: {check}.</translation>
     </message>
     <message>
         <source>The check could not be finished. {title} {hint}</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Prüfung konnte nicht beendet werden. {title} {hint}</translation>
     </message>
     <message>
         <source>{count} checks: {result}.</source>
-        <translation type="unfinished"></translation>
+        <translation>{count} Prüfungen: {result}.</translation>
     </message>
     <message>
         <source>Check again</source>
-        <translation type="unfinished"></translation>
+        <translation>Erneut prüfen</translation>
     </message>
     <message>
         <source>What both have is kept once. Nothing of your library is removed; of assistants and prompts the newer one stays.</source>
-        <translation type="unfinished"></translation>
+        <translation>Was beide enthalten, bleibt einmal erhalten. Aus Ihrer Bibliothek wird nichts entfernt; bei Assistenten und Vorlagen bleibt die neuere Fassung.</translation>
     </message>
     <message>
         <source>Not on this computer, shown as offline until they are there or you remove them:</source>
-        <translation type="unfinished"></translation>
+        <translation>Nicht auf diesem Computer; als nicht erreichbar gezeigt, bis sie da sind oder Sie sie entfernen:</translation>
     </message>
     <message>
         <source>Names these endpoints, which would receive questions or texts. Check that they are yours:</source>
-        <translation type="unfinished"></translation>
+        <translation>Nennt diese Endpunkte, die Fragen oder Texte erhalten würden. Prüfen Sie, ob es Ihre sind:</translation>
     </message>
     <message>
         <source>It also holds an index. That is taken into an empty library only, with the app closed: desktop-rag backup import. Here the folders are read again.</source>
-        <translation type="unfinished"></translation>
+        <translation>Enthält auch einen Index. Er wird nur in eine leere Bibliothek übernommen, bei geschlossener App: desktop-rag backup import. Hier werden die Ordner neu gelesen.</translation>
     </message>
     <message>
         <source>the collection “{collection}”</source>
-        <translation type="unfinished"></translation>
+        <translation>der Sammlung „{collection}“</translation>
     </message>
     <message>
         <source>{name}: a backup of {of} from {day_in_words}</source>
-        <translation type="unfinished"></translation>
+        <translation>{name}: Sicherung von {of} vom {day_in_words}</translation>
     </message>
     <message>
         <source>It holds {in_words}.</source>
-        <translation type="unfinished"></translation>
+        <translation>Sie enthält {in_words}.</translation>
     </message>
     <message>
         <source>Its settings are taken only if you have not changed any here.</source>
-        <translation type="unfinished"></translation>
+        <translation>Ihre Einstellungen werden nur übernommen, wenn Sie hier keine geändert haben.</translation>
     </message>
     <message>
         <source>Connections to other computers. An endpoint on your own computer is marked as such.</source>
-        <translation type="unfinished"></translation>
+        <translation>Verbindungen zu anderen Computern. Ein Endpunkt auf Ihrem eigenen Computer ist als solcher gekennzeichnet.</translation>
     </message>
     <message>
         <source>Connections between programs on your computer. Nothing leaves it by these.</source>
-        <translation type="unfinished"></translation>
+        <translation>Verbindungen zwischen Programmen auf Ihrem Computer. Dadurch verlässt ihn nichts.</translation>
     </message>
     <message>
         <source>Connections that other programs often make, and this app does not.</source>
-        <translation type="unfinished"></translation>
+        <translation>Verbindungen, die andere Programme oft aufbauen, diese App aber nicht.</translation>
     </message>
     <message>
         <source>As set now, nothing leaves this computer unless you ask for it.</source>
-        <translation type="unfinished"></translation>
+        <translation>Mit den jetzigen Einstellungen verlässt nichts diesen Computer, wenn Sie es nicht verlangen.</translation>
     </message>
     <message>
         <source>Privacy</source>
-        <translation type="unfinished"></translation>
+        <translation>Datenschutz</translation>
     </message>
     <message>
         <source>As set now, these go to other computers: {names}.</source>
-        <translation type="unfinished"></translation>
+        <translation>Mit den jetzigen Einstellungen gehen diese an andere Computer: {names}.</translation>
     </message>
     <message>
         <source>Change…</source>
-        <translation type="unfinished"></translation>
+        <translation>Ändern…</translation>
     </message>
     <message>
         <source>Change {name}</source>
-        <translation type="unfinished"></translation>
+        <translation>{name} ändern</translation>
     </message>
     <message>
         <source>{switch} Opens {value}.</source>
-        <translation type="unfinished"></translation>
+        <translation>{switch} Öffnet {value}.</translation>
     </message>
     <message>
         <source>{words}, this computer only</source>
-        <translation type="unfinished"></translation>
+        <translation>{words}, nur dieser Computer</translation>
     </message>
     <message>
         <source>To: {recipient}
 Sent: {sent}
 When: {occasion}
 Switch: {switch}</source>
-        <translation type="unfinished"></translation>
+        <translation>An: {recipient}
+Gesendet: {sent}
+Wann: {occasion}
+Schalter: {switch}</translation>
     </message>
     <message>
         <source>The library needs a repair. It cannot be repaired while it is open, so the repair is done when the app starts next.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Bibliothek muss repariert werden. Das geht nicht, während sie geöffnet ist; deshalb geschieht es beim nächsten Start der App.</translation>
     </message>
     <message>
         <source>The library is repaired when the app starts next. Close the window and open it again.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Bibliothek wird beim nächsten Start der App repariert. Schließen Sie das Fenster, und öffnen Sie es erneut.</translation>
     </message>
     <message>
         <source>Repair the library at the next start?
@@ -4066,79 +4075,83 @@ Switch: {switch}</source>
 Kept: your own files, which are never changed; chats, collections, folders, assistants and feedback, also from the journal beside the library; and a damaged library file, under another name.
 
 Made again from your files: the parts of the index that are wrong. Until they are read again, some documents are not found.</source>
-        <translation type="unfinished"></translation>
+        <translation>Bibliothek beim nächsten Start reparieren?
+
+Erhalten bleiben: Ihre eigenen Dateien, die nie geändert werden; Chats, Sammlungen, Ordner, Assistenten und Rückmeldungen, auch aus dem Journal neben der Bibliothek; und eine beschädigte Bibliotheksdatei unter anderem Namen.
+
+Neu aus Ihren Dateien erzeugt: die fehlerhaften Teile des Index. Bis sie wieder gelesen sind, werden einige Dokumente nicht gefunden.</translation>
     </message>
     <message>
         <source>Repair at next start…</source>
-        <translation type="unfinished"></translation>
+        <translation>Beim nächsten Start reparieren…</translation>
     </message>
     <message>
         <source>Do not repair</source>
-        <translation type="unfinished"></translation>
+        <translation>Nicht reparieren</translation>
     </message>
     <message>
         <source>Repair the library</source>
-        <translation type="unfinished"></translation>
+        <translation>Bibliothek reparieren</translation>
     </message>
     <message>
         <source>Repair at next start</source>
-        <translation type="unfinished"></translation>
+        <translation>Beim nächsten Start reparieren</translation>
     </message>
     <message>
         <source>Source code</source>
-        <translation type="unfinished"></translation>
+        <translation>Quelltext</translation>
     </message>
     <message>
         <source>line {number:,}</source>
-        <translation type="unfinished"></translation>
+        <translation>Zeile {number:,}</translation>
     </message>
     <message>
         <source>Message</source>
-        <translation type="unfinished"></translation>
+        <translation>Nachricht</translation>
     </message>
     <message>
         <source>Head of the message</source>
-        <translation type="unfinished"></translation>
+        <translation>Kopf der Nachricht</translation>
     </message>
     <message>
         <source>Attached</source>
-        <translation type="unfinished"></translation>
+        <translation>Angehängt</translation>
     </message>
     <message>
         <source>and {value:,} more, in the library</source>
-        <translation type="unfinished"></translation>
+        <translation>und {value:,} weitere in der Bibliothek</translation>
     </message>
     <message>
         <source>Pages</source>
-        <translation type="unfinished"></translation>
+        <translation>Seiten</translation>
     </message>
     <message>
         <source>Page {page:,}</source>
-        <translation type="unfinished"></translation>
+        <translation>Seite {page:,}</translation>
     </message>
     <message>
         <source>Previous page</source>
-        <translation type="unfinished"></translation>
+        <translation>Vorige Seite</translation>
     </message>
     <message>
         <source>Next page</source>
-        <translation type="unfinished"></translation>
+        <translation>Nächste Seite</translation>
     </message>
     <message>
         <source>Page number</source>
-        <translation type="unfinished"></translation>
+        <translation>Seitenzahl</translation>
     </message>
     <message>
         <source>Zoom out</source>
-        <translation type="unfinished"></translation>
+        <translation>Verkleinern</translation>
     </message>
     <message>
         <source>Zoom in</source>
-        <translation type="unfinished"></translation>
+        <translation>Vergrößern</translation>
     </message>
     <message>
         <source>Fit width</source>
-        <translation type="unfinished"></translation>
+        <translation>An Breite anpassen</translation>
     </message>
     <message>
         <source>Fit the width</source>
@@ -4146,71 +4159,71 @@ Made again from your files: the parts of the index that are wrong. Until they ar
     </message>
     <message>
         <source>of {count:,}</source>
-        <translation type="unfinished"></translation>
+        <translation>von {count:,}</translation>
     </message>
     <message>
         <source>page {page:,} of {count:,}</source>
-        <translation type="unfinished"></translation>
+        <translation>Seite {page:,} von {count:,}</translation>
     </message>
     <message>
         <source>Sheets</source>
-        <translation type="unfinished"></translation>
+        <translation>Blätter</translation>
     </message>
     <message>
         <source>Cells</source>
-        <translation type="unfinished"></translation>
+        <translation>Zellen</translation>
     </message>
     <message>
         <source>cell {cell}</source>
-        <translation type="unfinished"></translation>
+        <translation>Zelle {cell}</translation>
     </message>
     <message>
         <source>Slide</source>
-        <translation type="unfinished"></translation>
+        <translation>Folie</translation>
     </message>
     <message>
         <source>Previous slide</source>
-        <translation type="unfinished"></translation>
+        <translation>Vorige Folie</translation>
     </message>
     <message>
         <source>Next slide</source>
-        <translation type="unfinished"></translation>
+        <translation>Nächste Folie</translation>
     </message>
     <message>
         <source>Slide {number:,} of {last:,}</source>
-        <translation type="unfinished"></translation>
+        <translation>Folie {number:,} von {last:,}</translation>
     </message>
     <message>
         <source>slide {number:,} of {last:,}</source>
-        <translation type="unfinished"></translation>
+        <translation>Folie {number:,} von {last:,}</translation>
     </message>
     <message>
         <source>Number of hits</source>
-        <translation type="unfinished"></translation>
+        <translation>Anzahl der Treffer</translation>
     </message>
     <message>
         <source>Previous hit</source>
-        <translation type="unfinished"></translation>
+        <translation>Voriger Treffer</translation>
     </message>
     <message>
         <source>Next hit</source>
-        <translation type="unfinished"></translation>
+        <translation>Nächster Treffer</translation>
     </message>
     <message>
         <source>Close the search</source>
-        <translation type="unfinished"></translation>
+        <translation>Suche schließen</translation>
     </message>
     <message>
         <source>{value:,} of {total}</source>
-        <translation type="unfinished"></translation>
+        <translation>{value:,} von {total}</translation>
     </message>
     <message>
         <source>This image is no longer available.</source>
-        <translation type="unfinished"></translation>
+        <translation>Dieses Bild ist nicht mehr verfügbar.</translation>
     </message>
     <message>
         <source>Dismiss</source>
-        <translation type="unfinished"></translation>
+        <translation>Ausblenden</translation>
     </message>
     <message>
         <source>Write a question</source>
@@ -4246,24 +4259,25 @@ Made again from your files: the parts of the index that are wrong. Until they ar
     </message>
     <message>
         <source>Chat</source>
-        <translation type="unfinished"></translation>
+        <translation>Chat</translation>
     </message>
     <message>
         <source>{name} (Ctrl+{value})</source>
-        <translation type="unfinished"></translation>
+        <translation>{name} (Strg+{value})</translation>
     </message>
     <message>
         <source>The current page, </source>
-        <translation type="unfinished"></translation>
+        <translation>Die aktuelle Seite, </translation>
     </message>
     <message>
         <source>{place}Ctrl+{value}</source>
-        <translation type="unfinished"></translation>
+        <translation>{place}Strg+{value}</translation>
     </message>
     <message>
         <source>Repairing the library…
 This can take some minutes. What is damaged is kept.</source>
-        <translation type="unfinished"></translation>
+        <translation>Die Bibliothek wird repariert…
+Das kann einige Minuten dauern. Was beschädigt ist, bleibt erhalten.</translation>
     </message>
     <message>
         <source>No shortcut has these words.</source>
@@ -4295,23 +4309,23 @@ This can take some minutes. What is damaged is kept.</source>
     </message>
     <message>
         <source>Library: {line}</source>
-        <translation type="unfinished"></translation>
+        <translation>Bibliothek: {line}</translation>
     </message>
     <message>
         <source>The chat was deleted.</source>
-        <translation type="unfinished"></translation>
+        <translation>Der Chat wurde gelöscht.</translation>
     </message>
     <message>
         <source>Another process was turned away.</source>
-        <translation type="unfinished"></translation>
+        <translation>Ein anderer Prozess wurde abgewiesen.</translation>
     </message>
     <message>
         <source>Your files are safe. The details are in {logs}.</source>
-        <translation type="unfinished"></translation>
+        <translation>Ihre Dateien sind sicher. Einzelheiten stehen in {logs}.</translation>
     </message>
     <message>
         <source>An error in the app interrupted this.</source>
-        <translation type="unfinished"></translation>
+        <translation>Ein Fehler in der App hat dies unterbrochen.</translation>
     </message>
 </context>
 </TS>

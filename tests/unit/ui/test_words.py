@@ -24,7 +24,8 @@ NOT_TRANSLATED = {
     "59 min ago", "Fusion", "Pasted image.png", "a folder/of another",
     "a name of a usual length.pdf", "ollama pull llama3.2", "type:pdf after:2024",
 }  # fmt: skip
-_PLACE = re.compile(r"\{[^{}]*\}")
+# Doubled braces are text: the placeholders of prompts.
+_PLACE = re.compile(r"(?<!\{)\{[^{}]*\}(?!\})")
 
 
 def test_no_text_is_outside_of_translation() -> None:
