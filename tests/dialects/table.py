@@ -1,0 +1,5 @@
+"""Every dialect and failure that the tests and `benchmarks/dialects.py` play."""
+
+from tests.dialects import ending_rows
+
+ROWS = (*ending_rows.ROWS,)
