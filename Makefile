@@ -108,7 +108,7 @@ BY_HAND := benchmarks/kills.py benchmarks/flips.py benchmarks/soak.py benchmarks
 
 bench: $(READY) ## run the benchmarks; installs torch for the comparison
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
-	for script in $(filter-out $(BY_HAND),$(wildcard benchmarks/*.py)); do $(BIN)/python $$script || exit 1; done
+	for script in $(filter-out $(BY_HAND),$(wildcard benchmarks/*.py benchmarks/changes/*.py)); do $(BIN)/python $$script || exit 1; done
 
 clean: ## remove everything that was built
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage htmlcov

@@ -3,7 +3,9 @@
 Through the real library, one machine, one run. The 50,000 small files of the first part are stored
 without being read; the time is taken from the request for a scan until its result, beside a bare
 walk with `os.scandir` and `stat` over the same tree. Bars: 3 times the walk at most; 0 passages
-embedded for 1,000 files in a renamed folder. Run: python benchmarks/reconcile.py [--files N]
+embedded for 1,000 files in a renamed folder.
+
+python benchmarks/changes/reconcile.py [--files N]
 """
 
 import argparse

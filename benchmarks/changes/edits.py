@@ -2,7 +2,7 @@
 
 Through the real library with the bundled model: a text of 300 pages is indexed, one paragraph in
 its middle is changed, then extended, removed and inserted, each time counting the embedded
-passages. Bar: 3 passages at most. Run: python benchmarks/edits.py
+passages. Bar: 3 passages at most. Run: python benchmarks/changes/edits.py
 """
 
 import random
