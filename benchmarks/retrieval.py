@@ -27,7 +27,7 @@ import refusals
 from bars import Bar, at_least, reported, table
 
 from desktop_rag import app
-from desktop_rag.cli.eval_verbs import in_scratch_home
+from desktop_rag.cli.evaluation.scratch_home import in_scratch_home
 from desktop_rag.core.domain import SearchMode
 from desktop_rag.core.settings import Settings
 from desktop_rag.evaluate import pages, query_sets, retrieval, spans

@@ -151,7 +151,17 @@ _CHECKED = fields(
         "explanation": text(),
     }
 )
-_CLAIM = fields({"start": whole(), "end": whole(), "checked": _CHECKED, "n": whole()})
+_CLAIM = fields(
+    {
+        "start": whole(),
+        "end": whole(),
+        "checked": _CHECKED,
+        "n": whole(),
+        "judge": text(_LONGEST_NAME),
+        "reason": text(),
+    },
+    ("start", "end", "checked", "n"),
+)
 _NOTES = fields(
     {
         "repaired": list_of(list_of(text(), length=2)),

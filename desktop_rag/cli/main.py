@@ -56,13 +56,13 @@ def _window(arguments: argparse.Namespace) -> int:
 
 
 class _Verb(NamedTuple):
-    """A module of this folder with its function that adds the arguments, and what the verb does."""
+    """A module below this folder, its function that adds the arguments, and what the verb does."""
 
     function: str
     purpose: str
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        module, name = self.function.split(".")
+        module, _, name = self.function.rpartition(".")
         add: Callable[[argparse.ArgumentParser], None]
         add = getattr(import_module(f"desktop_rag.cli.{module}"), name)
         add(parser)
@@ -97,5 +97,5 @@ _VERBS = {
         "collection_verbs.add_collections", "List collections and choose their models."
     ),
     "backup": _Verb("backup_verbs.add_backups", "Back up and move chats, settings and folders."),
-    "eval": _Verb("eval_verbs.add_evals", "Measure quality."),
+    "eval": _Verb("evaluation.eval_verbs.add_evals", "Measure quality."),
 }

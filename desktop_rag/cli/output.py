@@ -144,12 +144,14 @@ def answer_json(message: Message) -> dict[str, Any]:
 def _claim_json(claim: Claim, sources: Sequence[SourceRef]) -> dict[str, Any]:
     evidence = claim.checked.evidence
     source = next((source for source in sources if source.n == claim.n), None)
+    told = {"model": claim.judge, "reason": claim.reason}
     return {
         "text": claim.checked.claim,
         "verdict": claim.verdict.value,
         "evidence": source.text[evidence.start : evidence.end] if source and evidence else "",
         "n": claim.n,
         "explanation": claim.checked.explanation,
+        **({"judged": told} if claim.judge else {}),
     }
 
 

@@ -43,12 +43,12 @@ def _answered() -> Mapping[str, "Verb"]:
         backup_verbs,
         collection_verbs,
         doctor,
-        eval_verbs,
         event_verbs,
         index_verb,
         privacy,
         verbs,
     )
+    from desktop_rag.cli.evaluation import eval_verbs
 
     return {
         **verbs.running_app_verbs(),

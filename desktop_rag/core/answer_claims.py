@@ -28,13 +28,16 @@ _MAX_WHOLE_CHARS = 2_000
 class Claim:
     """A checkable sentence of an answer, at [start, end) of the answer's text.
 
-    `n` is the number of the source that holds the evidence, or 0.
+    `n` is the number of the source that holds the evidence, or 0. A model that compared both too is
+    the `judge`, and `reason` is its sentence about it; both are empty without one.
     """
 
     start: int
     end: int
     checked: CheckedClaim
     n: int = 0
+    judge: str = ""
+    reason: str = ""
 
     @property
     def verdict(self) -> Verdict:
@@ -42,13 +45,16 @@ class Claim:
         return self.checked.verdict
 
     def to_json(self) -> dict[str, Any]:
-        """The stored form."""
-        return asdict(self)
+        """The stored form; a model that was not asked is left out."""
+        fields = asdict(self)
+        told = {name: fields.pop(name) for name in ("judge", "reason")}
+        return fields | (told if self.judge else {})
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> "Claim":
         """The inverse of `to_json`."""
-        return cls(fields["start"], fields["end"], _checked(fields["checked"]), fields["n"])
+        checked, told = _checked(fields["checked"]), (fields.get("judge"), fields.get("reason"))
+        return cls(fields["start"], fields["end"], checked, fields["n"], *(t or "" for t in told))
 
 
 def place_of_sign(text: str, claim: Claim) -> int:

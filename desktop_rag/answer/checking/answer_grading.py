@@ -8,11 +8,14 @@ import secrets
 from threading import Event
 
 from desktop_rag.answer.checking.answer_checking import CheckClaim, claims_of
+from desktop_rag.answer.checking.claim_judge import ClaimJudge, judging_turns
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.endpoints.helper_job import generate
 from desktop_rag.answer.prompting.prompt_sanitizer import sanitized
+from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.answer_claims import Claim
-from desktop_rag.core.conversation import Message
+from desktop_rag.core.claims import CheckedClaim, Verdict
+from desktop_rag.core.conversation import Message, SourceRef
 from desktop_rag.models.ports import ChatTurn
 
 _GRADES = ("correct", "partly", "wrong")
@@ -33,6 +36,7 @@ class AnswerGrader:
     def __init__(self, check: CheckClaim, models: ChatModels) -> None:
         self._check = check
         self._models = models
+        self._judge = ClaimJudge()
 
     def claims(self, answer: Message, cancel: Event) -> tuple[Claim, ...]:
         """The claims of an answer, checked against its sources on this computer."""
@@ -64,3 +68,31 @@ class AnswerGrader:
         # "Not correct" contains the word too, and a list of all three is no choice.
         word = _NO_LETTERS.sub(" ", reply.casefold()).strip()
         return word if word in _GRADES else ""
+
+    def judge(
+        self, checked: CheckedClaim, source: str, cancel: Event
+    ) -> tuple[Verdict | None, str]:
+        """The verdict of the background model on a checked claim, and its sentence.
+
+        None without a model, or when it gave no verdict. AppError when the endpoint fails.
+        """
+        model = self._models.helper()
+        if model is None:
+            return None, ""
+        claim, given = _as_in_an_answer(checked, source)
+        [judgement] = self._judge.judgements([claim], [given], model, cancel)
+        return (judgement.verdict, judgement.reason) if judgement else (None, "")
+
+    def tokens_to_judge(self, checked: CheckedClaim, source: str) -> int:
+        """The tokens that the background model is sent for this claim; 0 without a model."""
+        model = self._models.helper()
+        if model is None:
+            return 0
+        claim, given = _as_in_an_answer(checked, source)
+        return sum(model.count_tokens([turn.text for turn in judging_turns([claim], [given])]))
+
+
+def _as_in_an_answer(checked: CheckedClaim, source: str) -> tuple[Claim, SourceRef]:
+    """The claim of an answer that cites one source."""
+    claim = Claim(0, len(checked.claim), checked, 1)
+    return claim, SourceRef(1, "", "", "", Anchor(), source, 1.0, is_cited=True)

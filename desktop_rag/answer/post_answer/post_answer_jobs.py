@@ -12,7 +12,7 @@ from threading import Event, Lock
 from typing import TypeVar
 
 from desktop_rag.answer.checking.answer_checking import CheckClaim, claims_of
-from desktop_rag.answer.checking.claim_judge import judge_claim
+from desktop_rag.answer.checking.claim_judge import ClaimJudge, together
 from desktop_rag.answer.endpoints.helper_job import CancelWhen
 from desktop_rag.answer.post_answer.chat_titles import (
     Retitle,
@@ -38,7 +38,7 @@ _Changes = Generator[AnswerChanged, None, Message]
 _WAIT_S = 0.2
 # How often a job that yielded to an answer starts over.
 _TRIES = 3
-# Each claim that a model judges is a request.
+# The model judges a few in each request.
 _MOST_JUDGED = 40
 
 
@@ -78,6 +78,7 @@ class PostAnswerJobs:
         self._answers = answers
         # The checker works on one thread, and two answers may be checked together.
         self._checking = Lock()
+        self._judge = ClaimJudge()
 
     def run(
         self, answer: Message, context: AnswerContext, cancel: Event
@@ -157,21 +158,23 @@ class PostAnswerJobs:
         return answer
 
     def _judged(self, answer: Message, settings: Settings, cancel: Event) -> _Changes:
-        """The answer after each claim whose verdict the model has changed."""
+        """The answer after each request by which the model has judged some of its claims."""
 
-        def judge(claim: Claim, yielding: Event) -> Claim | None:
+        def judge(claims: Sequence[Claim], yielding: Event) -> tuple[Claim, ...] | None:
             model = self._helper(settings)
-            return judge_claim(claim, answer.sources, model, yielding) if model else None
+            return self._judge.judge(claims, answer.sources, model, yielding) if model else None
 
+        done = 0
         try:
-            for place, claim in enumerate(answer.claims[:_MOST_JUDGED]):
-                found = self._when_free(partial(judge, claim), cancel)
+            for claims in together(answer.claims[:_MOST_JUDGED]):
+                found = self._when_free(partial(judge, claims), cancel)
                 if found is None or cancel.is_set():
                     break
-                if found != claim:
-                    claims = (*answer.claims[:place], found, *answer.claims[place + 1 :])
-                    answer = replace(answer, claims=claims)
+                if found != claims:
+                    kept = (*answer.claims[:done], *found, *answer.claims[done + len(found) :])
+                    answer = replace(answer, claims=kept)
                     yield AnswerChanged(answer)
+                done += len(found)
         finally:
             self._stored(answer, cancel)
         return answer

@@ -58,9 +58,11 @@ class ClaimPanel(Card):
             head.addWidget(widget)
         # A text widget breaks words wider than the column.
         self._explanation = MarkedText(self._theme, tr("Result of the check"), role="text")
+        self._reason = MarkedText(self._theme, tr("What the model says"), role="text")
         self._claim = MarkedText(self._theme, tr("Sentence of the answer"))
         self._evidence = MarkedText(self._theme, tr("Evidence in the source"))
         self._source = ElidedLabel(tone="muted", scale="small")
+        self._judge = ElidedLabel(tone="muted", scale="small")
         sides = QHBoxLayout()
         sides.setSpacing(18)
         title = PlainLabel(tr("The answer says"), tone="muted", scale="small")
@@ -82,6 +84,8 @@ class ClaimPanel(Card):
         column.setSpacing(8)
         column.addLayout(head)
         column.addWidget(self._explanation)
+        column.addWidget(self._judge)
+        column.addWidget(self._reason)
         column.addLayout(sides)
         column.addLayout(buttons)
 
@@ -134,6 +138,7 @@ class ClaimPanel(Card):
         self._show_position()
         self._explanation.show_marked(one_line(checked.explanation)[:_MAX_CHARS], [])
         self._explanation.setVisible(bool(checked.explanation))
+        self._show_judge(claim)
         _show_cut(self._claim, checked.claim, _spans([d.in_claim for d in checked.differences]))
         self._show_evidence()
         self._place = None
@@ -157,6 +162,17 @@ class ClaimPanel(Card):
         )
         self._previous.setEnabled(self._index > 0)
         self._next.setEnabled(self._index + 1 < len(self._claims))
+
+    def _show_judge(self, claim: Claim) -> None:
+        """Show what a model said, word for word."""
+        judge = one_line(claim.judge)
+        says = tr("{model} compared both, and says", model=judge)
+        self._judge.set_full_text(
+            says if claim.reason else tr("{model} compared both.", model=judge)
+        )
+        self._judge.setVisible(bool(claim.judge))
+        self._reason.show_marked(one_line(claim.reason), [])
+        self._reason.setVisible(bool(claim.reason))
 
     def _show_evidence(self) -> None:
         checked, source = self.claim.checked, self._sources.get(self.claim.n)

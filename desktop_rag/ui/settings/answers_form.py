@@ -11,7 +11,10 @@ _CHECK_NOTE = tr(
     "Each sentence gets a badge. The check runs on this computer and compares words and numbers: it"
     " is a hint, not a proof."
 )
-_MODEL_NOTE = tr("More thorough, but slower: one extra request per sentence.")
+_MODEL_NOTE = tr(
+    "Understands other words for the same, and says in a sentence what agrees and what differs."
+    " One extra request for every five sentences."
+)
 _HIDE_NOTE = tr(
     "Hides an answer if your documents support none of its sentences. You can still show it."
 )

@@ -1,5 +1,6 @@
 """The sentences of a finished answer are checked against its sources."""
 
+import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -69,40 +70,59 @@ def use_judge(services: Services, server: ChatServer) -> None:
     services.chat.apply(Settings(endpoint=server.endpoint(), answers=wished))
 
 
+def judged_as(*judgements: tuple[int, str, str]) -> str:
+    rows = [{"id": n, "verdict": verdict, "why": why} for n, verdict, why in judgements]
+    return f"Sure:\n```json\n{json.dumps(rows)}\n```"
+
+
 def test_the_model_judges_them_too_where_that_is_wished(
     services: Services, server: ChatServer
 ) -> None:
     use_judge(services, server)
-    server.first_answers = [ANSWER, "**Partly.**", "missing"]
+    why = "Passage 1 says <b>dusk</b>, as the sentence does."
+    judged = judged_as((101, "partly", why), (102, "missing", "Passage 1 names no cooks."))
+    server.first_answers = [ANSWER, judged]
     answer = ask(services, QUESTION)
     last = gone_on(services, answer)[-1].message
     assert verdicts(last) == [Verdict.PARTLY, Verdict.NOT_IN_SOURCES]
-    assert "test-model" in last.claims[0].checked.explanation
+    assert [claim.judge for claim in last.claims] == ["test-model"] * 2
+    assert last.claims[0].reason == why
     assert services.chat.history.messages(answer.conversation_id)[-1] == last
-    asked = server.chats[1]["messages"][-1]["content"]
-    assert "seven cooks" not in asked
+    [_, request] = server.chats
+    asked = request["messages"][-1]["content"]
     assert asked.count("is lit at dusk by the keeper") == 2
+    assert "102: It was bought by seven cooks" in asked
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "supported, partly, contradicted or missing?",
-        "Not supported.",
-        "The sentence is not supported by the passages.",
-        "supported? No.",
-        "not contradicted",
-        "I cannot tell.",
-    ],
-)
-def test_a_verdict_that_is_not_one_word_changes_nothing(
-    services: Services, server: ChatServer, said: str
+def test_what_was_judged_is_not_asked_again(services: Services, server: ChatServer) -> None:
+    use_judge(services, server)
+    judged = judged_as((101, "supported", "Passage 1 says so."), (102, "missing", "It does not."))
+    server.first_answers = [ANSWER, judged, ANSWER]
+    first = gone_on(services, ask(services, QUESTION))[-1].message
+    again = gone_on(services, ask(services, QUESTION))[-1].message
+    assert [claim.reason for claim in again.claims] == [claim.reason for claim in first.claims]
+    assert len(server.chats) == 3, "two answers and one judgement"
+
+
+def test_a_model_does_not_talk_away_another_number(services: Services, server: ChatServer) -> None:
+    use_judge(services, server)
+    wrong = "The lamp of the lighthouse is not lit at dusk by the keeper [1]."
+    server.first_answers = [wrong, judged_as((101, "supported", "Passage 1 says so."))]
+    [claim] = gone_on(services, ask(services, QUESTION))[-1].message.claims
+    assert claim.verdict is Verdict.CONTRADICTED
+    assert claim.checked.explanation
+    assert claim.reason == "Passage 1 says so.", "the person sees that the two disagree"
+
+
+def test_a_reply_that_is_no_judgement_changes_nothing(
+    services: Services, server: ChatServer
 ) -> None:
     use_judge(services, server)
     server.first_answers = [ANSWER]
-    server.answer = said
+    server.answer = "supported, partly, contradicted or missing?"
     [only] = gone_on(services, ask(services, QUESTION))
     assert verdicts(only.message) == [Verdict.SUPPORTED, Verdict.NOT_IN_SOURCES]
+    assert not any(claim.judge for claim in only.message.claims)
 
 
 def test_a_judge_that_fails_is_not_asked_again(services: Services, server: ChatServer) -> None:

@@ -290,3 +290,14 @@ def test_differing_words_are_shown_on_both_sides(panel: ClaimPanel) -> None:
     shown = [text.toPlainText() for text in panel.findChildren(MarkedText)]
     assert "It burns 20 litres of oil a night." in shown
     assert NOTHING not in shown
+
+
+def test_the_sentence_of_a_model_is_shown_word_for_word(panel: ClaimPanel) -> None:
+    assert "compared both" not in " ".join(texts(panel))
+    said = "Passage 1 says <b>20</b>, the sentence 40."
+    panel.show_claims((replace(WRONG, judge="<i>model</i>", reason=said), RIGHT), (SOURCE,))
+    panel.show_claim(0)
+    assert "<i>model</i> compared both, and says" in texts(panel)
+    assert marked_text(panel, "What the model says").toPlainText() == said
+    panel.show_claim(1)
+    assert marked_text(panel, "What the model says").isHidden()
