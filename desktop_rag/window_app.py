@@ -44,6 +44,7 @@ from desktop_rag.ui.upkeep.backup_page import BackupPage
 from desktop_rag.ui.upkeep.health_page import HealthPage
 from desktop_rag.ui.upkeep.privacy_page import PrivacyPage
 from desktop_rag.ui.window.main_window import MainWindow
+from desktop_rag.ui.window.window_pages import import_pages
 from desktop_rag.ui.window.window_place import place_of, place_window
 from desktop_rag.upkeep import subject_of
 
@@ -102,6 +103,7 @@ class WindowApp:
             chat.models.subscribe(self.bridge.post),
             chat.subscribe(self.bridge.post),
         ]
+        self.services.backups.subscribe(self._on_merged)
         self.services.rest.subscribe(lambda: self.bridge.post(NothingUsed()))
         self.window.notices.shown.connect(self._on_notice_shown)
         self._previous_hook = sys.excepthook
@@ -146,16 +148,14 @@ class WindowApp:
 
     def _add_pages(self, theme: Theme) -> None:
         """The pages beside the settings, in order."""
-        self.window.settings_page.add_page(tr("Health"), self._health_page(theme))
-        self._add_privacy_page()
-        self._add_backup_page()
-        self._add_activity_page(theme)
+        add = self.window.pages.add_settings_page
+        add(tr("Health"), lambda: self._health_page(theme))
+        add(tr("Privacy"), self._privacy_page)
+        add(tr("Backup"), self._backup_page)
+        add(tr("Activity"), lambda: self._activity_page(theme))
 
-    def _add_backup_page(self) -> None:
-        backups = self.services.backups
-        backups.subscribe(self._on_merged)
-        page = BackupPage(self.bridge, backups, self.services.snapshots)
-        self.window.settings_page.add_page(tr("Backup"), page)
+    def _backup_page(self) -> BackupPage:
+        return BackupPage(self.bridge, self.services.backups, self.services.snapshots)
 
     def _on_merged(self, merged: BackupMerged) -> None:
         """On the thread that imports."""
@@ -164,7 +164,7 @@ class WindowApp:
             self.services.chat.apply(merged.settings)
 
         def show(_nothing: None) -> None:
-            self.window.chat_page.refresh()
+            self.window.refresh_chats()
             if merged.settings:
                 self.window.show_settings(merged.settings)
 
@@ -224,10 +224,10 @@ class WindowApp:
 
         return HealthPage(self.bridge, theme, diagnose, RepairRequest(self.services.home))
 
-    def _add_privacy_page(self) -> None:
+    def _privacy_page(self) -> PrivacyPage:
         page = PrivacyPage(self.bridge, self.services.connections)
         page.place_requested.connect(self.window.show_place)
-        self.window.settings_page.add_page(tr("Privacy"), page)
+        return page
 
     def _start_services(self) -> None:
         try:
@@ -242,6 +242,7 @@ class WindowApp:
         self.services.library.start()
         self.services.snapshots.start(self.bridge.post)
         self.services.rest.start()
+        import_pages()
 
     def _save_settings(self, settings: Settings) -> None:
         save_settings(self.services.home.settings, settings)
@@ -255,14 +256,14 @@ class WindowApp:
         self.services.chat.warm_up()
         gc.freeze()
 
-    def _add_activity_page(self, theme: Theme) -> None:
+    def _activity_page(self, theme: Theme) -> ActivityPage:
         recorder = self.services.recorder
         page = ActivityPage(
             self.bridge, self.services.activity, theme, is_recording=lambda: recorder.is_on
         )
         page.chat_requested.connect(self._open_chat)
         page.notified.connect(self.window.notices.show_notice)
-        self.window.settings_page.add_page(tr("Activity"), page)
+        return page
 
     def _open_chat(self, conversation_id: str) -> None:
         chats = self.services.chat.history.all

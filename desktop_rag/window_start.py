@@ -173,9 +173,12 @@ class WindowStart(QObject):
     def _open(self) -> _Opened | BaseException:
         """On a worker thread, so that the icon answers meanwhile: importing alone takes longest."""
         from desktop_rag.app import build_services
+        from desktop_rag.ui.window.window_pages import import_chat_page
         from desktop_rag.upkeep import repair_if_requested
         from desktop_rag.window_app import WindowApp
 
+        if self._is_shown:
+            import_chat_page()
         try:
             notices = repair_if_requested(self._home)
             self._services = build_services(self._home)

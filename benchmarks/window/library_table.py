@@ -16,25 +16,22 @@ import json
 import os
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.synthetic_library import fill_home
+from benchmarks.window.event_loop import Tick, limits, report, settle, wait_until, watched
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.paths import Home
-from desktop_rag.evaluate.metrics import percentile
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from PySide6.QtWidgets import QAbstractButton, QWidget
 
     from desktop_rag.window_app import WindowApp
 
-_TICK_MS = 5
-_P999_LIMIT_MS, _LONGEST_LIMIT_MS = 50.0, 100.0
 _LOAD_S = 120.0
 _ROUNDS = 3
 _FOLDERS = 60
@@ -71,15 +68,15 @@ def measure(home: Home, files: int) -> dict[str, Any]:
     opened.open()
     opened.window.show_page(1)
     use = Use(opened)
-    use.wait_until(lambda: use.table.model().rowCount() == files, _LOAD_S)
-    use.wait_until(lambda: opened.services.library.indexing.is_idle, _LOAD_S)
+    wait_until(lambda: use.table.model().rowCount() == files, _LOAD_S)
+    wait_until(lambda: opened.services.library.indexing.is_idle, _LOAD_S)
     use.vary()
     parts: dict[str, list[Tick]] = {}
     for _ in range(_ROUNDS):
         for name, act in use.parts().items():
-            with use.watched() as ticks:
+            with watched() as ticks:
                 act()
-                use.settle(0.4)
+                settle(0.4)
             parts.setdefault(name, []).extend(ticks)
     opened.window.hide()
     opened.shut_down()
@@ -89,22 +86,14 @@ def measure(home: Home, files: int) -> dict[str, Any]:
     return figures | {"all": report(every), "limits": limits()}
 
 
-class Tick(NamedTuple):
-    """The lateness of a tick, and the work of the Qt thread since the one before, in ms."""
-
-    late_ms: float
-    work_ms: float
-
-
 class Use:
     """Uses the library page of an open window."""
 
     def __init__(self, opened: "WindowApp") -> None:
-        from PySide6.QtWidgets import QApplication, QLineEdit
+        from PySide6.QtWidgets import QLineEdit
 
         from desktop_rag.ui.library.documents_table import DocumentsTable
 
-        self._process = QApplication.processEvents
         self._page = opened.window.library_page
         [self.table] = self._page.findChildren(DocumentsTable)
         fields = self._page.findChildren(QLineEdit)
@@ -129,7 +118,7 @@ class Use:
             for n, document in enumerate(documents)
         ]
         model.set_table(make_table(varied, {documents[0].source_id: str(root)}))
-        self.settle(1.0)
+        settle(1.0)
 
     def parts(self) -> "dict[str, Callable[[], None]]":
         """What a person does, by name."""
@@ -142,67 +131,32 @@ class Use:
             "views": self._change_views,
         }
 
-    @contextmanager
-    def watched(self) -> "Generator[list[Tick]]":
-        """The ticks within the block."""
-        from PySide6.QtCore import Qt, QTimer
-
-        ticks: list[Tick] = []
-        due_at, worked_s = time.perf_counter() + _TICK_MS / 1000, time.thread_time()
-
-        def tick() -> None:
-            nonlocal due_at, worked_s
-            now, before_s, worked_s = time.perf_counter(), worked_s, time.thread_time()
-            ticks.append(Tick(max(0.0, 1000 * (now - due_at)), 1000 * (worked_s - before_s)))
-            due_at = now + _TICK_MS / 1000
-
-        timer = QTimer()
-        timer.setTimerType(Qt.TimerType.PreciseTimer)
-        timer.timeout.connect(tick)
-        timer.start(_TICK_MS)
-        yield ticks
-        timer.stop()
-
-    def wait_until(self, is_so: Callable[[], bool], timeout_s: float) -> None:
-        """Handle events until a condition holds."""
-        give_up_at = time.perf_counter() + timeout_s
-        while not is_so():
-            if time.perf_counter() > give_up_at:
-                raise TimeoutError("the library was not loaded")
-            self._process()
-            time.sleep(0.0005)
-
-    def settle(self, seconds: float) -> None:
-        """Handle events for a while."""
-        until = time.perf_counter() + seconds
-        self.wait_until(lambda: time.perf_counter() > until, seconds + 1)
-
     def _scroll(self) -> None:
         bar = self.table.verticalScrollBar()
         for _ in range(40):
             bar.setValue(bar.value() + bar.pageStep())
-            self.settle(0.02)
+            settle(0.02)
         for share in range(21):
             bar.setValue(bar.maximum() * share // 20)
-            self.settle(0.02)
+            settle(0.02)
         bar.setValue(0)
 
     def _type(self) -> None:
         for text in ("document12", "txt files", "nothing like this"):
             for length in range(1, len(text) + 1):
                 self._field.setText(text[:length])
-                self.settle(0.08)
-            self.settle(0.3)
+                settle(0.08)
+            settle(0.3)
             self._field.clear()
-            self.settle(0.3)
+            settle(0.3)
 
     def _choose_facets(self) -> None:
         for name in ("Searchable", "Text and Markdown", "Failed"):
             self._press(name)
-            self.settle(0.3)
+            settle(0.3)
         for name in ("Searchable", "Failed", "Text and Markdown"):
             self._press(name)
-            self.settle(0.3)
+            settle(0.3)
 
     def _sort(self) -> None:
         from PySide6.QtCore import Qt
@@ -210,13 +164,13 @@ class Use:
         header = self.table.horizontalHeader()
         for order in (Qt.SortOrder.DescendingOrder, Qt.SortOrder.AscendingOrder):
             header.setSortIndicator(0, order)
-            self.settle(0.2)
+            settle(0.2)
 
     def _select(self) -> None:
         self.table.selectAll()
-        self.settle(0.2)
+        settle(0.2)
         self._press("Searchable")
-        self.settle(0.2)
+        settle(0.2)
         self._press("Searchable")
         self.table.clearSelection()
 
@@ -225,7 +179,7 @@ class Use:
 
         for view in (*LibraryView, LibraryView.FILES):
             self._page.show_view(view)
-            self.settle(0.3)
+            settle(0.3)
 
     def _press(self, name: str) -> None:
         _box(self._page, name).click()
@@ -236,26 +190,6 @@ def _box(page: "QWidget", name: str) -> "QAbstractButton":
 
     boxes = page.findChildren(FacetBox)
     return next(b for b in boxes if b.accessibleName().rpartition(" ")[0] == name)
-
-
-def report(ticks: list[Tick]) -> dict[str, float | bool]:
-    """The delays against their limits."""
-    late_ms = [tick.late_ms for tick in ticks]
-    p999, longest = percentile(late_ms, 0.999), max(late_ms)
-    return {
-        "ticks": len(late_ms),
-        "p50_ms": round(percentile(late_ms, 0.5), 2),
-        "p99_ms": round(percentile(late_ms, 0.99), 2),
-        "p99.9_ms": round(p999, 2),
-        "longest_ms": round(longest, 2),
-        "longest_work_ms": round(max(tick.work_ms for tick in ticks), 2),
-        "is_within": p999 <= _P999_LIMIT_MS and longest <= _LONGEST_LIMIT_MS,
-    }
-
-
-def limits() -> dict[str, float]:
-    """The limits that the figures are held against."""
-    return {"p99.9_ms": _P999_LIMIT_MS, "longest_ms": _LONGEST_LIMIT_MS}
 
 
 if __name__ == "__main__":

@@ -114,13 +114,13 @@ def take_all(look: Look, folder: Path) -> None:
     window.chat_page.ask(_ARABIC)
     look.settle(at_most_ms=6000)
     look.take("chat-arabic")
-    window.settings_page.use_model("", "")
+    window.settings.use_model("", "")
     window.ask("Who has to be called in an emergency?")
     look.settle(at_most_ms=8000)
     look.take("chat-excerpt")
-    window.settings_page.change(
+    window.settings.change(
         replace(
-            window.settings_page.settings,
+            window.settings.value,
             endpoint=EndpointSettings("http://127.0.0.1:9/v1", "gone", timeout_s=2.0),
         )
     )

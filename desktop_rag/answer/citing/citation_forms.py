@@ -5,6 +5,7 @@ numbers, in the digits of any script, each perhaps after a word for source in an
 """
 
 import re
+from functools import cache
 
 _ZEROS = "0٠۰߀०০੦૦୦௦౦೦൦๐໐༠၀០᠐０"
 _BLANK = "[ \\t\u00a0\u2009\u202f\u3000]"
@@ -55,29 +56,38 @@ _RAISED_DIGIT = "[¹²³⁴-⁹][⁰¹²³⁴-⁹]{0,2}"
 _RAISED = rf"{_RAISED_DIGIT}(?:(?:[,˒،]{_BLANK}?|[⁻⁃–-]|⁾{_BLANK}?⁽){_RAISED_DIGIT})*"
 _RAISED_LIST = rf"{NUMBER}(?:{_BLANK}?(?:[,;]|{_DASH}){_BLANK}?{NUMBER})*"
 
-MARKER = re.compile(
-    rf"(?i)\[{_BLANK}?(?:see{_BLANK}|cf\.?{_BLANK})?(?P<named>{_NAMED}{_LIST}){_NOTE}{_BLANK}?\]{_NO_LINK}"
-    rf"|\[\[{_BLANK}?(?P<double>\^?(?:{_LIST}|{_SIGNED_LIST})){_BLANK}?\]\]{_NO_LINK}"
-    rf"|\[{_BLANK}?(?P<square>{_LIST})\.?(?:{_PAGE}|{_ADDED}){_BLANK}?\]{_NO_LINK}"
-    rf"|\[{_BLANK}?(?P<signed>{_SIGNED_LIST})(?:{_PAGE}|{_ADDED}){_BLANK}?\]{_NO_LINK}"
-    rf"|\[(?P<footnote>{_FOOTNOTES})\](?!\()"
-    rf"|\[\*{{1,2}}(?P<bold>{_LIST})\*{{1,2}}\]{_NO_LINK}"
-    rf"|\\\[{_BLANK}?(?P<escaped>\\?\^?(?:{_LIST}|{_SIGNED_LIST})){_BLANK}?\\\]"
-    rf"|[【［〔〖﹝⟦❲]{_BLANK}?(?P<lenticular>\^?(?:{_LIST}|{_SIGNED_LIST}))"
-    rf"(?:{_BLANK}?[:：†,，][^】］〕〗﹞⟧❳`\n]{{0,120}})?{_BLANK}?[】］〕〗﹞⟧❳]"
-    rf"|[(（](?:see{_BLANK}|cf\.?{_BLANK})?(?P<round>{_SOURCE}{_JOINT}{_LIST})"
-    rf"(?:{_BLANK}?[:：,，–—-][^()（）`\n]{{0,120}})?[)）]"
-    rf"|\$\^\{{?\[?(?P<formula>{_RAISED_LIST})\]?\}}?\$"
-    rf"|\\cite[pt]?\{{(?P<latex>{_LIST})\}}"
-    rf"|<sup>{_BLANK}?\[(?P<sup>{_LIST})\]{_BLANK}?</sup>"
-    rf"|<(?P<tag>cite|ref|citation|source)>{_BLANK}?\[?(?P<tagged>{_LIST})\]?{_BLANK}?</(?P=tag)>"
-    rf"|<sup>{_BLANK}?(?P<raised_sup>{_RAISED_LIST}){_BLANK}?</sup>"
-    rf"|\^\{{?(?P<raised_caret>{_RAISED_LIST})(?:\}}|\^)?(?![\w.]*\w)"
-    rf"|⁽?(?P<raised>{_RAISED})⁾?(?![\w⁰¹²³⁴-⁹⁻⁺ⁿ])"
-)
-# The last line of an answer or of a paragraph: "Sources: 1, 2".
-SOURCE_LINE = re.compile(
-    rf"(?im)^[ \t>*_#(-]{{0,8}}{_SOURCE}[*_]{{0,3}}{_BLANK}?[:：]{_BLANK}?[*_]{{0,3}}{_BLANK}?"
-    rf"(?P<listed>(?:{_LIST}|{_SIGNED_LIST}))(?=[.。)*_]{{0,3}}[ \t]*(?:\Z|\n[ \t]*(?:\n|\Z)))"
-)
 RANGE = re.compile(rf"({NUMBER})(?:{_BLANK}?{_DASH}{_BLANK}?[S#^]?({NUMBER}))?")
+
+
+@cache
+def marker() -> re.Pattern[str]:
+    """One citation in any form. Compiling takes a tenth of a second, so not before it is used."""
+    return re.compile(
+        rf"(?i)\[{_BLANK}?(?:see{_BLANK}|cf\.?{_BLANK})?(?P<named>{_NAMED}{_LIST}){_NOTE}{_BLANK}?\]{_NO_LINK}"
+        rf"|\[\[{_BLANK}?(?P<double>\^?(?:{_LIST}|{_SIGNED_LIST})){_BLANK}?\]\]{_NO_LINK}"
+        rf"|\[{_BLANK}?(?P<square>{_LIST})\.?(?:{_PAGE}|{_ADDED}){_BLANK}?\]{_NO_LINK}"
+        rf"|\[{_BLANK}?(?P<signed>{_SIGNED_LIST})(?:{_PAGE}|{_ADDED}){_BLANK}?\]{_NO_LINK}"
+        rf"|\[(?P<footnote>{_FOOTNOTES})\](?!\()"
+        rf"|\[\*{{1,2}}(?P<bold>{_LIST})\*{{1,2}}\]{_NO_LINK}"
+        rf"|\\\[{_BLANK}?(?P<escaped>\\?\^?(?:{_LIST}|{_SIGNED_LIST})){_BLANK}?\\\]"
+        rf"|[【［〔〖﹝⟦❲]{_BLANK}?(?P<lenticular>\^?(?:{_LIST}|{_SIGNED_LIST}))"
+        rf"(?:{_BLANK}?[:：†,，][^】］〕〗﹞⟧❳`\n]{{0,120}})?{_BLANK}?[】］〕〗﹞⟧❳]"
+        rf"|[(（](?:see{_BLANK}|cf\.?{_BLANK})?(?P<round>{_SOURCE}{_JOINT}{_LIST})"
+        rf"(?:{_BLANK}?[:：,，–—-][^()（）`\n]{{0,120}})?[)）]"
+        rf"|\$\^\{{?\[?(?P<formula>{_RAISED_LIST})\]?\}}?\$"
+        rf"|\\cite[pt]?\{{(?P<latex>{_LIST})\}}"
+        rf"|<sup>{_BLANK}?\[(?P<sup>{_LIST})\]{_BLANK}?</sup>"
+        rf"|<(?P<tag>cite|ref|citation|source)>{_BLANK}?\[?(?P<tagged>{_LIST})\]?{_BLANK}?</(?P=tag)>"
+        rf"|<sup>{_BLANK}?(?P<raised_sup>{_RAISED_LIST}){_BLANK}?</sup>"
+        rf"|\^\{{?(?P<raised_caret>{_RAISED_LIST})(?:\}}|\^)?(?![\w.]*\w)"
+        rf"|⁽?(?P<raised>{_RAISED})⁾?(?![\w⁰¹²³⁴-⁹⁻⁺ⁿ])"
+    )
+
+
+@cache
+def source_line() -> re.Pattern[str]:
+    """The last line of an answer or of a paragraph: "Sources: 1, 2"."""
+    return re.compile(
+        rf"(?im)^[ \t>*_#(-]{{0,8}}{_SOURCE}[*_]{{0,3}}{_BLANK}?[:：]{_BLANK}?[*_]{{0,3}}{_BLANK}?"
+        rf"(?P<listed>(?:{_LIST}|{_SIGNED_LIST}))(?=[.。)*_]{{0,3}}[ \t]*(?:\Z|\n[ \t]*(?:\n|\Z)))"
+    )

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from desktop_rag.answer.citing.citation_forms import MARKER, RANGE, SOURCE_LINE
+from desktop_rag.answer.citing.citation_forms import RANGE, marker, source_line
 from desktop_rag.answer.citing.citation_places import (
     QuotedParts,
     is_element,
@@ -86,13 +86,13 @@ def citations(text: str) -> Iterator[Citation]:
 
 def _matches(text: str) -> Iterator[re.Match[str]]:
     """The places that look like citations, in order and apart."""
-    lines = list(SOURCE_LINE.finditer(text))
+    lines = list(source_line().finditer(text))
     done = 0
     for line in lines:
-        yield from MARKER.finditer(text, done, line.start())
+        yield from marker().finditer(text, done, line.start())
         yield line
         done = line.end()
-    yield from MARKER.finditer(text, done)
+    yield from marker().finditer(text, done)
 
 
 def _is_other(text: str, match: re.Match[str], form: str, quoted: QuotedParts) -> bool:

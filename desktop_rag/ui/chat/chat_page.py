@@ -20,14 +20,12 @@ from desktop_rag.ui.chat.chat_attachments import ChatAttachments
 from desktop_rag.ui.chat.chat_header import ChatHeader
 from desktop_rag.ui.chat.chat_scope import ChatScope
 from desktop_rag.ui.chat.chat_session import ChatSession
-from desktop_rag.ui.chat.chat_sessions import ChatSessions
+from desktop_rag.ui.chat.chat_state import ChatState
 from desktop_rag.ui.chat.conversation_actions import ConversationActions
-from desktop_rag.ui.chat.conversation_feed import ConversationFeed
 from desktop_rag.ui.chat.conversation_list import ConversationList
 from desktop_rag.ui.chat.conversation_model import UNTITLED, title_of
 from desktop_rag.ui.chat.empty_chat import EmptyChat
 from desktop_rag.ui.chat.found_messages import FoundMessages
-from desktop_rag.ui.chat.library_overview import LibraryOverview
 from desktop_rag.ui.chat.source_reading import SourceReading
 from desktop_rag.ui.composer.caution import with_caution
 from desktop_rag.ui.composer.composer import Composer
@@ -60,7 +58,7 @@ class ChatPage(QWidget):
     library_requested = Signal()
 
     def __init__(
-        self, bridge: Bridge, library: "Library", chat: "Chat", theme: Theme,
+        self, bridge: Bridge, library: "Library", chat: "Chat", theme: Theme, state: ChatState,
         remembered: Path | None = None,
     ) -> None:  # fmt: skip
         """`remembered` is the file that keeps the width of the document beside the chat."""
@@ -69,12 +67,11 @@ class ChatPage(QWidget):
         self._chat = chat
         self._theme = theme
         self._opener = DocumentOpener(bridge, library, theme, self)
-        self.feed = ConversationFeed(bridge, chat, self)
+        self._state = state
+        self.feed, self.sessions, self.overview = state.feed, state.sessions, state.overview
         self._actions = ConversationActions(bridge, chat, self)
         self._memory = MemoryActions(bridge, chat, self)
-        self.sessions = ChatSessions(bridge, chat, self)
         self._assistants = AssistantActions(bridge, chat, theme, self)
-        self.overview = LibraryOverview(bridge, library, self)
         self._build(library, remembered)
         self._scope = ChatScope(
             bridge, chat, self._composer, self.sessions,
@@ -87,6 +84,9 @@ class ChatPage(QWidget):
         )  # fmt: skip
         self._connect()
         self.sessions.show_current()
+        self._assistants.refresh()
+        if self.feed.conversations is not None:
+            self._on_conversations_loaded(self.feed.conversations)
 
     def _build(self, library: "Library", remembered: Path | None) -> None:
         self._list = ConversationList(self._theme)
@@ -124,7 +124,7 @@ class ChatPage(QWidget):
         self._connect_messages()
         self._connect_sessions()
         self._assistants.choice.chosen.connect(self._on_assistant_chosen)
-        self.overview.loaded.connect(self._on_overview_loaded)
+        self.overview.tell(self._on_overview_loaded)
         self.feed.loaded.connect(self._on_conversations_loaded)
         self.feed.restored.connect(self.open_conversation)
         self._list.new_requested.connect(self.new_chat)
@@ -182,8 +182,6 @@ class ChatPage(QWidget):
         self.sessions.messages_changed.connect(self._on_messages_changed)
         self.sessions.conversation_stored.connect(self._on_conversation_stored)
         self.sessions.busy_changed.connect(self._composer.set_busy)
-        self.sessions.answered.connect(self.feed.refresh)
-        self.sessions.titled.connect(self.feed.refresh)
         self.sessions.replaced.connect(
             lambda session, previous, current: self._actions.offer_former_answer(
                 previous, current, lambda: self.sessions.reload(session)
@@ -209,9 +207,8 @@ class ChatPage(QWidget):
 
     def refresh(self) -> None:
         """Load the conversations, the assistants and the library overview."""
-        self.feed.refresh()
+        self._state.refresh()
         self._assistants.refresh()
-        self.overview.refresh()
 
     @Slot()
     def new_chat(self) -> None:
@@ -308,7 +305,6 @@ class ChatPage(QWidget):
     def _on_conversation_stored(self, conversation: Conversation) -> None:
         self._list.choose(conversation.conversation_id)
         self._show_header()
-        self.feed.refresh()
 
     @Slot(object)
     def _on_conversations_loaded(self, conversations: list[Conversation]) -> None:

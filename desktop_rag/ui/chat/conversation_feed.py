@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Signal, Slot
 
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.ui.foundation.bridge import Bridge, Job
@@ -23,9 +23,12 @@ class ConversationFeed(QObject):
         super().__init__(parent)
         self._bridge = bridge
         self._chat = chat
+        # As `loaded` carried them last.
+        self.conversations: list[Conversation] | None = None
         self._load_job: Job | None = None
         self._search_job: Job | None = None
 
+    @Slot()
     def refresh(self) -> None:
         """Load the list; `loaded` carries it in display order."""
         if self._load_job:
@@ -71,4 +74,5 @@ class ConversationFeed(QObject):
 
     def _on_loaded(self, conversations: list[Conversation]) -> None:
         self._load_job = None
+        self.conversations = conversations
         self.loaded.emit(conversations)

@@ -1,5 +1,6 @@
 """The library's collections and counts, as the chat needs them. Qt thread, through the bridge."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
@@ -23,6 +24,7 @@ class LibraryOverview(QObject):
         super().__init__(parent)
         self._bridge = bridge
         self._library = library
+        self._loaded: tuple[list[Collection], int, int] | None = None
         self._timer = QTimer(self, singleShot=True, interval=_DELAY_MS)
         self._timer.timeout.connect(self.refresh)
 
@@ -43,4 +45,11 @@ class LibraryOverview(QObject):
 
     def _on_read(self, found: tuple[list[Collection], list[Source], DocumentCounts]) -> None:
         collections, sources, counts = found
-        self.loaded.emit(collections, len(sources), counts.searchable)
+        self._loaded = collections, len(sources), counts.searchable
+        self.loaded.emit(*self._loaded)
+
+    def tell(self, listener: Callable[[list[Collection], int, int], object]) -> None:
+        """Call the listener with what is known now, and whenever `loaded` is emitted."""
+        self.loaded.connect(listener)
+        if self._loaded:
+            listener(*self._loaded)

@@ -1,5 +1,7 @@
 """A list of names, and the page of the chosen one beside it. Qt thread."""
 
+from collections.abc import Callable
+
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
@@ -14,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_rag.ui.widgets.controls import PlainLabel
+from desktop_rag.ui.widgets.stacked_pages import put_in_place
 
 _WIDTH_PX = 168
 _NARROW_PX = 760
@@ -37,6 +40,7 @@ class PageList(QWidget):
         self._choice = QComboBox()
         self._choice.setAccessibleName(title)
         self._pages = QStackedWidget()
+        self._unbuilt: dict[int, Callable[[], QWidget]] = {}
         self._foot = QWidget()
         self.foot = QHBoxLayout(self._foot)
         self.foot.setContentsMargins(0, 0, 0, 0)
@@ -70,9 +74,12 @@ class PageList(QWidget):
         self._whole.addWidget(self._side)
         self._whole.addWidget(self._pages, 1)
 
-    def add_page(self, name: str, page: QWidget) -> None:
-        """Add a page as the last one; the first is shown."""
-        self._pages.addWidget(page)
+    def add_page(self, name: str, page: QWidget | Callable[[], QWidget]) -> None:
+        """Add a page as the last one, or what builds it when it is shown; the first is shown."""
+        if isinstance(page, QWidget):
+            self._pages.addWidget(page)
+        else:
+            self._unbuilt[self._pages.addWidget(QWidget())] = page
         self._names.addItem(name)
         self._choice.addItem(name)
         if self._names.count() == 1:
@@ -81,6 +88,8 @@ class PageList(QWidget):
     @property
     def pages(self) -> list[QWidget]:
         """The pages, in the order of their names."""
+        for position in range(self._pages.count()):
+            self._ensure_built(position)
         pages = [self._pages.widget(n) for n in range(self._pages.count())]
         return [page for page in pages if page]
 
@@ -89,7 +98,12 @@ class PageList(QWidget):
         """Show the page at this position."""
         self._names.setCurrentRow(position)
         self._choice.setCurrentIndex(position)
+        self._ensure_built(position)
         self._pages.setCurrentIndex(position)
+
+    def _ensure_built(self, position: int) -> None:
+        if build := self._unbuilt.pop(position, None):
+            put_in_place(self._pages, position, build())
 
     @Slot()
     def _on_selected(self) -> None:

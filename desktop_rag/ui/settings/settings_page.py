@@ -1,6 +1,5 @@
 """The settings, and the pages beside them. Changes apply at once and can be undone. Qt thread."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,7 @@ from desktop_rag.ui.settings.about_section import AboutSection, ActivityForm
 from desktop_rag.ui.settings.answers_form import AnswersForm
 from desktop_rag.ui.settings.appearance_form import AppearanceForm
 from desktop_rag.ui.settings.background_form import BackgroundForm
+from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.settings.indexing_form import IndexingForm
 from desktop_rag.ui.settings.memory_field import MemoryField
 from desktop_rag.ui.settings.page_list import PageList
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class SettingsPage(PageList):
-    """Edits Settings; each change creates a new value and passes it to `apply`.
+    """Edits Settings; each change creates a new value.
 
     `add_page` puts a page beside those of the settings.
     """
@@ -49,15 +49,12 @@ class SettingsPage(PageList):
         self,
         bridge: Bridge,
         chat: "Chat",
-        settings: Settings,
-        apply: Callable[[Settings], None],
+        settings: EditedSettings,
         home: Home,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(tr("Settings"), parent)
         self._settings = settings
-        self._apply = apply
-        self._history: list[Settings] = []
         guard = WheelGuard(self)
         self._models = ModelsForm(bridge, chat, guard)
         self._preferences = PreferencesForm(guard)
@@ -70,17 +67,11 @@ class SettingsPage(PageList):
         self._activity = ActivityForm()
         self._about = AboutSection(bridge, home)
         self._build()
-        self.show_settings(settings)
+        self._show_settings(settings.value)
         self._connect()
 
-    @property
-    def settings(self) -> Settings:
-        """The current settings."""
-        return self._settings
-
-    def show_settings(self, settings: Settings) -> None:
-        """Show settings that were changed elsewhere, without applying them."""
-        self._settings = settings
+    @Slot(object)
+    def _show_settings(self, settings: Settings) -> None:
         self._models.show_settings(settings)
         self._preferences.show_preferences(settings.preferences)
         self._answers.show_answers(settings.answers)
@@ -93,17 +84,6 @@ class SettingsPage(PageList):
     def on_examination_changed(self, event: ExaminationChanged) -> None:
         """Show the progress or the result of measuring a model."""
         self._models.on_examination_changed(event)
-
-    def change(self, settings: Settings) -> None:
-        """Apply settings that the person changed elsewhere."""
-        self.show_settings(settings)
-        self._apply(settings)
-
-    def use_model(self, base_url: str, model: str) -> None:
-        """Use this model of an endpoint for answers; excerpts if both are ""."""
-        chosen = self._settings.using(base_url, model)
-        self._models.show_settings(chosen)
-        self._change_to(chosen)
 
     def connect_model(self) -> None:
         """Show the page of models; without an endpoint, look for one on this computer."""
@@ -141,7 +121,9 @@ class SettingsPage(PageList):
         self._show_undo()
 
     def _connect(self) -> None:
-        self._models.changed.connect(self._change_to)
+        self._settings.replaced.connect(self._show_settings)
+        self._settings.changed.connect(self._show_undo)
+        self._models.changed.connect(self._settings.edit)
         self._preferences.changed.connect(self._on_preferences_changed)
         self._answers.changed.connect(self._on_answers_changed)
         self._retrieval.changed.connect(self._on_retrieval_changed)
@@ -155,46 +137,37 @@ class SettingsPage(PageList):
 
     @Slot(object)
     def _on_preferences_changed(self, preferences: PreferenceSettings) -> None:
-        self._change_to(replace(self._settings, preferences=preferences))
+        self._settings.edit(replace(self._settings.value, preferences=preferences))
 
     @Slot(object)
     def _on_answers_changed(self, answers: AnswerSettings) -> None:
-        self._change_to(replace(self._settings, answers=answers))
+        self._settings.edit(replace(self._settings.value, answers=answers))
 
     @Slot(object)
     def _on_retrieval_changed(self, retrieval: RetrievalSettings) -> None:
-        self._change_to(replace(self._settings, retrieval=retrieval))
+        self._settings.edit(replace(self._settings.value, retrieval=retrieval))
 
     @Slot(object)
     def _on_indexing_changed(self, index: IndexSettings) -> None:
-        self._change_to(replace(self._settings, index=index))
+        self._settings.edit(replace(self._settings.value, index=index))
 
     @Slot(object)
     def _on_background_changed(self, background: BackgroundSettings) -> None:
-        self._change_to(replace(self._settings, background=background))
+        self._settings.edit(replace(self._settings.value, background=background))
 
     @Slot(object)
     def _on_appearance_changed(self, appearance: AppearanceSettings) -> None:
-        self._change_to(replace(self._settings, appearance=appearance))
+        self._settings.edit(replace(self._settings.value, appearance=appearance))
 
     @Slot(object)
     def _on_activity_changed(self, activity: ActivitySettings) -> None:
-        self._change_to(replace(self._settings, activity=activity))
-
-    @Slot(object)
-    def _change_to(self, settings: Settings) -> None:
-        if settings != self._settings:
-            self._history.append(self._settings)
-            self._settings = settings
-            self._apply(settings)
-            self._show_undo()
+        self._settings.edit(replace(self._settings.value, activity=activity))
 
     @Slot()
     def _on_undo_clicked(self) -> None:
-        self.show_settings(self._history.pop())
-        self._apply(self._settings)
-        self._show_undo()
+        self._settings.undo()
 
+    @Slot()
     def _show_undo(self) -> None:
-        self._saved.setVisible(bool(self._history))
-        self._undo.setVisible(bool(self._history))
+        self._saved.setVisible(self._settings.can_undo)
+        self._undo.setVisible(self._settings.can_undo)

@@ -32,6 +32,8 @@ class HotkeyKeeper(QObject):
         self._desktop: HotkeyDesktop | None = None
         self._wanted: dict[Action, Hotkey] | None = None
         self._is_closed = False
+        # As `bound` carried it last.
+        self.outcome: dict[Action, Bound] = {}
 
     def apply(self, background: BackgroundSettings) -> None:
         """Bind the hotkeys of these settings, if they are others than now."""
@@ -39,7 +41,7 @@ class HotkeyKeeper(QObject):
                 Action.ASK_ABOUT_SELECTION: background.selection_hotkey}  # fmt: skip
         wanted = {action: key for action, text in keys.items() if (key := Hotkey.parse(text))}
         if has_portal_only() and wanted and not background.asks_for_hotkeys:
-            self.bound.emit(dict.fromkeys(wanted, _NOT_ASKED))
+            self._on_bound(dict.fromkeys(wanted, _NOT_ASKED))
             return
         if wanted == self._wanted or (self._wanted is None and not wanted):
             return
@@ -68,6 +70,7 @@ class HotkeyKeeper(QObject):
 
     def _on_bound(self, outcome: dict[Action, Bound]) -> None:
         if not self._is_closed:
+            self.outcome = outcome
             self.bound.emit(outcome)
 
     def _on_pressed(self, action: Action) -> None:

@@ -29,7 +29,8 @@ from desktop_rag.ui.tray.hotkey_keeper import HotkeyKeeper
 from desktop_rag.ui.tray.notifications import Notifications
 from desktop_rag.ui.tray.tray import Tray
 from desktop_rag.ui.viewers.document_span import DocumentSpan
-from desktop_rag.ui.window.main_window import LIBRARY, SETTINGS, MainWindow
+from desktop_rag.ui.window.main_window import MainWindow
+from desktop_rag.ui.window.window_pages import LIBRARY, SETTINGS
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -70,12 +71,12 @@ class Presence(QObject):
         self._popup: QuickAsk | None = None
         self._opener = DocumentOpener(bridge, library, theme, window)
         self.tray = Tray(bridge, library, app_icon, self)
-        settings = window.settings_page
+        settings = window.settings
         self.closing = Closing(
-            window, lambda: settings.settings, settings.change, lambda: self.tray.is_there
+            window, lambda: settings.value, settings.change, lambda: self.tray.is_there
         )
         self.hotkeys = HotkeyKeeper(bridge, self)
-        self.notifications = Notifications(lambda: settings.settings.background.notifies, self)
+        self.notifications = Notifications(lambda: settings.value.background.notifies, self)
         self._notifier = Notifier(self._notification_pressed.emit)
         self._connect()
 
@@ -90,16 +91,17 @@ class Presence(QObject):
         window.close_requested.connect(self.closing.close)
         window.quit_requested.connect(self.quit_requested)
         self.closing.quit_requested.connect(self.quit_requested)
-        window.chat_page.feed.loaded.connect(tray.show_conversations)
+        window.chats.feed.loaded.connect(tray.show_conversations)
         self.notifications.shown.connect(self._notify)
         self._notification_pressed.connect(self.notifications.on_pressed)
         self.notifications.conversation_requested.connect(self._show_conversation)
         self.notifications.window_requested.connect(window.raise_window)
         tray.notification_pressed.connect(self.notifications.on_pressed)
-        window.chat_page.sessions.answer_completed.connect(self.notifications.on_answered)
+        window.chats.sessions.answer_completed.connect(self.notifications.on_answered)
         self._bridge.posted.connect(self.notifications.on_posted)
-        self.hotkeys.bound.connect(window.settings_page.background.show_hotkeys)
-        window.settings_page.background.changed.connect(self.hotkeys.apply)
+        window.settings.changed.connect(lambda settings: self.hotkeys.apply(settings.background))
+        window.pages.built.connect(self._on_page_built)
+        window.shortcuts_requested.connect(lambda: self.popup)
         app = QGuiApplication.instance()
         assert isinstance(app, QGuiApplication)
         app.focusWindowChanged.connect(self._on_focus_changed)
@@ -111,7 +113,7 @@ class Presence(QObject):
         """Show the icon, and build the popup soon."""
         self.tray.show()
         self._bridge.run(self, self._library.sources.all, self.notifications.begin)
-        self.hotkeys.apply(self._window.settings_page.settings.background)
+        self.hotkeys.apply(self._window.settings.value.background)
         QTimer.singleShot(_BUILD_POPUP_MS, self, lambda: self.popup)
 
     def end(self) -> None:
@@ -139,6 +141,13 @@ class Presence(QObject):
         self.popup.pop_up(question, selection)
         # After the popup is on the screen, and while the person types the first letters.
         self.needed.emit()
+
+    @Slot(int)
+    def _on_page_built(self, position: int) -> None:
+        if position == SETTINGS:
+            form = self._window.settings_page.background
+            form.show_hotkeys(self.hotkeys.outcome)
+            self.hotkeys.bound.connect(form.show_hotkeys)
 
     @Slot(str, str)
     def _notify(self, title: str, text: str) -> None:
@@ -173,8 +182,8 @@ class Presence(QObject):
         self._about.show(request.about)
 
     def _build_popup(self) -> QuickAsk:
-        page = self._window.chat_page
-        popup = QuickAsk(self._bridge, self._library, self._chat, self._theme, page.sessions)
+        sessions = self._window.chats.sessions
+        popup = QuickAsk(self._bridge, self._library, self._chat, self._theme, sessions)
         size = read_object(self._home.popup)
         width, height = size.get("width"), size.get("height")
         if isinstance(width, int) and isinstance(height, int):
@@ -218,8 +227,8 @@ class Presence(QObject):
 
     @Slot(object)
     def _show_conversation(self, conversation: Conversation) -> None:
-        self._window.raise_window()
         self._window.show_conversation(conversation)
+        self._window.raise_window()
 
     @Slot(QWindow)
     def _on_focus_changed(self, focused: QWindow | None) -> None:
@@ -248,8 +257,8 @@ class Presence(QObject):
         self._window.show_models()
 
     def _show_page(self, page: int) -> None:
-        self._window.raise_window()
         self._window.show_page(page)
+        self._window.raise_window()
 
 
 def selected_text() -> str:

@@ -9,12 +9,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QGuiApplication, QShowEvent
+from PySide6.QtGui import QCloseEvent, QGuiApplication
 from PySide6.QtWidgets import (
     QApplication,
     QHBoxLayout,
     QMainWindow,
-    QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -25,11 +24,9 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import (
     DocumentsChanged,
-    NothingUsed,
     Notice,
     ProgressChanged,
     RequestRefused,
-    SourceScanned,
     SourcesChanged,
 )
 from desktop_rag.core.model_profile import ExaminationChanged
@@ -43,29 +40,39 @@ from desktop_rag.desktop.requests import (
     WindowRequested,
 )
 from desktop_rag.models.connection_kinds import Place
-from desktop_rag.ui.chat.chat_page import ChatPage
+from desktop_rag.ui.chat.chat_state import ChatState
 from desktop_rag.ui.foundation.ask_request import AskAboutRequested
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.focus_order import step
-from desktop_rag.ui.foundation.shortcuts import PLACE, bind, shortcuts_of
+from desktop_rag.ui.foundation.shortcuts import bind, shortcuts_of
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.library.library_page import LibraryPage
-from desktop_rag.ui.search.search_page import SearchPage
-from desktop_rag.ui.settings.settings_page import SettingsPage
+from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.widgets.notice_bar import NoticeBar
 from desktop_rag.ui.window.navigation import PAGES, NavigationRail
+from desktop_rag.ui.window.settings_saving import SettingsSaving
 from desktop_rag.ui.window.shortcuts_dialog import ShortcutsDialog
 from desktop_rag.ui.window.status_strip import StatusStrip
+from desktop_rag.ui.window.window_pages import (
+    CHAT,
+    LIBRARY,
+    LIBRARY_EVENTS,
+    SEARCH,
+    SETTINGS,
+    WindowPages,
+)
 from desktop_rag.ui.window.window_place import place_window
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
     from desktop_rag.ingest.library import Library
-
-CHAT, LIBRARY, SEARCH, SETTINGS = range(len(PAGES))
+    from desktop_rag.ui.chat.chat_page import ChatPage
+    from desktop_rag.ui.library.library_page import LibraryPage
+    from desktop_rag.ui.search.search_page import SearchPage
+    from desktop_rag.ui.settings.settings_page import SettingsPage
 # Events for pages and the presence on the desktop, which listen to the bridge themselves.
 _HEARD_ELSEWHERE = (
     ActivityEvent,
+    ExaminationChanged,
     MessagesStored,
     PassageRequested,
     QuickAskRequested,
@@ -81,6 +88,8 @@ class MainWindow(QMainWindow):
     close_requested = Signal()
     quit_requested = Signal()
     demo_requested = Signal()
+    # Before all shortcuts are listed: what has some and is not built yet is to be built.
+    shortcuts_requested = Signal()
 
     def __init__(  # noqa: PLR0917  the composition root passes everything in
         self,
@@ -99,22 +108,38 @@ class MainWindow(QMainWindow):
         """
         super().__init__()
         self._bridge = bridge
-        self._library = library
         self._theme = theme
-        self._on_settings_changed = on_settings_changed
-        self._unsaved: Settings | None = None
-        self._is_saving = False
-        self.chat_page = ChatPage(bridge, library, chat, theme, home.reading)
-        self.library_page = LibraryPage(bridge, library, theme, kinds_read)
-        self.search_page = SearchPage(bridge, library, chat, theme)
-        self.settings_page = SettingsPage(bridge, chat, settings, self._on_settings_edited, home)
-        self.chat_page.apply(settings)
+        self._saving = SettingsSaving(bridge, on_settings_changed, self)
+        self.settings = EditedSettings(settings, self)
+        self.chats = ChatState(bridge, library, chat, self)
+        self.pages = WindowPages(
+            bridge, library, chat, theme, home, self.chats, self.settings, kinds_read
+        )
         self._build()
         self._connect()
         self._add_shortcuts()
         self._strip.show_progress(library.indexing.progress())
-        self.chat_page.refresh()
-        self.chat_page.focus_composer()
+        self.chats.refresh()
+
+    @property
+    def chat_page(self) -> "ChatPage":
+        """The page of chats, built if need be; the other pages likewise."""
+        return self.pages.chat
+
+    @property
+    def library_page(self) -> "LibraryPage":
+        """The page of folders and files."""
+        return self.pages.library
+
+    @property
+    def search_page(self) -> "SearchPage":
+        """The page of the search."""
+        return self.pages.search
+
+    @property
+    def settings_page(self) -> "SettingsPage":
+        """The page of the settings."""
+        return self.pages.settings
 
     def _build(self) -> None:
         self.setWindowTitle("desktop-rag")
@@ -122,13 +147,10 @@ class MainWindow(QMainWindow):
         self._rail = NavigationRail(self._theme)
         self._notices = NoticeBar(self._theme)
         self._strip = StatusStrip()
-        self._pages = QStackedWidget()
-        for page in (self.chat_page, self.library_page, self.search_page, self.settings_page):
-            self._pages.addWidget(page)
         right = QVBoxLayout()
         right.setSpacing(0)
         right.addWidget(self._notices)
-        right.addWidget(self._pages, 1)
+        right.addWidget(self.pages, 1)
         above = QHBoxLayout()
         above.setSpacing(0)
         above.addWidget(self._rail)
@@ -145,28 +167,49 @@ class MainWindow(QMainWindow):
         self._bridge.posted.connect(self._on_posted)
         self._rail.page_chosen.connect(self.show_page)
         self._strip.clicked.connect(self._on_strip_clicked)
-        self.chat_page.undo_offered.connect(self._on_undo_offered)
-        self.chat_page.notified.connect(self._notices.show_notice)
-        self.chat_page.settings_requested.connect(self.show_models)
-        self.chat_page.models.settings_requested.connect(self.show_models)
-        self.chat_page.models.chosen.connect(self.settings_page.use_model)
-        self.chat_page.folder_requested.connect(self._on_folder_requested)
-        self.chat_page.library_requested.connect(self._on_strip_clicked)
-        self.library_page.settings_requested.connect(self.show_models)
-        self.chat_page.overview.loaded.connect(self.search_page.show_library)
-        self.search_page.folder_requested.connect(self._on_folder_requested)
-        self.search_page.library_requested.connect(self._on_strip_clicked)
-        self.search_page.question_requested.connect(self._on_question_requested)
-        self.search_page.ask_requested.connect(self.ask_about)
-        self.settings_page.prompts_requested.connect(self.chat_page.prompts.manage)
-        self.library_page.demo_requested.connect(self.demo_requested)
-        self.library_page.summary_requested.connect(self._on_summary_requested)
-        self.library_page.undo_offered.connect(self._on_undo_offered)
+        self.settings.changed.connect(self._on_settings_changed)
+        self.settings.edited.connect(self._saving.save)
+        self._saving.failed.connect(self._notices.show_error)
+        self.pages.built.connect(self._on_page_built)
+
+    @Slot(int)
+    def _on_page_built(self, position: int) -> None:
+        match position:
+            case 0:
+                self._connect_chat(self.chat_page)
+            case 1:
+                self._connect_library(self.library_page)
+            case 2:
+                self._connect_search(self.search_page)
+            case _:
+                pass
+
+    def _connect_chat(self, page: "ChatPage") -> None:
+        page.undo_offered.connect(self._on_undo_offered)
+        page.notified.connect(self._notices.show_notice)
+        page.settings_requested.connect(self.show_models)
+        page.models.settings_requested.connect(self.show_models)
+        page.models.chosen.connect(self.settings.use_model)
+        page.folder_requested.connect(self._on_folder_requested)
+        page.library_requested.connect(self._on_strip_clicked)
+
+    def _connect_library(self, page: "LibraryPage") -> None:
+        page.settings_requested.connect(self.show_models)
+        page.demo_requested.connect(self.demo_requested)
+        page.summary_requested.connect(self._on_summary_requested)
+        page.undo_offered.connect(self._on_undo_offered)
+        page.load()
+
+    def _connect_search(self, page: "SearchPage") -> None:
+        page.folder_requested.connect(self._on_folder_requested)
+        page.library_requested.connect(self._on_strip_clicked)
+        page.question_requested.connect(self._on_question_requested)
+        page.ask_requested.connect(self.ask_about)
 
     def _add_shortcuts(self) -> None:
         for keys, words, slot in (
             ("Ctrl+N", tr("New chat"), self._on_new_chat),
-            ("Ctrl+K Ctrl+L", tr("Write a question"), self._on_compose),
+            ("Ctrl+K Ctrl+L", tr("Write a question"), self._on_chat_requested),
             ("Ctrl+1", tr("Show the chat"), self._on_chat_requested),
             ("Ctrl+2", tr("Show the library"), self._on_strip_clicked),
             ("Ctrl+3 Ctrl+Shift+F", tr("Search"), self._on_search_requested),
@@ -178,21 +221,26 @@ class MainWindow(QMainWindow):
             ("Ctrl+Q", tr("Quit"), self.quit_requested.emit),
         ):
             bind(self, keys, words, slot)
-        pages = (self.chat_page, self.library_page, self.search_page, self.settings_page)
-        for (name, _icon), page in zip(PAGES, pages, strict=True):
-            page.setProperty(PLACE, name)
 
     @Slot()
     def show_shortcuts(self) -> None:
         """Show all shortcuts of the app."""
+        for position in range(len(PAGES)):
+            self.pages.page_at(position)
+        self.shortcuts_requested.emit()
         windows = QApplication.topLevelWidgets()
         ShortcutsDialog(shortcuts_of(windows), self).open()
 
     def show_settings(self, settings: Settings) -> None:
-        """Show settings that changed outside the settings page."""
-        self._theme.apply(settings.appearance)
-        self.chat_page.apply(settings)
-        self.settings_page.show_settings(settings)
+        """Show settings that are stored and applied already."""
+        self.settings.show(settings)
+
+    def refresh_chats(self) -> None:
+        """Load the chats, the assistants and the overview of the library again."""
+        if chat := self.pages.built_chat:
+            chat.refresh()
+        else:
+            self.chats.refresh()
 
     @property
     def notices(self) -> NoticeBar:
@@ -203,7 +251,8 @@ class MainWindow(QMainWindow):
     def show_page(self, position: int) -> None:
         """Show the page at this position in the navigation rail."""
         self._rail.choose(position)
-        self._pages.setCurrentIndex(position)
+        self.pages.page_at(position)
+        self.pages.setCurrentIndex(position)
         if position == CHAT:
             self.chat_page.focus_composer()
         elif position == SEARCH:
@@ -239,7 +288,7 @@ class MainWindow(QMainWindow):
         self.chat_page.ask_about(scope, question)
 
     def _on_ask_about(self, scope: QuestionScope) -> None:
-        is_chatting = self._pages.currentIndex() == CHAT
+        is_chatting = self.pages.currentIndex() == CHAT
         self.raise_window()
         if is_chatting:
             self.chat_page.ask_here(scope)
@@ -259,9 +308,13 @@ class MainWindow(QMainWindow):
     def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002  the name in Qt
         return step(self, is_forward=next)
 
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self.library_page.load()
+    def setVisible(self, visible: bool) -> None:
+        position = self.pages.currentIndex()
+        if visible and not self.pages.is_built(position):
+            self.show_page(position)
+        if visible and self.pages.built_library:
+            self.pages.built_library.load()
+        super().setVisible(visible)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         event.ignore()
@@ -282,65 +335,36 @@ class MainWindow(QMainWindow):
                 self._notices.show_notice(event)
             case ProgressChanged(progress=progress):
                 self._strip.show_progress(progress)
-                self.search_page.show_progress(progress)
-                self.library_page.on_library_event(event)
             case SourcesChanged():
-                self.chat_page.overview.refresh()
-                self.library_page.on_library_event(event)
+                self.chats.overview.refresh()
             case DocumentsChanged():
-                self.chat_page.overview.refresh_soon()
-                self.search_page.on_library_changed()
-                self.library_page.on_library_event(event)
-            case SourceScanned() | NothingUsed():
-                self.library_page.on_library_event(event)
+                self.chats.overview.refresh_soon()
             case AskAboutRequested(scope=scope):
                 self._on_ask_about(scope)
-            case ExaminationChanged():
-                self.settings_page.on_examination_changed(event)
-            case _ if isinstance(event, _HEARD_ELSEWHERE):
+            case _ if isinstance(event, (*LIBRARY_EVENTS, *_HEARD_ELSEWHERE)):
                 pass
             case _:
                 raise TypeError(type(event).__name__)
+        self.pages.on_posted(event)
 
     @Slot(object, object)
     def _on_undo_offered(self, notice: Notice, undo: Callable[[], None]) -> None:
         self._notices.offer(notice, tr("Undo"), undo)
 
-    def _on_settings_edited(self, settings: Settings) -> None:
+    @Slot(object)
+    def _on_settings_changed(self, settings: Settings) -> None:
         self._theme.apply(settings.appearance)
-        self.chat_page.apply(settings)
-        self._unsaved = settings
-        self._save_settings()
-
-    def _save_settings(self) -> None:
-        if self._is_saving or self._unsaved is None:
-            return
-        settings, self._unsaved, self._is_saving = self._unsaved, None, True
-
-        def finish() -> None:
-            self._is_saving = False
-            self._save_settings()
-
-        def report(error: AppError) -> None:
-            self._notices.show_error(error)
-            finish()
-
-        self._bridge.run(
-            self, lambda: self._on_settings_changed(settings), lambda _: finish(), report
-        )
+        if chat := self.pages.built_chat:
+            chat.apply(settings)
 
     def _zoom(self, steps: int) -> None:
-        settings = self.settings_page.settings
-        self.settings_page.change(replace(settings, appearance=settings.appearance.zoomed(steps)))
+        settings = self.settings.value
+        self.settings.change(replace(settings, appearance=settings.appearance.zoomed(steps)))
 
     @Slot()
     def _on_new_chat(self) -> None:
         self.show_page(CHAT)
         self.chat_page.new_chat()
-
-    @Slot()
-    def _on_compose(self) -> None:
-        self.show_page(CHAT)
 
     @Slot()
     def _on_chat_requested(self) -> None:

@@ -49,7 +49,7 @@ def test_cancel_leaves_the_window_open(person: Person) -> None:
     person.window.close()
     chooses(person, "Cancel")
     assert person.window.isVisible()
-    assert person.window.settings_page.settings.background.when_closed is WhenClosed.ASK
+    assert person.window.settings.value.background.when_closed is WhenClosed.ASK
 
 
 def test_the_tray_offers_pause_chats_and_what_failed(

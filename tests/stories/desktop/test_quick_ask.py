@@ -100,7 +100,7 @@ def test_a_collection_is_chosen_by_its_name(popup: Person) -> None:
 
 def test_an_endpoint_that_fails_says_so_in_the_popup(popup: Person) -> None:
     with ChatServer(mode="status") as server:
-        popup.window.settings_page.change(Settings(endpoint=server.endpoint()))
+        popup.window.settings.change(Settings(endpoint=server.endpoint()))
         popup.asks("When is the lamp lit?")
         popup.sees("Something broke.")
         # What was asked is still there to be asked again.

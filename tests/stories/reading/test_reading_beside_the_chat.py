@@ -19,7 +19,7 @@ from desktop_rag.ui.reading.reading_pane import ReadingPane
 from desktop_rag.ui.reading.reading_window import ReadingWindow
 from desktop_rag.ui.viewers.pages_viewer import PagesViewer
 from desktop_rag.ui.viewers.sheet_model import SheetModel
-from desktop_rag.ui.window.main_window import CHAT
+from desktop_rag.ui.window.window_pages import CHAT
 from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
 from tests.unit.ingest.read.samples import make_pdf, make_zip

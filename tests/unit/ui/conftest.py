@@ -13,6 +13,7 @@ from desktop_rag.core.settings import AppearanceSettings, ColourScheme
 from desktop_rag.ingest.library import Library
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.ui.chat.chat_page import ChatPage
+from desktop_rag.ui.chat.chat_state import ChatState
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from tests.servers.chat_server import ChatServer
@@ -78,7 +79,7 @@ def room(theme: Theme, bridge: Bridge, qtbot: QtBot, tmp_path: Path) -> Iterator
         library.start()
         library.sources.add(documents)
         assert library.indexing.wait_until_idle(30)
-        page = ChatPage(bridge, library, chat, theme)
+        page = ChatPage(bridge, library, chat, theme, ChatState(bridge, library, chat))
         qtbot.addWidget(page)
         page.resize(1200, 700)
         page.refresh()

@@ -11,7 +11,6 @@ from pytestqt.qtbot import QtBot
 from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.question import Question
-from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.composer.attached_files import MAX_FILES
 from desktop_rag.ui.composer.attachment_strip import AttachmentChip
 from desktop_rag.ui.composer.composer import Composer
@@ -138,7 +137,7 @@ def test_attachments_belong_to_their_chat(room: Room, qtbot: QtBot, lease: Path)
 def test_files_being_read_stay_with_their_chat(room: Room, qtbot: QtBot, lease: Path) -> None:
     ask(room, qtbot)
     first = conversation(room)
-    qtbot.waitUntil(lambda: not room.page.findChildren(ChatSession)[0].is_checking)
+    qtbot.waitUntil(lambda: not room.page.sessions.current.is_checking)
     composer(room).files_added.emit([lease])
     room.page.new_chat()
     qtbot.waitUntil(lambda: [len(each) for each in stored(room)] == [1], timeout=_READING_MS)

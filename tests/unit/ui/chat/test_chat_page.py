@@ -12,7 +12,6 @@ from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import Message, MessageState, Role, SourceRef
 from desktop_rag.core.settings import Settings
 from desktop_rag.ui.chat.chat_header import ChatHeader
-from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.chat.conversation_list import ConversationList
 from desktop_rag.ui.chat.empty_chat import EmptyChat
 from desktop_rag.ui.composer.composer import Composer
@@ -94,7 +93,7 @@ def test_the_sources_of_an_earlier_answer_stay_while_the_last_is_checked(
     asked = Message("m1", "c1", Role.USER, QUESTION, 1.0)
     earlier = Message("m2", "c1", Role.ASSISTANT, "At dusk [1].", 2.0, sources=(first,))
     last = replace(earlier, message_id="m4", sources=(second,))
-    [session] = room.page.findChildren(ChatSession)
+    session = room.page.sessions.current
     session.model.load([asked, earlier, replace(asked, message_id="m3"), last])
     panel = room.page.findChildren(SourcesPanel)[0]
     assert panel.sources == (second,)

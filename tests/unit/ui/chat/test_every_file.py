@@ -4,7 +4,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMessageBox
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.ui.chat.chat_session import ChatSession
 from tests.servers.chat_server import ChatServer
 from tests.unit.ui.chat_room import Room, ask, click, is_answered, use
 
@@ -40,7 +39,7 @@ def test_a_chat_that_is_closed_meanwhile_is_not_asked(room: Room, qtbot: QtBot) 
     ask(room, qtbot)
     [answer] = room.answers()
     first = room.chat.history.all()[0]
-    qtbot.waitUntil(lambda: not room.page.findChildren(ChatSession)[0].is_checking)
+    qtbot.waitUntil(lambda: not room.page.sessions.current.is_checking)
     click(room, qtbot, EVERY_FILE, 0)
     room.page.new_chat()
     ask(room, qtbot, "What is lit at dusk?")

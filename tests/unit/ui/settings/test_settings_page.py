@@ -31,6 +31,7 @@ from desktop_rag.core.settings import (
 )
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.settings.settings_page import SettingsPage
 from tests.keyrings import MemoryKeyring
 from tests.unit.ui.rooms import button, field, make_chat, opened_store, texts
@@ -46,12 +47,19 @@ def applied() -> Applied:
 
 
 @pytest.fixture
+def settings(applied: Applied, qtbot: QtBot) -> EditedSettings:
+    settings = EditedSettings(Settings())
+    settings.edited.connect(applied.append)
+    return settings
+
+
+@pytest.fixture
 def page(
-    theme: Theme, bridge: Bridge, applied: Applied, tmp_path: Path, qtbot: QtBot
+    theme: Theme, bridge: Bridge, settings: EditedSettings, tmp_path: Path, qtbot: QtBot
 ) -> Iterator[SettingsPage]:
     with opened_store(tmp_path / "home") as database:
         chat = make_chat(database, MemoryKeyring())
-        page = SettingsPage(bridge, chat, Settings(), applied.append, Home(tmp_path / "home"))
+        page = SettingsPage(bridge, chat, settings, Home(tmp_path / "home"))
         qtbot.addWidget(page)
         page.resize(700, 600)
         page.show()
@@ -152,12 +160,12 @@ def test_the_endpoint_is_part_of_the_settings(
 
 
 def test_settings_changed_elsewhere_are_shown_and_not_applied(
-    page: SettingsPage, applied: Applied
+    page: SettingsPage, settings: EditedSettings, applied: Applied
 ) -> None:
-    settings = replace(Settings(), appearance=AppearanceSettings(ColourScheme.LIGHT))
-    page.show_settings(settings)
+    light = replace(Settings(), appearance=AppearanceSettings(ColourScheme.LIGHT))
+    settings.show(light)
     assert button(page, "Theme: Light").isChecked()
-    assert page.settings == settings
+    assert settings.value == light
     assert applied == []
 
 
@@ -195,13 +203,15 @@ def test_every_button_and_field_has_a_name(page: SettingsPage) -> None:
     assert all(f.accessibleName() for f in fields)
 
 
-def test_everything_fits_into_the_smallest_window(page: SettingsPage) -> None:
+def test_everything_fits_into_the_smallest_window(
+    page: SettingsPage, settings: EditedSettings
+) -> None:
     everything = Settings(
         endpoint=EndpointSettings("http://localhost:1/v1", "m", requests_per_minute=1),
         other_endpoints=(EndpointSettings("http://localhost:2/v1", "m"),),
         helper=HelperSettings("http://localhost:2/v1", "m"),
     )
-    page.show_settings(everything)
+    settings.show(everything)
     # The width left by navigation and scroll bar in a window 680 pixels wide.
     page.resize(594, 600)
     bodies = [area.widget() for area in page.findChildren(QScrollArea)]

@@ -33,9 +33,10 @@ from desktop_rag.ui.composer.question_field import QuestionField
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.messages.message_model import MessageModel
-from desktop_rag.ui.window.main_window import CHAT, LIBRARY, SEARCH, SETTINGS, MainWindow
+from desktop_rag.ui.window.main_window import MainWindow
 from desktop_rag.ui.window.navigation import NavigationRail
 from desktop_rag.ui.window.status_strip import StatusStrip
+from desktop_rag.ui.window.window_pages import CHAT, LIBRARY, SEARCH, SETTINGS
 from tests.unit.ui.rooms import make_chat, make_library, opened_store
 
 
@@ -196,7 +197,7 @@ def test_settings_changed_elsewhere_are_shown(opened: Opened, theme: Theme) -> N
     settings = replace(Settings(), appearance=AppearanceSettings(ColourScheme.DARK))
     opened.window.show_settings(settings)
     assert theme.is_dark
-    assert opened.window.settings_page.settings == settings
+    assert opened.window.settings.value == settings
 
 
 def test_closing_asks_the_application(opened: Opened, qtbot: QtBot) -> None:

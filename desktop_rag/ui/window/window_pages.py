@@ -1,0 +1,188 @@
+"""The pages of the window, each imported and built when it is first asked for. Qt thread.
+
+The app in the background, with its tray icon and its quick ask, needs none of them.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QStackedWidget, QWidget
+
+from desktop_rag.core.library_events import (
+    DocumentsChanged,
+    NothingUsed,
+    ProgressChanged,
+    SourceScanned,
+    SourcesChanged,
+)
+from desktop_rag.core.model_profile import ExaminationChanged
+from desktop_rag.core.paths import Home
+from desktop_rag.ui.chat.chat_state import ChatState
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.shortcuts import PLACE
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.settings.edited_settings import EditedSettings
+from desktop_rag.ui.widgets.stacked_pages import put_in_place
+from desktop_rag.ui.window.navigation import PAGES
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
+    from desktop_rag.ingest.library import Library
+    from desktop_rag.ui.chat.chat_page import ChatPage
+    from desktop_rag.ui.library.library_page import LibraryPage
+    from desktop_rag.ui.search.search_page import SearchPage
+    from desktop_rag.ui.settings.settings_page import SettingsPage
+
+CHAT, LIBRARY, SEARCH, SETTINGS = range(len(PAGES))
+LIBRARY_EVENTS = (DocumentsChanged, NothingUsed, ProgressChanged, SourceScanned, SourcesChanged)
+
+
+class WindowPages(QStackedWidget):
+    """Builds and holds the pages. `built` carries the position of a new one."""
+
+    built = Signal(int)
+
+    def __init__(  # noqa: PLR0917  everything that any page needs
+        self,
+        bridge: Bridge,
+        library: "Library",
+        chat: "Chat",
+        theme: Theme,
+        home: Home,
+        state: ChatState,
+        settings: EditedSettings,
+        kinds_read: Sequence[str],
+    ) -> None:
+        super().__init__()
+        self._bridge = bridge
+        self._library = library
+        self._chat = chat
+        self._theme = theme
+        self._home = home
+        self._state = state
+        self._settings = settings
+        self._kinds_read = kinds_read
+        self._beside_settings: list[tuple[str, Callable[[], QWidget]]] = []
+        self.built_chat: ChatPage | None = None
+        self.built_library: LibraryPage | None = None
+        self.built_search: SearchPage | None = None
+        self.built_settings: SettingsPage | None = None
+        for _page in PAGES:
+            self.addWidget(QWidget())
+
+    def add_settings_page(self, name: str, build: Callable[[], QWidget]) -> None:
+        """Add a page beside the settings, built when it is first shown."""
+        self._beside_settings.append((name, build))
+        if self.built_settings:
+            self.built_settings.add_page(name, build)
+
+    def page_at(self, position: int) -> QWidget:
+        """The page at this position, built if need be."""
+        match position:
+            case 0:
+                return self.chat
+            case 1:
+                return self.library
+            case 2:
+                return self.search
+            case _:
+                return self.settings
+
+    def is_built(self, position: int) -> bool:
+        """True when the page at this position was asked for before."""
+        built = (self.built_chat, self.built_library, self.built_search, self.built_settings)
+        return built[position] is not None
+
+    def on_posted(self, event: object) -> None:
+        """Pass an event on to the pages that show it and are built; the others load it later."""
+        if self.built_library and isinstance(event, LIBRARY_EVENTS):
+            self.built_library.on_library_event(event)
+        if self.built_settings and isinstance(event, ExaminationChanged):
+            self.built_settings.on_examination_changed(event)
+        if self.built_search:
+            match event:
+                case ProgressChanged(progress=progress):
+                    self.built_search.show_progress(progress)
+                case DocumentsChanged():
+                    self.built_search.on_library_changed()
+                case _:
+                    pass
+
+    # --- the pages, built if need be -------------------------------------------------------------
+
+    @property
+    def chat(self) -> "ChatPage":
+        """The page of chats."""
+        if self.built_chat is None:
+            from desktop_rag.ui.chat.chat_page import ChatPage
+
+            self.built_chat = ChatPage(
+                self._bridge, self._library, self._chat, self._theme, self._state,
+                self._home.reading,
+            )  # fmt: skip
+            self.built_chat.apply(self._settings.value)
+            self._add(CHAT, self.built_chat)
+        return self.built_chat
+
+    @property
+    def library(self) -> "LibraryPage":
+        """The page of folders and files."""
+        if self.built_library is None:
+            from desktop_rag.ui.library.library_page import LibraryPage
+
+            self.built_library = LibraryPage(
+                self._bridge, self._library, self._theme, self._kinds_read
+            )
+            self._add(LIBRARY, self.built_library)
+        return self.built_library
+
+    @property
+    def search(self) -> "SearchPage":
+        """The page of the search."""
+        if self.built_search is None:
+            from desktop_rag.ui.search.search_page import SearchPage
+
+            self.built_search = SearchPage(self._bridge, self._library, self._chat, self._theme)
+            self._state.overview.tell(self.built_search.show_library)
+            self.built_search.show_progress(self._library.indexing.progress())
+            self._add(SEARCH, self.built_search)
+        return self.built_search
+
+    @property
+    def settings(self) -> "SettingsPage":
+        """The page of the settings."""
+        if self.built_settings is None:
+            from desktop_rag.ui.settings.settings_page import SettingsPage
+
+            self.built_settings = SettingsPage(self._bridge, self._chat, self._settings, self._home)
+            self.built_settings.prompts_requested.connect(self._on_prompts_requested)
+            for name, build in self._beside_settings:
+                self.built_settings.add_page(name, build)
+            self._add(SETTINGS, self.built_settings)
+        return self.built_settings
+
+    @Slot()
+    def _on_prompts_requested(self) -> None:
+        self.chat.prompts.manage()
+
+    def _add(self, position: int, page: QWidget) -> None:
+        page.setProperty(PLACE, PAGES[position][0])
+        put_in_place(self, position, page)
+        self.built.emit(position)
+
+
+def import_chat_page() -> "type[ChatPage]":
+    """Import the page that a window opens with. Any thread."""
+    from desktop_rag.ui.chat.chat_page import ChatPage
+
+    return ChatPage
+
+
+def import_pages() -> tuple[type[QWidget], ...]:
+    """Import all pages, so that the first look at each is quick. Any thread."""
+    from desktop_rag.ui.library.library_page import LibraryPage
+    from desktop_rag.ui.search.search_page import SearchPage
+    from desktop_rag.ui.settings.settings_page import SettingsPage
+
+    return import_chat_page(), LibraryPage, SearchPage, SettingsPage
