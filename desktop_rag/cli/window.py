@@ -46,7 +46,6 @@ def _answered() -> Mapping[str, "Verb"]:
         event_verbs,
         index_verb,
         privacy,
-        schedule_verbs,
         verbs,
     )
     from desktop_rag.cli.evaluation import eval_verbs
@@ -60,5 +59,4 @@ def _answered() -> Mapping[str, "Verb"]:
         **privacy.running_app_verbs(),
         **eval_verbs.running_app_verbs(),
         **backup_verbs.running_app_verbs(),
-        **schedule_verbs.running_app_verbs(),
     }

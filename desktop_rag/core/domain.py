@@ -270,8 +270,22 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
+class ListedModel:
+    """A model as an endpoint's list describes it.
+
+    `context_tokens` is 0 and the prices, in US dollars per million tokens, are None where the list
+    doesn't state them.
+    """
+
+    name: str
+    context_tokens: int = 0
+    price_in: float | None = None
+    price_out: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class EndpointReport:
-    """The result of testing an endpoint: its `models`, and `is_ok` if the chosen one answered.
+    """The result of testing an endpoint: its models, and `is_ok` if the chosen one answered.
 
     `is_reached` means that the endpoint answers but no model is chosen yet.
     """
@@ -280,8 +294,13 @@ class EndpointReport:
     hint: str
     is_ok: bool
     is_reached: bool = False
-    models: tuple[str, ...] = ()
+    listed: tuple[ListedModel, ...] = ()
     seconds: float = 0.0
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The names of the models, in the endpoint's order."""
+        return tuple(model.name for model in self.listed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,14 @@ from pathlib import Path
 _SECRETS = re.compile(
     r"(?i)(bearer\s+|api[-_]?key[\"']?\s*[:=]\s*[\"']?)[^\s\"',}]+"
     r"|\bsk-[A-Za-z0-9_-]{6,}"
+    r"|([?&](?:\w+[-_])?(?:key|token|sig|signature|code)=)[^&\s\"']+"
     r"|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"
 )
 
 
 def redact(text: str) -> str:
     """The text without bearer tokens, API keys and credentials in URLs."""
-    return _SECRETS.sub(lambda match: f"{match.group(1) or ''}[removed]", text)
+    return _SECRETS.sub(lambda match: f"{match.group(1) or match.group(2) or ''}[removed]", text)
 
 
 class RedactingFormatter(logging.Formatter):

@@ -2,23 +2,37 @@
 
 import ipaddress
 import re
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
 from desktop_rag.core.errors import AppError
 
+# Stand in an address for the key, and for the name of the model, which are filled in when a request
+# is sent.
+KEY_SLOT, MODEL_SLOT = "{key}", "{model}"
 _EXAMPLE = "for example http://localhost:11434/v1"
 # Paths that people copy from a manual together with the address.
 _CALLS = re.compile(r"/+(?:chat/completions|completions|embeddings|models)$")
 _VERSION = re.compile(r"/v\d+\w*(?:/|$)")
+# Parameters with a secret, by their name or by what their value looks like. Names such as
+# `api-version` and values such as the id of a project are none.
+_SECRET_NAME = re.compile(
+    r"(?i)code|(?:.*[-_.])?(?:api|access)?"
+    r"(?:key|token|secret|password|pwd|auth|authorization|sig|signature|credentials?)"
+)
+_SECRET_VALUE = re.compile(
+    r"(?:sk|pk|gsk|hf|ghp|xai|pplx|nvapi|github_pat)[-_]\S{8,}|AIza\S{16,}|eyJ\S{16,}"
+    r"|(?=.*[A-Za-z])(?=.*[0-9])(?!.*-.*-)[\w.~+=-]{24,}"
+)
 
 
 def normalise_base_url(typed: str) -> str:
-    """The address without trailing slash, query and fragment, with a scheme and a lower-case host.
+    """The address without trailing slash and fragment, with a scheme and a lower-case host.
 
+    Its query is kept, but KEY_SLOT takes the place of a secret in it: that is the key (`key_in`).
     Without a scheme, this computer and the local network get http, all others https.
 
     Raises:
-        AppError: when it is no address, or contains a user name or password.
+        AppError: when it is no address, or contains a user name, a password or several keys.
     """
     text = typed.strip()
     if not text:
@@ -35,7 +49,28 @@ def normalise_base_url(typed: str) -> str:
     shown = f"[{host}]" if ":" in host else host
     port = f":{parts.port}" if parts.port is not None else ""
     path = _CALLS.sub("", parts.path.rstrip("/")).rstrip("/")
-    return f"{parts.scheme.lower()}://{shown}{port}{path}"
+    return f"{parts.scheme.lower()}://{shown}{port}{path}{_query_of(parts)}"
+
+
+def key_in(typed: str) -> str:
+    """The secret in the query of an address as typed; empty when it holds none."""
+    try:
+        return next(iter(_secrets(urlsplit(typed.strip()).query)), "")
+    except ValueError:  # no address
+        return ""
+
+
+def split_address(base_url: str, key: str = "", model: str = "") -> tuple[str, str]:
+    """A normalised address without its query, and the query; the slots filled in."""
+    bare, _, query = base_url.partition("?")
+    model = quote(model, safe="")
+    filled = query.replace(KEY_SLOT, quote(key, safe="")).replace(MODEL_SLOT, model)
+    return bare.replace(MODEL_SLOT, model), filled
+
+
+def has_key_slot(base_url: str) -> bool:
+    """True when the key of a normalised address belongs into its query."""
+    return KEY_SLOT in base_url
 
 
 def host_of(base_url: str) -> str:
@@ -71,8 +106,40 @@ def is_near(base_url: str) -> bool:
 
 def with_version(base_url: str) -> str:
     """The address with `/v1`, which most servers require; empty if it has a version already."""
-    has_version = _VERSION.search(urlsplit(base_url).path)
-    return "" if has_version else f"{base_url}/v1"
+    bare, mark, query = base_url.partition("?")
+    has_version = _VERSION.search(urlsplit(bare).path)
+    return "" if has_version else f"{bare}/v1{mark}{query}"
+
+
+def _query_of(parts: SplitResult) -> str:
+    """The query with its mark, KEY_SLOT in place of a secret; empty if there is none."""
+    secrets = _secrets(parts.query)
+    if len(secrets) > 1:
+        raise AppError(
+            "The endpoint's address contains several keys.",
+            "Leave one in it, or none: the key has its own field in Settings.",
+        )
+    given = [pair for pair in parts.query.split("&") if pair]
+    kept = [_without_secret(pair) for pair in given]
+    return f"?{'&'.join(kept)}" if kept else ""
+
+
+def _without_secret(pair: str) -> str:
+    name, equals, _ = pair.partition("=")
+    return f"{name}{equals}{KEY_SLOT}" if _secrets(pair) else pair
+
+
+def _secrets(query: str) -> list[str]:
+    """The different secrets among the parameters."""
+    pairs = parse_qsl(query.replace("+", "%2B"))
+    found = (value for name, value in pairs if _is_secret(unquote(name), value))
+    return list(dict.fromkeys(found))
+
+
+def _is_secret(name: str, value: str) -> bool:
+    if value in ("", KEY_SLOT, MODEL_SLOT):
+        return False
+    return bool(_SECRET_NAME.fullmatch(name) or _SECRET_VALUE.fullmatch(value))
 
 
 def _split(text: str) -> SplitResult:

@@ -47,6 +47,7 @@ Mode = Literal[
     "giant_line",  # one endless line
     "endless",  # an endless answer
     "gzip",  # claims to be compressed
+    "packed",  # the whole answer, compressed by `pack`, with `headers`
     "html",  # a web page
     "not_http",  # not HTTP
     "redirect",  # to `redirect_to`
@@ -86,6 +87,7 @@ class ChatServer(LoopbackServer):
         # In these modes the list of models fails like the chat.
         self.modes_of_list: set[Mode] = {"html", "redirect", "silence", "close", "not_http"}
         self.has_model_list = True
+        self.list_path = "/v1/models"
         self.model_list: object = None  # the whole body, in place of one made of `models`
         self.wanted_key = ""  # any key is accepted while this is empty
         self.is_echoing_key = False  # in the message of the 401
@@ -93,7 +95,8 @@ class ChatServer(LoopbackServer):
         self.pause_s = 0.0  # before each piece
         self.status = 500
         self.error: object = {"error": {"message": "Something broke."}}
-        self.headers: dict[str, str] = {}  # of a "status" or "redirect" answer
+        self.headers: dict[str, str] = {}  # of a "status", "redirect" or "packed" answer
+        self.pack: Callable[[bytes], bytes] = bytes
         self.redirect_to = ""
         self.misbehaves_times: int | None = None  # after this many chats the mode is "answer"
         self.requests: list[Request] = []
@@ -130,7 +133,7 @@ class _Handler(LoopbackHandler):
         self._record({})
         if self._is_key_wrong():
             return
-        if not self.script.has_model_list or not self.path.endswith("/models"):
+        if not self.script.has_model_list or self.path.partition("?")[0] != self.script.list_path:
             self._send_json(404, {"error": {"message": "Not found"}})
         elif self.script.mode in self.script.modes_of_list:
             self._misbehave()
@@ -185,6 +188,7 @@ class _Handler(LoopbackHandler):
             "gzip": lambda: self._send(
                 200, "text/event-stream", b"x", {"Content-Encoding": "gzip"}
             ),
+            "packed": self._send_packed,
             "html": lambda: self._send(200, "text/html; charset=utf-8", _HTML.encode()),
             "not_http": lambda: self._close(b"SSH-2.0-OpenSSH_9.2\r\n\r\n"),
             "redirect": lambda: self._send(307, "", b"", {"Location": self.script.redirect_to}),
@@ -201,6 +205,10 @@ class _Handler(LoopbackHandler):
             self._send(script.status, "text/html", script.error.encode(), script.headers)
         else:
             self._send_json(script.status, script.error, script.headers)
+
+    def _send_packed(self) -> None:
+        script, events = self.script, b"".join(self._pieces())
+        self._send(200, "text/event-stream", script.pack(events), script.headers)
 
     def _send_json(self, status: int, body: object, headers: dict[str, str] | None = None) -> None:
         self._send(status, "application/json", json.dumps(body).encode(), headers)

@@ -5,12 +5,13 @@ Worker threads; this module reads the keyring and uses the network.
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from threading import Event
 
 from desktop_rag.activity.activity_event import Purpose
 from desktop_rag.activity.recorder import Recorder
 from desktop_rag.answer.endpoints.examiner import Examiner
-from desktop_rag.core.domain import EndpointReport
+from desktop_rag.core.domain import EndpointReport, ListedModel
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.model_profile import ExaminationChanged, ModelProfile
 from desktop_rag.core.settings import EndpointSettings, Settings
@@ -82,7 +83,7 @@ class ChatModels:
         if not endpoint.is_set:
             return None
         if self._examines_in_background:
-            self._examiner.begin(endpoint)
+            self._examiner.begin(self._priced(endpoint))
         return self._client(endpoint)
 
     def warm_up(self) -> None:
@@ -113,13 +114,17 @@ class ChatModels:
         """Ask the endpoint for its models and a first token; an empty key means the stored one."""
         key = key or self._keys.get(endpoint.base_url)
         report = probe_endpoint(endpoint, key, self._stopping, self._recorder)
-        if report.models:
-            self._profiles.put_offer(endpoint.base_url, report.models)
+        if report.listed:
+            self._profiles.put_offer(endpoint.base_url, report.listed)
         return report
 
-    def offered(self, base_url: str) -> Sequence[str]:
-        """The models that the endpoint offered in its last test."""
+    def offer(self, base_url: str) -> Sequence[ListedModel]:
+        """The models that the endpoint offered in its last test, as its list describes them."""
         return self._profiles.offer(base_url)
+
+    def offered(self, base_url: str) -> Sequence[str]:
+        """The names of these models."""
+        return tuple(model.name for model in self.offer(base_url))
 
     def examine(self, endpoint: EndpointSettings, key: str = "") -> ModelProfile:
         """Measure the limits and abilities of the model, in seconds to minutes, and keep them.
@@ -127,7 +132,7 @@ class ChatModels:
         Raises:
             AppError: when it does not answer.
         """
-        return self._examiner.examine(endpoint, key)
+        return self._examiner.examine(self._priced(endpoint), key)
 
     def profile(self, endpoint: EndpointSettings) -> ModelProfile:
         """The known limits and abilities of the endpoint's model."""
@@ -167,6 +172,7 @@ class ChatModels:
 
     def _client(self, endpoint: EndpointSettings) -> ChatClient:
         key = self._keys.get(endpoint.base_url)
+        endpoint = self._priced(endpoint)
         for known, known_key, client in reversed(self._clients):
             if (known, known_key) == (endpoint, key):
                 return client
@@ -175,6 +181,15 @@ class ChatModels:
         )
         self._clients.append((endpoint, key, client))
         return client
+
+    def _priced(self, endpoint: EndpointSettings) -> EndpointSettings:
+        """The endpoint with the prices of its list, where the person entered none."""
+        if endpoint.price_in or endpoint.price_out:
+            return endpoint
+        listed = (m for m in self.offer(endpoint.base_url) if m.name == endpoint.model)
+        if not (model := next(listed, None)):
+            return endpoint
+        return replace(endpoint, price_in=model.price_in or 0.0, price_out=model.price_out or 0.0)
 
     def _notify(self, event: ExaminationChanged) -> None:
         for listener in list(self._listeners):

@@ -7,14 +7,16 @@ from threading import Event
 
 from desktop_rag.activity.activity_event import Purpose
 from desktop_rag.activity.recorder import Recorder
-from desktop_rag.core.domain import EndpointReport
+from desktop_rag.core.domain import EndpointReport, ListedModel
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.settings import EndpointSettings
+from desktop_rag.models.endpoint_address import normalise_base_url
 from desktop_rag.models.endpoints.client.chat_client import ChatClient
 from desktop_rag.models.endpoints.client.endpoint_errors import mapping_endpoint_errors
 from desktop_rag.models.endpoints.client.endpoint_faults import EndpointFaultError, Fault
 from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
-from desktop_rag.models.endpoints.model_list import model_names
+from desktop_rag.models.endpoints.model_list import listed_models
+from desktop_rag.models.endpoints.providers import list_shape_at
 from desktop_rag.models.ports import ChatTurn
 
 _QUESTION = ChatTurn("user", "Reply with the word yes.")
@@ -42,8 +44,8 @@ _NAMES_SHOWN = 5
 
 def list_models(
     endpoint: EndpointSettings, key: str = "", cancel: Event | None = None
-) -> tuple[str, ...]:
-    """The names of the models that an endpoint offers; ignores the model of the settings.
+) -> tuple[ListedModel, ...]:
+    """The models that an endpoint offers; ignores the model of the settings.
 
     Raises:
         AppError: when it can't be reached or has no such list (`Fault.NOTHING_THERE` and others).
@@ -52,7 +54,8 @@ def list_models(
         closing(EndpointRequests(endpoint, key)) as requests,
         mapping_endpoint_errors(endpoint, key),
     ):
-        return model_names(requests.model_list(cancel or Event()))
+        shape = list_shape_at(normalise_base_url(endpoint.base_url))
+        return listed_models(requests.model_list(cancel or Event(), shape), shape)
 
 
 def probe_endpoint(
@@ -67,25 +70,25 @@ def probe_endpoint(
 
     `seconds` is the time until the model's first word.
     """
-    models: tuple[str, ...] = ()
+    listed: tuple[ListedModel, ...] = ()
     cancel = cancel or Event()
     try:
-        models = _models_or_none(endpoint, key, cancel)
+        listed = _models_or_none(endpoint, key, cancel)
         if not endpoint.model:
-            return _without_model(models)
+            return _without_model(listed)
         made = ChatClient(endpoint, key, recorder=recorder)
         with closing(made.serving(Purpose.TEST)) as client:
             started = time.monotonic()
             _hear_first_words(client, cancel)
-            return _answered(endpoint.model, models, time.monotonic() - started)
+            return _answered(endpoint.model, listed, time.monotonic() - started)
     except AppError as exc:
         hint = exc.hint
-        if isinstance(exc, EndpointFaultError) and exc.fault is Fault.UNKNOWN_MODEL and models:
-            hint = f"{_suggestion(endpoint.model, models)} {hint}"
-        return EndpointReport(exc.title, hint, is_ok=False, models=models)
+        if isinstance(exc, EndpointFaultError) and exc.fault is Fault.UNKNOWN_MODEL and listed:
+            hint = f"{_suggestion(endpoint.model, listed)} {hint}"
+        return EndpointReport(exc.title, hint, is_ok=False, listed=listed)
 
 
-def _models_or_none(endpoint: EndpointSettings, key: str, cancel: Event) -> tuple[str, ...]:
+def _models_or_none(endpoint: EndpointSettings, key: str, cancel: Event) -> tuple[ListedModel, ...]:
     try:
         return list_models(endpoint, key, cancel)
     except Cancelled:
@@ -102,8 +105,8 @@ def _hear_first_words(client: ChatClient, cancel: Event) -> None:
         next(answer, None)
 
 
-def _without_model(models: tuple[str, ...]) -> EndpointReport:
-    if not models:
+def _without_model(listed: tuple[ListedModel, ...]) -> EndpointReport:
+    if not listed:
         return EndpointReport(
             "No model is chosen.",
             "The endpoint has no list of models: enter the name of one.",
@@ -112,25 +115,25 @@ def _without_model(models: tuple[str, ...]) -> EndpointReport:
         )
     return EndpointReport(
         "The endpoint answers. Choose a model.",
-        f"It offers {_listed(models)}.",
+        f"It offers {_named(listed)}.",
         is_ok=False,
         is_reached=True,
-        models=models,
+        listed=listed,
     )
 
 
-def _answered(model: str, models: tuple[str, ...], seconds: float) -> EndpointReport:
+def _answered(model: str, listed: tuple[ListedModel, ...], seconds: float) -> EndpointReport:
     hint = ""
-    if models and model not in models:
-        hint = f"It answers although its list does not name it. {_suggestion(model, models)}"
+    if listed and all(model != known.name for known in listed):
+        hint = f"It answers although its list does not name it. {_suggestion(model, listed)}"
     title = f"“{model}” answered after {seconds:.1f} seconds."
-    return EndpointReport(title, hint, is_ok=True, models=models, seconds=seconds)
+    return EndpointReport(title, hint, is_ok=True, listed=listed, seconds=seconds)
 
 
-def _suggestion(model: str, models: tuple[str, ...]) -> str:
-    if closest := closest_model(model, models):
+def _suggestion(model: str, listed: tuple[ListedModel, ...]) -> str:
+    if closest := closest_model(model, tuple(known.name for known in listed)):
         return f"The closest name is “{closest}”."
-    return f"It offers {_listed(models)}."
+    return f"It offers {_named(listed)}."
 
 
 def closest_model(model: str, models: tuple[str, ...]) -> str:
@@ -144,7 +147,7 @@ def closest_model(model: str, models: tuple[str, ...]) -> str:
     return by_folded[closest[0]] if closest else ""
 
 
-def _listed(models: tuple[str, ...]) -> str:
-    shown = ", ".join(f"“{name}”" for name in models[:_NAMES_SHOWN])
-    more = len(models) - _NAMES_SHOWN
+def _named(listed: tuple[ListedModel, ...]) -> str:
+    shown = ", ".join(f"“{model.name}”" for model in listed[:_NAMES_SHOWN])
+    more = len(listed) - _NAMES_SHOWN
     return f"{shown} and {more} more" if more > 0 else shown

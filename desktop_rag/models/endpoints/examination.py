@@ -29,6 +29,7 @@ from desktop_rag.models.endpoints.client.endpoint_faults import (
 from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
 from desktop_rag.models.endpoints.context_probe import Attempt, ProbeOutcome, filler
 from desktop_rag.models.endpoints.model_list import stated_tokens
+from desktop_rag.models.endpoints.providers import list_shape_at
 
 log = logging.getLogger(__name__)
 
@@ -158,8 +159,9 @@ class Examination:
     def _read_statement(self) -> None:
         endpoint = self._requests.endpoint
         try:
-            body = self._with_retry(lambda: self._requests.model_list(self._cancel))
-            self._record(stated_tokens=stated_tokens(body, endpoint.model))
+            shape = list_shape_at(normalise_base_url(endpoint.base_url))
+            body = self._with_retry(lambda: self._requests.model_list(self._cancel, shape))
+            self._record(stated_tokens=stated_tokens(body, endpoint.model, shape))
         except (AppError, StreamError):
             log.info("the endpoint has no list of models")
 

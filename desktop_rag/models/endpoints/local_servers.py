@@ -3,16 +3,27 @@
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import closing
 from dataclasses import dataclass
 from threading import Event
 
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.settings import EndpointSettings
+from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
 from desktop_rag.models.endpoints.endpoint_check import list_models
-from desktop_rag.models.endpoints.providers import PROGRAMS
+from desktop_rag.models.endpoints.providers import programs
+
+
+def _usual() -> dict[str, str]:
+    """The usual addresses, each with the names of the programs that share it."""
+    names: dict[str, list[str]] = {}
+    for program in programs():
+        names.setdefault(program.address, []).append(program.name)
+    return {" or ".join(sharing): address for address, sharing in names.items()}
+
 
 # The usual addresses of programs that serve models.
-USUAL = {program.name: program.base_url for program in PROGRAMS}
+USUAL = _usual()
 _PATIENCE_S = 2.0
 _STEP_S = 0.1
 
@@ -31,6 +42,7 @@ def running_servers(cancel: Event, usual: Mapping[str, str] = USUAL) -> Sequence
 
     Requests go to this computer only, and no key is sent.
     """
+    _load_library()
     ended = Event()
     with ThreadPoolExecutor(len(usual), thread_name_prefix="local-server") as threads:
         asked = [threads.submit(_asked, ended, name, url) for name, url in usual.items()]
@@ -43,9 +55,16 @@ def running_servers(cancel: Event, usual: Mapping[str, str] = USUAL) -> Sequence
     return [server for future in asked if (server := future.result())]
 
 
+def _load_library() -> None:
+    """Import the client library, which may take as long as all servers together may."""
+    with closing(EndpointRequests(EndpointSettings("http://localhost"))) as requests:
+        requests.open()
+
+
 def _asked(cancel: Event, name: str, base_url: str) -> LocalServer | None:
     endpoint = EndpointSettings(base_url, timeout_s=_PATIENCE_S)
     try:
-        return LocalServer(name, base_url, list_models(endpoint, "", cancel))
+        listed = list_models(endpoint, "", cancel)
+        return LocalServer(name, base_url, tuple(model.name for model in listed))
     except (AppError, Cancelled):
         return None

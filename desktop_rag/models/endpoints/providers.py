@@ -1,80 +1,249 @@
-"""Services and programs with an OpenAI-compatible API: address, key page, and how to begin. Pure.
+"""The table of services and programs with an OpenAI-compatible API. Any thread.
 
-A new one is a row here. Addresses and key pages are those of the providers' own documentation,
-as of November 2026.
+It is `resources/endpoints/providers.toml`, read once; a mistake in it is a bug of ours.
 """
 
+import dataclasses
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, cast
+from urllib.parse import urlsplit
 
-# Stands in an address for what only the person knows.
-BLANK = "YOUR-RESOURCE"
+from desktop_rag.core.model_profile import LengthField, ModelProfile
+from desktop_rag.core.paths import resources_dir
+from desktop_rag.models.endpoint_address import MODEL_SLOT, normalise_base_url
+
+# A part of an address that only the person knows.
+_BLANK = re.compile(r"YOUR-[A-Z]+")
+_ANY_PART = r"[^/?#]+"
+_THIS_COMPUTER = re.compile(r"^(https?://)(?:127\.0\.0\.1|\[::1\])(?=[:/]|$)")
+_Table = TypeVar("_Table")
+
+
+class Auth(StrEnum):
+    """How a key is sent: as a bearer token, or in a header of this name."""
+
+    BEARER = "bearer"
+    API_KEY = "api-key"
+    X_API_KEY = "x-api-key"
+
+
+class Quirk(StrEnum):
+    """A known difference from the usual API."""
+
+    NO_STREAMING = "no-streaming"
+    NO_STREAM_OPTIONS = "no-stream-options"
+    NO_SYSTEM_ROLE = "no-system-role"
+    ALTERNATING_TURNS = "alternating-turns"
+    MAX_COMPLETION_TOKENS = "max-completion-tokens"
+
+
+_FACTS: dict[Quirk, dict[str, Any]] = {
+    Quirk.NO_STREAMING: {"streams": False},
+    Quirk.NO_STREAM_OPTIONS: {"counts_usage": False},
+    Quirk.NO_SYSTEM_ROLE: {"takes_system": False},
+    Quirk.ALTERNATING_TURNS: {"must_alternate": True},
+    Quirk.MAX_COMPLETION_TOKENS: {"length_field": LengthField.MAX_COMPLETION_TOKENS},
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
-    """A service on the network. A key is made on `key_page`; `note` says what else it needs.
+class ListShape:
+    """The list of models: its path ("" for none), and the fields of an entry as `outer.inner`.
 
-    `base_url` may contain BLANK.
+    A path with a leading slash starts at the host. `auth` None means that of the provider. A price
+    times `dollars` is in US dollars per million tokens. An empty `context` means the usual fields.
+    """
+
+    path: str = "models"
+    auth: Auth | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+    name: str = ""
+    context: str = ""
+    price_in: str = ""
+    price_out: str = ""
+    dollars: float = 1.0
+
+
+USUAL_LIST = ListShape()
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A row of the table. A service has a `key_page`; a program on this computer a `start`.
+
+    `address` may contain blanks for the person to fill in, MODEL_SLOT, and a query.
     """
 
     name: str
-    base_url: str
-    key_page: str
+    address: str
+    also: tuple[str, ...] = ()
+    auth: Auth = Auth.BEARER
+    key_page: str = ""
+    start: str = ""
     note: str = ""
+    quirks: tuple[Quirk, ...] = ()
+    list: ListShape = USUAL_LIST
 
     @property
-    def has_blank(self) -> bool:
-        """True when the address must be completed."""
-        return BLANK in self.base_url
+    def is_program(self) -> bool:
+        """True for a program that serves models on this computer."""
+        return bool(self.start)
+
+    @property
+    def blank(self) -> str:
+        """The part of the address that the person must replace; empty if it is complete."""
+        return blank_in(self.address)
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
-    """A program that serves models on this computer, its usual address, and how to start it."""
-
-    name: str
-    base_url: str
-    start: str
+def blank_in(address: str) -> str:
+    """The first part of an address that is still to be replaced; empty if there is none."""
+    found = _BLANK.search(address)
+    return found[0] if found else ""
 
 
-SERVICES = (
-    Service(
-        "Anthropic",
-        "https://api.anthropic.com/v1",
-        "https://platform.claude.com/settings/keys",
-    ),
-    Service(
-        "Azure OpenAI",
-        f"https://{BLANK}.openai.azure.com/openai/v1",
-        "https://portal.azure.com",
-        f"Replace {BLANK} by the name of your resource, and enter the name of your deployment as"
-        " the model.",
-    ),
-    Service(
-        "DeepSeek",
-        "https://api.deepseek.com/v1",
-        "https://platform.deepseek.com/api_keys",
-    ),
-    Service(
-        "Google Gemini",
-        "https://generativelanguage.googleapis.com/v1beta/openai",
-        "https://aistudio.google.com/apikey",
-    ),
-    Service("Groq", "https://api.groq.com/openai/v1", "https://console.groq.com/keys"),
-    Service("Mistral", "https://api.mistral.ai/v1", "https://console.mistral.ai/api-keys"),
-    Service("OpenAI", "https://api.openai.com/v1", "https://platform.openai.com/api-keys"),
-    Service("OpenRouter", "https://openrouter.ai/api/v1", "https://openrouter.ai/settings/keys"),
-)
-
-PROGRAMS = (
-    Program("Ollama", "http://localhost:11434/v1", "ollama serve"),
-    Program("LM Studio", "http://localhost:1234/v1", "Start the server on the page Developer."),
-    Program("llama.cpp or LocalAI", "http://localhost:8080/v1", "llama-server -m MODEL.gguf"),
-    Program("vLLM", "http://localhost:8000/v1", "vllm serve MODEL"),
-    Program("Jan", "http://localhost:1337/v1", "Start the Local API Server in the settings."),
-)
+def services() -> tuple[Provider, ...]:
+    """The services on the network, by name."""
+    found = (provider for provider in _providers() if not provider.is_program)
+    return tuple(sorted(found, key=lambda provider: provider.name.casefold()))
 
 
-def service_at(base_url: str) -> Service | None:
-    """The service with this normalised address."""
-    return next((service for service in SERVICES if service.base_url == base_url), None)
+def programs() -> tuple[Provider, ...]:
+    """The programs on this computer, the most common first."""
+    return tuple(provider for provider in _providers() if provider.is_program)
+
+
+@cache
+def provider_at(base_url: str) -> Provider | None:
+    """The provider with this normalised address, the first of those that share it."""
+    bare = _bare(base_url)
+    matches = (p for p in _providers() if any(t.fullmatch(bare) for t in _templates(p)))
+    return next(matches, None)
+
+
+def model_at(base_url: str) -> str:
+    """The model that a normalised address names in its path; empty if it names none."""
+    provider = provider_at(base_url)
+    found = (t.fullmatch(_bare(base_url)) for t in _templates(provider)) if provider else ()
+    named = (match.groupdict().get("model") for match in found if match)
+    return next((name for name in named if name and name != MODEL_SLOT), "")
+
+
+def find_provider(name: str) -> Provider | None:
+    """The provider with this name, or the only one whose name contains it; case doesn't matter."""
+    wanted = _folded(name)
+    known = {_folded(provider.name): provider for provider in _providers()}
+    containing = [provider for folded, provider in known.items() if wanted and wanted in folded]
+    return known.get(wanted) or (containing[0] if len(containing) == 1 else None)
+
+
+def list_shape_at(base_url: str) -> ListShape:
+    """The shape of the list of models at a normalised address."""
+    provider = provider_at(base_url)
+    return provider.list if provider else USUAL_LIST
+
+
+def with_quirks(profile: ModelProfile, base_url: str) -> ModelProfile:
+    """The profile of a model at this address, its unknown values filled with the known quirks."""
+    provider = provider_at(base_url)
+    facts: dict[str, Any] = {}
+    for quirk in provider.quirks if provider else ():
+        facts |= {n: v for n, v in _FACTS[quirk].items() if getattr(profile, n) is None}
+    return dataclasses.replace(profile, **facts) if facts else profile
+
+
+def read_providers(path: Path) -> tuple[Provider, ...]:
+    """The rows of a table.
+
+    Raises:
+        ValueError: naming the row and what is wrong with it.
+    """
+    content = tomllib.loads(path.read_text(encoding="utf-8"))
+    rows: list[Provider] = []
+    for kind, tables in content.items():
+        if kind not in ("service", "program"):
+            raise ValueError(f"{path.name}: there are services and programs, but no “{kind}”")
+        rows += [_read_row(table, f"{path.name}, {kind} {n}") for n, table in enumerate(tables, 1)]
+        if missing := [row.name for row in rows if row.is_program == bool(row.key_page)]:
+            raise ValueError(f"{path.name}: {missing}: either a key_page or how to start it")
+    names = [_folded(row.name) for row in rows]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise ValueError(f"{path.name}: named more than once: {', '.join(sorted(twice))}")
+    return tuple(rows)
+
+
+@cache
+def _providers() -> tuple[Provider, ...]:
+    return read_providers(resources_dir() / "endpoints" / "providers.toml")
+
+
+def _read_row(table: Mapping[str, Any], where: str) -> Provider:
+    where = f"{where} ({table.get('name', 'without a name')})"
+    row = _read(table, Provider, where)
+    for address in (row.address, *row.also):
+        if normalise_base_url(address).casefold() != address.casefold():
+            raise ValueError(f"{where}: {address} is not a normalised address")
+    return row
+
+
+def _read(table: Mapping[str, Any], kind: type[_Table], where: str) -> _Table:
+    """A value of this dataclass from a table, every field checked."""
+    fields = {f.name: f for f in dataclasses.fields(cast("Any", kind))}
+    if unknown := sorted(table.keys() - fields):
+        raise ValueError(f"{where}: unknown: {', '.join(unknown)}")
+    needed = {n for n, f in fields.items() if f.default is f.default_factory is dataclasses.MISSING}
+    if missing := sorted(needed - table.keys()):
+        raise ValueError(f"{where}: missing: {', '.join(missing)}")
+    values = {name: _value(name, given, f"{where}, {name}") for name, given in table.items()}
+    return kind(**values)
+
+
+def _value(name: str, given: object, where: str) -> object:
+    try:
+        match name, given:
+            case "list", dict():
+                return _read(cast("dict[str, Any]", given), ListShape, where)
+            case "headers", dict():
+                return tuple((n, str(v)) for n, v in cast("dict[str, Any]", given).items())
+            case "auth", str():
+                return Auth(given)
+            case "quirks", list():
+                return tuple(Quirk(word) for word in cast("list[Any]", given))
+            case "also", list():
+                return tuple(str(address) for address in cast("list[Any]", given))
+            case "dollars", int() | float():
+                return float(given)
+            case (("list" | "headers" | "auth" | "quirks" | "also" | "dollars"), _):
+                raise ValueError("of the wrong kind")
+            case _, str():
+                return given
+            case _:
+                raise ValueError("no text")
+    except ValueError as exc:
+        raise exc if str(exc).startswith(where) else ValueError(f"{where}: {exc}") from exc
+
+
+@cache
+def _templates(provider: Provider) -> Sequence[re.Pattern[str]]:
+    return [_template(address) for address in (provider.address, *provider.also)]
+
+
+def _template(address: str) -> re.Pattern[str]:
+    """Matches the addresses that this one stands for, without their query."""
+    pattern = re.escape(_bare(address)).replace(r"\*", _ANY_PART)
+    pattern = pattern.replace(re.escape(MODEL_SLOT), f"(?P<model>{_ANY_PART})")
+    return re.compile(_BLANK.sub(_ANY_PART, pattern.replace(r"YOUR\-", "YOUR-")), re.IGNORECASE)
+
+
+def _bare(base_url: str) -> str:
+    """The address without its query, this computer under its usual name."""
+    return _THIS_COMPUTER.sub(r"\1localhost", urlsplit(base_url)._replace(query="").geturl())
+
+
+def _folded(name: str) -> str:
+    return re.sub(r"\W+", "", name.casefold())

@@ -10,22 +10,28 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import EndpointReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.settings import EndpointSettings
-from desktop_rag.models.endpoint_address import host_of, is_this_computer, normalise_base_url
+from desktop_rag.models.endpoint_address import (
+    host_of,
+    is_this_computer,
+    key_in,
+    normalise_base_url,
+)
 from desktop_rag.models.endpoints.local_servers import LocalServer
-from desktop_rag.models.endpoints.providers import BLANK, Service
+from desktop_rag.models.endpoints.providers import Provider, blank_in, model_at
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.presses import EditEnd
 from desktop_rag.ui.models.endpoint_choice import EndpointChoice
 from desktop_rag.ui.models.endpoint_limits import EndpointLimits
 from desktop_rag.ui.models.first_model_guide import FirstModelGuide
 from desktop_rag.ui.models.key_field import KeyField
+from desktop_rag.ui.models.listed_model_box import ListedModelBox
 from desktop_rag.ui.models.local_server_list import LocalServerList
 from desktop_rag.ui.models.model_findings import ModelFindings
 from desktop_rag.ui.models.service_choice import ServiceChoice
@@ -134,10 +140,10 @@ class EndpointForm(SettingsSection):
         self._address.setText(endpoint.base_url)
         if is_other_address:
             self._stop_test()
-            self._model.clear()
             self._report.hide()
         self._name.setText(endpoint.name)
         self._name.setPlaceholderText(endpoint.label or tr("Any name you like"))
+        self._model.set_address(endpoint.base_url)
         self._model.setEditText(endpoint.model)
         show_number(self._context, endpoint.context_tokens)
         show_number(self._timeout, round(endpoint.timeout_s))
@@ -174,13 +180,7 @@ class EndpointForm(SettingsSection):
         )
         add_clear_button(self._address)
         self._address_note = note()
-        self._model = QComboBox(self)
-        self._model.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-        self._model.setMinimumContentsLength(20)
-        self._model_name = QLineEdit()
-        self._model_name.setPlaceholderText(tr("Press Test to list models, or enter a name"))
-        self._model_name.setAccessibleName(tr("Model"))
-        self._model.setLineEdit(self._model_name)
+        self._model = ListedModelBox(self._bridge, self._chat, self)
         self._key = KeyField(self._bridge, self._chat, self)
         self._findings = ModelFindings(self._bridge, self._chat, lambda: self._key.typed, self)
         self._context = number_field(0, 2_000_000, 1024, " tokens")
@@ -210,6 +210,7 @@ class EndpointForm(SettingsSection):
         self.add_row(tr("API key"), *self._key.fields, is_wide=True)
         self.add_note(self._key)
         self.add_row(tr("Model"), self._model, self._test, is_wide=True)
+        self.add_note(self._model.facts)
         self.add_note(self._report)
         self.add_row(tr("Capabilities"), self._findings, is_wide=True)
         self.add_row(tr("Context size"), self._context)
@@ -233,7 +234,7 @@ class EndpointForm(SettingsSection):
         self._servers.searched.connect(self._on_servers_searched)
         self._guide.search_requested.connect(self._servers.search)
         self._services.chosen.connect(self._on_service_chosen)
-        self._edits = [EditEnd(field) for field in (self._name, self._address, self._model_name)]
+        self._edits = [EditEnd(field) for field in (self._name, self._address, self._model.edit)]
         for edit, slot in zip(
             self._edits,
             (self._on_field_edited, self._on_address_edited, self._on_field_edited),
@@ -261,19 +262,21 @@ class EndpointForm(SettingsSection):
             self._on_server_chosen(found[0].base_url)
 
     @Slot(object)
-    def _on_service_chosen(self, service: Service) -> None:
-        if not service.has_blank:
-            self._address.setText(service.base_url)
+    def _on_service_chosen(self, service: Provider) -> None:
+        self._address.setText(service.address)
+        if not service.blank:
             self._on_address_edited()
             self._key.focus()
             return
-        self._address.setText(service.base_url)
         self._address.setFocus()
-        self._address.setSelection(service.base_url.index(BLANK), len(BLANK))
+        self._address.setSelection(service.address.index(service.blank), len(service.blank))
 
     @Slot()
     def _on_address_edited(self) -> None:
         typed = self._address.text().strip()
+        if blank := blank_in(typed):
+            self._reject_address(tr("Replace {blank} in the address.", blank=blank))
+            return
         try:
             base_url = normalise_base_url(typed) if typed else ""
         except AppError as error:
@@ -282,7 +285,10 @@ class EndpointForm(SettingsSection):
         if base_url in self._taken:
             self._reject_address(_DUPLICATE)
             return
-        self._apply(replace(self._endpoint, base_url=base_url))
+        model = self._endpoint.model or model_at(base_url)
+        self._apply(replace(self._endpoint, base_url=base_url, model=model))
+        if key := key_in(typed):
+            self._key.take(key)
 
     def _reject_address(self, reason: str) -> None:
         set_property(self._address, "state", "wrong")
@@ -295,7 +301,7 @@ class EndpointForm(SettingsSection):
             replace(
                 self._limits.limited(self._endpoint),
                 name=self._name.text().strip(),
-                model=self._model.currentText().strip(),
+                model=self._model.name,
                 context_tokens=self._context.value(),
                 timeout_s=float(self._timeout.value()),
             )
@@ -353,13 +359,9 @@ class EndpointForm(SettingsSection):
     def _on_tested(self, report: EndpointReport) -> None:
         self._end_test()
         self._report.show_report(report)
-        if report.models:
-            chosen = self._model.currentText()
-            self._model.clear()
-            self._model.addItems(report.models)
-            self._model.setCurrentIndex(self._model.findText(chosen))
-            self._model.setEditText(chosen)
-            if len(report.models) == 1 and not chosen:
+        if report.listed:
+            self._model.show_models(report.listed)
+            if len(report.listed) == 1 and not self._model.name:
                 self._model.setCurrentIndex(0)
                 self._on_field_edited()
                 self._on_test_clicked()

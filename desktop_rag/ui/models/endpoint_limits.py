@@ -27,7 +27,8 @@ _NO_LIMIT = tr("No limit")
 _PER_MILLION = tr(" per million tokens")
 _NOTE = tr(
     "At a rate limit, a question waits up to 20 seconds before it fails with an explanation. Enter"
-    " prices as listed by your provider, in any currency."
+    " prices as listed by your provider, in any currency. Without them, those of the endpoint's"
+    " list of models count, where it has any; they are in US dollars."
 )
 
 

@@ -65,6 +65,11 @@ class KeyField(QWidget):
         """Put the cursor into the field."""
         self._edit.setFocus()
 
+    def take(self, key: str) -> None:
+        """Save a key that was part of the address, as if it had been typed here."""
+        self._edit.setText(key)
+        self._on_edited()
+
     def set_address(self, base_url: str) -> None:
         """Show the state of the key for this address; "" for no address."""
         if base_url == self._base_url:

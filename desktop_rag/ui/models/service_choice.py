@@ -4,7 +4,7 @@ from PySide6.QtCore import QSignalBlocker, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QVBoxLayout, QWidget
 
 from desktop_rag.core.language.translation import tr
-from desktop_rag.models.endpoints.providers import SERVICES, Service, service_at
+from desktop_rag.models.endpoints.providers import Provider, provider_at, services
 from desktop_rag.ui.documents.link_confirmation import confirm_and_open
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 
@@ -12,7 +12,7 @@ _NONE = tr("Choose a service…")
 
 
 class ServiceChoice(QWidget):
-    """Lists the services that are known; `chosen` carries a Service.
+    """Lists the services that are known; `chosen` carries a Provider.
 
     The widget is the note below the row; `fields` are the list and the button in the row.
     """
@@ -21,10 +21,11 @@ class ServiceChoice(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._services = services()
         self._list = QComboBox()
         self._list.setAccessibleName(tr("Online service"))
         self._list.addItem(_NONE)
-        self._list.addItems([service.name for service in SERVICES])
+        self._list.addItems([service.name for service in self._services])
         self._open = TextButton(tr("Get a key…"))
         self._open.setAccessibleDescription(tr("Open the service's page for keys in your browser"))
         self._note = PlainLabel(tone="muted", scale="small", wrap=True)
@@ -42,17 +43,19 @@ class ServiceChoice(QWidget):
 
     def show_address(self, base_url: str) -> None:
         """Select the service at this address, if it is one."""
-        self._show(service_at(base_url))
+        self._show(provider_at(base_url))
 
     @property
-    def _service(self) -> Service | None:
+    def _service(self) -> Provider | None:
         place = self._list.currentIndex() - 1
-        return SERVICES[place] if place >= 0 else None
+        return self._services[place] if place >= 0 else None
 
-    def _show(self, service: Service | None) -> None:
+    def _show(self, service: Provider | None) -> None:
+        is_listed = service in self._services
         with QSignalBlocker(self._list):
-            self._list.setCurrentIndex(SERVICES.index(service) + 1 if service else 0)
-        self._open.setEnabled(service is not None)
+            place = self._services.index(service) + 1 if service and is_listed else 0
+            self._list.setCurrentIndex(place)
+        self._open.setEnabled(is_listed)
         self._note.setText(service.note if service else "")
         self._note.setVisible(bool(self._note.text()))
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from desktop_rag.core.domain import ListedModel
 from desktop_rag.core.errors import AppError
 from desktop_rag.models.endpoints import endpoint_check
 from tests.servers.chat_server import ChatServer
@@ -21,7 +22,8 @@ def server() -> Iterator[ChatServer]:
 
 
 def test_the_list_of_models(server: ChatServer) -> None:
-    assert endpoint_check.list_models(server.endpoint(model="")) == server.models
+    listed = endpoint_check.list_models(server.endpoint(model=""))
+    assert tuple(model.name for model in listed) == server.models
 
 
 @pytest.mark.parametrize(
@@ -34,7 +36,7 @@ def test_the_list_of_models(server: ChatServer) -> None:
 )
 def test_lists_of_other_shapes(server: ChatServer, body: object) -> None:
     server.model_list = body
-    assert endpoint_check.list_models(server.endpoint()) == ("a", "b")
+    assert endpoint_check.list_models(server.endpoint()) == (ListedModel("a"), ListedModel("b"))
 
 
 @pytest.mark.parametrize("body", [{"data": None}, "text", {"id": 1}, ["x" * 9_000_000]])

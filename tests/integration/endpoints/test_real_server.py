@@ -60,7 +60,7 @@ def fault_of(endpoint: EndpointSettings, key: str, text: str = "lamp") -> str:
 
 
 def test_its_models_are_listed_and_it_can_be_tried_out(server: LlamaServer) -> None:
-    assert list_models(endpoint(server), KEY) == (MODEL,)
+    assert [model.name for model in list_models(endpoint(server), KEY)] == [MODEL]
     report = probe_endpoint(endpoint(server), KEY)
     assert report.is_ok, report
     assert report.models == (MODEL,)
@@ -113,7 +113,7 @@ def test_a_stop_frees_its_slot(endless: LlamaServer, services: Services, tmp_pat
         pass  # until the server has noticed, or the test times out
     # It stopped because of the client, not for lack of space.
     assert endless.slots()[0]["next_token"][0]["n_decoded"] < CONTEXT / 2
-    assert list_models(endpoint(endless)) == (MODEL,)
+    assert [model.name for model in list_models(endpoint(endless))] == [MODEL]
 
 
 def test_its_end_in_the_middle_of_an_answer_is_told(endless: LlamaServer) -> None:

@@ -16,6 +16,8 @@ from desktop_rag.core.log import RedactingFormatter, redact
         "https://me:canary@example.org/v1",
         'api_key="canary-9"',
         "{'api-key': 'canary-9'}",
+        "GET https://example.org/v1/models?a=1&key=canary-9",
+        "?subscription-key=canary",
     ],
 )
 def test_keys_are_removed(secret: str) -> None:

@@ -3,7 +3,14 @@
 import pytest
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.models.endpoint_address import is_this_computer, normalise_base_url, with_version
+from desktop_rag.models.endpoint_address import (
+    has_key_slot,
+    is_this_computer,
+    key_in,
+    normalise_base_url,
+    split_address,
+    with_version,
+)
 
 
 @pytest.mark.parametrize(
@@ -21,7 +28,10 @@ from desktop_rag.models.endpoint_address import is_this_computer, normalise_base
         ("https://api.example.com/v1/chat/completions", "https://api.example.com/v1"),
         ("https://api.example.com/v1//models/", "https://api.example.com/v1"),
         ("http://localhost:8080/#/chat", "http://localhost:8080"),
-        ("https://api.example.com/v1?key=secret", "https://api.example.com/v1"),
+        ("https://api.example.com/v1/chat/completions?v=2", "https://api.example.com/v1?v=2"),
+        ("https://api.example.com/v1?", "https://api.example.com/v1"),
+        ("https://api.example.com/v1?key=secret&v=2", "https://api.example.com/v1?key={key}&v=2"),
+        ("https://api.example.com/v1?key={key}", "https://api.example.com/v1?key={key}"),
     ],
 )
 def test_normalised(typed: str, address: str) -> None:
@@ -42,6 +52,53 @@ def test_not_an_address(typed: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("query", "key"),
+    [
+        ("key=secret", "secret"),
+        ("API_KEY=secret", "secret"),
+        ("subscription-key=secret&api-version=2024-10-21", "secret"),
+        ("sig=a%2Bb%2F1", "a+b/1"),
+        ("x=sk-proj-0123456789", "sk-proj-0123456789"),
+        ("x=AIzaSyD0123456789abcdefghij", "AIzaSyD0123456789abcdefghij"),
+        ("x=Zm9vYmFyYmF6cXV4MTIzNDU2", "Zm9vYmFyYmF6cXV4MTIzNDU2"),
+        ("token={key}", ""),
+        ("key=", ""),
+        ("api-version=2025-04-01-preview", ""),
+        ("project=12345678-aaaa-bbbb-cccc-1234567890ab", ""),
+        ("country_code=de&keyboard=qwerty&max_tokens=5", ""),
+        ("next=https://files.example.com/2024/11/21/report", ""),
+    ],
+)
+def test_a_key_in_the_query_is_told_from_the_rest(query: str, key: str) -> None:
+    typed = f"https://api.example.com/v1?{query}"
+    assert key_in(typed) == key
+    address = normalise_base_url(typed)
+    assert not key or key not in address
+    assert has_key_slot(address) is (bool(key) or "{key}" in query)
+    assert key or address == typed
+
+
+def test_the_key_goes_back_to_its_place_in_a_request() -> None:
+    address = normalise_base_url("https://api.example.com/v1?a=1&key=s%26cret")
+    assert split_address(address, "s&cret") == ("https://api.example.com/v1", "a=1&key=s%26cret")
+
+
+def test_two_keys_are_one_too_many() -> None:
+    with pytest.raises(AppError) as caught:
+        normalise_base_url("https://api.example.com/v1?key=first&token=second")
+    assert "several keys" in caught.value.title
+    assert "first" not in str(caught.value)
+
+
+def test_the_name_of_the_model_is_filled_into_the_path() -> None:
+    address = "https://me.openai.azure.com/openai/deployments/{model}?api-version=2024-10-21"
+    assert normalise_base_url(address) == address
+    bare, query = split_address(address, model="my model/4")
+    assert bare == "https://me.openai.azure.com/openai/deployments/my%20model%2F4"
+    assert query == "api-version=2024-10-21"
+
+
+@pytest.mark.parametrize(
     ("address", "is_here"),
     [
         ("http://localhost:1/v1", True),
@@ -57,5 +114,6 @@ def test_this_computer(address: str, is_here: bool) -> None:
 
 def test_the_version_is_suggested_only_where_it_lacks() -> None:
     assert with_version("http://localhost:8080") == "http://localhost:8080/v1"
+    assert with_version("http://localhost:8080?a=1") == "http://localhost:8080/v1?a=1"
     assert with_version("http://localhost:8080/v1") == ""
     assert with_version("https://api.example.com/v1beta/openai") == ""

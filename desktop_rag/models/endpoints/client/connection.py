@@ -2,7 +2,7 @@
 limits the size of answers. Runs on the calling thread.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
@@ -11,7 +11,18 @@ import httpx2
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import EndpointSettings
-from desktop_rag.models.endpoint_address import host_of, normalise_base_url
+from desktop_rag.models.endpoint_address import (
+    has_key_slot,
+    host_of,
+    normalise_base_url,
+    split_address,
+)
+from desktop_rag.models.endpoints.client.content_encoding import (
+    decoded,
+    encodings_of,
+    unreadable_encoding,
+    without_encoding,
+)
 from desktop_rag.models.endpoints.client.endpoint_errors import CONNECT_TIMEOUT_S
 from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError
 from desktop_rag.models.endpoints.client.interruptible_sockets import (
@@ -20,6 +31,7 @@ from desktop_rag.models.endpoints.client.interruptible_sockets import (
     Interruption,
 )
 from desktop_rag.models.endpoints.client.system_proxy import proxy_for
+from desktop_rag.models.endpoints.providers import Auth, ListShape, list_shape_at, provider_at
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -29,11 +41,14 @@ _LARGEST_ERROR_BYTES = 64 * 1024
 _LARGEST_ANSWER_BYTES = 256 * 1024 * 1024
 # All other headers that client libraries add (platform, versions, organisation) are dropped.
 _SENT_HEADERS = frozenset(
-    b"host authorization accept accept-encoding connection content-type content-length "
-    b"transfer-encoding user-agent".split()
+    b"host accept accept-encoding connection content-type content-length transfer-encoding "
+    b"user-agent".split()
 )
 # Servers that need no key ignore it; the client library requires one.
 _NO_KEY = "none"
+# A header for the transport alone, which the client library passes on: the path of the list of
+# models, where it isn't the usual one. It is never sent.
+LIST_PATH = "desktop-rag-list-path"
 
 
 def open_client(endpoint: EndpointSettings, key: str, interruption: Interruption) -> "OpenAI":
@@ -45,66 +60,113 @@ def open_client(endpoint: EndpointSettings, key: str, interruption: Interruption
     from openai import OpenAI
 
     base_url = normalise_base_url(endpoint.base_url)
-    bearer = key.strip() or _NO_KEY
-    if not bearer.isascii() or not bearer.isprintable():
+    key = key.strip()
+    if not key.isascii() or not key.isprintable():
         raise StreamError(Fault.ODD_KEY)
+    address, query = split_address(base_url, key, endpoint.model)
     silence_s = max(endpoint.timeout_s, 2 * POLL_S)
     timeout = httpx2.Timeout(silence_s, connect=CONNECT_TIMEOUT_S, pool=CONNECT_TIMEOUT_S)
-    transport = EndpointTransport(_open_pool(base_url, interruption))
+    transport = EndpointTransport(
+        _open_pool(base_url, interruption),
+        query=query,
+        headers=_own_headers(base_url, key),
+        list_headers=_own_headers(base_url, key, list_shape_at(base_url)),
+    )
     http_client = httpx2.Client(
         transport=transport, timeout=timeout, follow_redirects=False, trust_env=False
     )
     return OpenAI(
-        base_url=base_url,
-        api_key=bearer,
+        base_url=address,
+        api_key=_NO_KEY,
         max_retries=0,
         timeout=timeout,
         http_client=http_client,
-        default_headers={
-            "Authorization": f"Bearer {bearer}",
-            "User-Agent": "desktop-rag",
-            "Accept-Encoding": "identity",
-        },
+        default_headers={"User-Agent": "desktop-rag", "Accept-Encoding": "identity"},
     )
 
 
-class EndpointTransport(httpx2.BaseTransport):
-    """Sends requests with only the headers an endpoint needs; limits the size of answers."""
+def _own_headers(base_url: str, key: str, shape: ListShape | None = None) -> dict[str, str]:
+    """The headers by the provider, and by its list of models if given.
 
-    def __init__(self, pool: httpcore2.ConnectionPool) -> None:
+    The key is not among them where it belongs into the query.
+    """
+    headers = dict(shape.headers) if shape else {}
+    if not has_key_slot(base_url):
+        provider, sent = provider_at(base_url), key or _NO_KEY
+        auth = (shape and shape.auth) or (provider.auth if provider else Auth.BEARER)
+        is_bearer = auth is Auth.BEARER
+        headers["Authorization" if is_bearer else auth.value] = (
+            f"Bearer {sent}" if is_bearer else sent
+        )
+    return headers
+
+
+class EndpointTransport(httpx2.BaseTransport):
+    """Sends requests with only the headers an endpoint needs; limits the size of answers.
+
+    The key and the query of the address are added here, below the client library, so that none of
+    its messages can hold them.
+    """
+
+    def __init__(
+        self,
+        pool: httpcore2.ConnectionPool,
+        *,
+        query: str,
+        headers: Mapping[str, str],
+        list_headers: Mapping[str, str],
+    ) -> None:
+        """`headers` are added to requests, `list_headers` to those for the list of models."""
         self._pool = pool
+        self._query = query.encode()
+        self._headers = [(n.encode(), v.encode()) for n, v in headers.items()]
+        self._list_headers = [(n.encode(), v.encode()) for n, v in list_headers.items()]
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """One exchange; the body is read as the caller iterates.
 
         Raises:
-            StreamError: when the answer is compressed, which was not requested.
+            StreamError: when the answer is compressed in a way that can't be read.
         """
         url = request.url
-        headers = [(n, v) for n, v in request.headers.raw if n.lower() in _SENT_HEADERS]
         answer = self._pool.handle_request(
             httpcore2.Request(
                 method=request.method,
                 url=httpcore2.URL(
-                    scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
+                    scheme=url.raw_scheme,
+                    host=url.raw_host,
+                    port=url.port,
+                    target=self._target_of(request),
                 ),
-                headers=headers,
+                headers=self._headers_of(request),
                 content=request.stream,
                 extensions=request.extensions,
             )
         )
         body = _BoundedBody(answer)
-        encodings = {v.lower() for n, v in answer.headers if n.lower() == b"content-encoding"}
-        if encodings - {b"", b"identity"}:
-            # Decompression could expand a few bytes without limit.
+        if not body.is_error and (encoding := unreadable_encoding(answer.headers)):
             body.close()
-            raise StreamError(Fault.UNREADABLE)
+            raise StreamError(Fault.ENCODED, encoding)
         return httpx2.Response(
             status_code=answer.status,
-            headers=answer.headers,
+            headers=without_encoding(answer.headers),
             stream=body,
             extensions=answer.extensions,
         )
+
+    def _headers_of(self, request: httpx2.Request) -> list[tuple[bytes, bytes]]:
+        sent = [(n, v) for n, v in request.headers.raw if n.lower() in _SENT_HEADERS]
+        # Nothing but a list is got.
+        return sent + (self._list_headers if request.method == "GET" else self._headers)
+
+    def _target_of(self, request: httpx2.Request) -> bytes:
+        target = request.url.raw_path
+        if path := request.headers.get(LIST_PATH, ""):
+            below = target.rpartition(b"/")[0] + b"/"
+            target = path.encode() if path.startswith("/") else below + path.encode()
+        if not self._query:
+            return target
+        return target + (b"&" if b"?" in target else b"?") + self._query
 
     def close(self) -> None:
         """Close all connections, even those in use."""
@@ -112,21 +174,34 @@ class EndpointTransport(httpx2.BaseTransport):
 
 
 class _BoundedBody(httpx2.SyncByteStream):
-    """The body of a response: that of an error is truncated, an answer that is too long raises."""
+    """The body of a response, decompressed: that of an error is truncated, an answer that is too
+    long raises.
+    """
 
     def __init__(self, answer: httpcore2.Response) -> None:
         self._answer = answer
+        self.is_error = answer.status >= 300  # noqa: PLR2004  whatever is no success
 
     def __iter__(self) -> Iterator[bytes]:
-        is_error = self._answer.status >= 300  # noqa: PLR2004  whatever is no success
-        left = _LARGEST_ERROR_BYTES if is_error else _LARGEST_ANSWER_BYTES
-        for part in self._answer.iter_stream():
+        left = _LARGEST_ERROR_BYTES if self.is_error else _LARGEST_ANSWER_BYTES
+        for part in self._parts():
             yield part[:left]
             left -= len(part)
-            if left <= 0 and is_error:
+            if left <= 0 and self.is_error:
                 return
             if left <= 0:
                 raise StreamError(Fault.ENDLESS)
+
+    def _parts(self) -> Iterator[bytes]:
+        """The parts without compression; none of an error that can't be read: its status counts."""
+        headers = self._answer.headers
+        if unreadable_encoding(headers):
+            return
+        try:
+            yield from decoded(self._answer.iter_stream(), encodings_of(headers))
+        except StreamError:
+            if not self.is_error:
+                raise
 
     def close(self) -> None:
         self._answer.close()

@@ -191,7 +191,7 @@ def _in_words(found: _FaultReport, endpoint: EndpointSettings, key: str) -> Endp
     whole = said
     if len(said) > _LONGEST_MESSAGE_CHARS:
         said = said[:_LONGEST_MESSAGE_CHARS] + "…"
-    if said and found.fault not in (Fault.REDIRECT, Fault.EMPTY):
+    if said and found.fault not in (Fault.REDIRECT, Fault.EMPTY, Fault.ENCODED):
         said = f"{SERVER_SAYS}{said}”"
     if found.status and found.fault in (Fault.FAILED, Fault.REJECTED):
         said = f"Status {found.status}. {said}"

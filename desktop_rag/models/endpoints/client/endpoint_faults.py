@@ -117,6 +117,10 @@ class Fault(Enum):
         "The endpoint's answer could not be read.",
         "It may not be an OpenAI-compatible address: check {url} in Settings. {try_version}",
     )
+    ENCODED = (
+        "The endpoint's answer is compressed in a way that cannot be read.",
+        "It came as {said}, although it was asked for plain. Turn that off at {host} or its proxy.",
+    )
     ENDLESS = (
         "The endpoint's answer did not end.",
         "It was stopped because it was too long. Press Retry, or pick another model in Settings.",

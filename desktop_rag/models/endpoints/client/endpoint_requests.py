@@ -28,10 +28,15 @@ from desktop_rag.models.endpoints.client.chat_stream import (
     read_whole,
 )
 from desktop_rag.models.endpoints.client.endpoint_errors import mapping_endpoint_errors
-from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError
+from desktop_rag.models.endpoints.client.endpoint_faults import (
+    EndpointFaultError,
+    Fault,
+    StreamError,
+)
 from desktop_rag.models.endpoints.client.interruptible_wait import pause
 from desktop_rag.models.endpoints.client.rate_limits import Allowances, limits_in_words
 from desktop_rag.models.endpoints.client.remote_vectors import read_vectors
+from desktop_rag.models.endpoints.providers import USUAL_LIST, ListShape
 from desktop_rag.models.ports import Vectors
 
 if TYPE_CHECKING:
@@ -48,6 +53,10 @@ _SILENCES_FOR_TEXT = 20
 _SILENCES_FOR_LIST = 2
 _MOST_BYTES_WITHOUT_TEXT = 16 * 1024 * 1024
 _END_WAIT_S = 0.1
+# Older versions of a program, and keys with fewer rights, have the usual list alone.
+_NO_SUCH_LIST = frozenset({
+    Fault.NOTHING_THERE, Fault.WEB_PAGE, Fault.REJECTED, Fault.FORBIDDEN, Fault.UNREADABLE,
+})  # fmt: skip
 _IMAGE_TOKENS = 1_000
 
 
@@ -155,15 +164,31 @@ class EndpointRequests:
                 yield from _read_stream(response, interruption, limit_s, cancel)
             yield LAST
 
-    def model_list(self, cancel: Event) -> object:
-        """The JSON of the list of models.
+    def model_list(self, cancel: Event, shape: ListShape = USUAL_LIST) -> object:
+        """The JSON of the list of models, from where the provider has it, else the usual place.
 
         Servers without one cause `Fault.NOTHING_THERE` and others.
         """
+        try:
+            return self._list_at(shape.path, cancel)
+        except EndpointFaultError as exc:
+            is_usual = shape.path in ("", USUAL_LIST.path)
+            if is_usual or exc.fault not in _NO_SUCH_LIST:
+                raise
+            return self._list_at(USUAL_LIST.path, cancel)
+
+    def _list_at(self, path: str, cancel: Event) -> object:
+        from desktop_rag.models.endpoints.client.connection import LIST_PATH
+
         with mapping_endpoint_errors(self.endpoint, self._key), ExitStack() as stack:
+            if not path:
+                raise StreamError(Fault.NOTHING_THERE)
             client, interruption = self._client()
             with interruption.within(_SILENCES_FOR_LIST * self.endpoint.timeout_s, cancel):
-                response = stack.enter_context(client.models.with_streaming_response.list())
+                listing = client.models.with_streaming_response.list(
+                    extra_headers={LIST_PATH: path}
+                )
+                response = stack.enter_context(listing)
                 return load_json(read_whole(response.http_response.iter_raw()))
 
     def vectors(self, texts: Sequence[str], cancel: Event) -> Vectors:

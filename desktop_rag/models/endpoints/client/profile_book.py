@@ -4,11 +4,12 @@ Apart from the settings, which a person chose: this was measured and may be dele
 store, because it is needed before and without it.
 """
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from threading import RLock
 from typing import Any, cast
 
+from desktop_rag.core.domain import ListedModel
 from desktop_rag.core.files.atomic_file import read_object, write_object
 from desktop_rag.core.model_profile import ModelProfile
 
@@ -47,12 +48,12 @@ class ProfileBook:
             self._profiles[base_url, model] = profile
             self._save()
 
-    def offer(self, base_url: str) -> tuple[str, ...]:
+    def offer(self, base_url: str) -> tuple[ListedModel, ...]:
         """The models in the endpoint's last list."""
         with self._lock:
             return self._offers.get(base_url, ())
 
-    def put_offer(self, base_url: str, models: tuple[str, ...]) -> None:
+    def put_offer(self, base_url: str, models: tuple[ListedModel, ...]) -> None:
         """Store the endpoint's list of models."""
         with self._lock:
             if self._offers.get(base_url) != models:
@@ -62,7 +63,8 @@ class ProfileBook:
     def _save(self) -> None:
         if self._path:
             models = [*map(_row, self._profiles.items())]
-            write_object(self._path, {"models": models, "offered": self._offers})
+            offers = {url: [*map(_offer_row, offer)] for url, offer in self._offers.items()}
+            write_object(self._path, {"models": models, "offered": offers})
 
 
 def _row(known: tuple[_Key, ModelProfile]) -> dict[str, Any]:
@@ -80,10 +82,27 @@ def _read_profiles(rows: object) -> dict[_Key, ModelProfile]:
     return profiles
 
 
-def _read_offers(offered: object) -> dict[str, tuple[str, ...]]:
+def _offer_row(model: ListedModel) -> dict[str, Any]:
+    # A price of 0 says that it is free, none that it isn't stated.
+    return {name: value for name, value in asdict(model).items() if value is not None}
+
+
+def _read_offers(offered: object) -> dict[str, tuple[ListedModel, ...]]:
     offers = cast("dict[str, Any]", offered) if isinstance(offered, dict) else {}
     return {
-        base_url: tuple(str(name) for name in cast("list[Any]", names))
-        for base_url, names in offers.items()
-        if isinstance(names, list)
+        base_url: tuple(_read_offer(row) for row in cast("list[Any]", rows))
+        for base_url, rows in offers.items()
+        if isinstance(rows, list)
     }
+
+
+def _read_offer(row: object) -> ListedModel:
+    """From a row, or from the name alone, as earlier versions wrote it."""
+    if not isinstance(row, dict):
+        return ListedModel(str(row))
+    fields = cast("dict[str, Any]", row)
+    tokens = fields.get("context_tokens")
+    prices = (fields.get("price_in"), fields.get("price_out"))
+    price_in, price_out = (float(p) if isinstance(p, int | float) else None for p in prices)
+    is_count = type(tokens) is int
+    return ListedModel(str(fields.get("name", "")), tokens if is_count else 0, price_in, price_out)

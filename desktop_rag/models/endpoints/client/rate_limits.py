@@ -1,7 +1,8 @@
 """Limits of requests and tokens per minute and of costs per day, by endpoint. Any thread.
 
 Both are counted in a small file, so that the limits belong to the home: they survive a restart, and
-all processes of the app count together. Prices are entered by the person, as no server states them.
+all processes of the app count together. Prices are those that the person entered, else those of the
+endpoint's list of models.
 """
 
 import json
@@ -34,7 +35,7 @@ _LOCK_POLL_S = 0.005
 
 
 def cost_of(usage: Usage, endpoint: EndpointSettings) -> float:
-    """The cost of these tokens at the entered prices."""
+    """The cost of these tokens at the endpoint's prices."""
     asked, answered = usage.asked * endpoint.price_in, usage.answered * endpoint.price_out
     return (asked + answered) / _PRICED_TOKENS
 

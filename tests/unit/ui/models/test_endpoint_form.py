@@ -14,7 +14,6 @@ from desktop_rag.answer.chat import Chat
 from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.models.endpoints.local_servers import USUAL
-from desktop_rag.models.endpoints.providers import BLANK
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.models.endpoint_form import EndpointForm, privacy_note
@@ -239,7 +238,7 @@ def test_an_address_with_a_blank_is_completed_first(form: EndpointForm, qtbot: Q
     _choose(field(form, QComboBox, "Online service"), "Azure OpenAI")
     assert any("name of your deployment" in text for text in texts(form))
     assert changed == []
-    assert address(form).selectedText() == BLANK
+    assert address(form).selectedText() == "YOUR-RESOURCE"
     qtbot.keyClicks(address(form), "mine")
     qtbot.keyClick(address(form), Qt.Key.Key_Return)
     assert [e.base_url for e in changed] == ["https://mine.openai.azure.com/openai/v1"]
