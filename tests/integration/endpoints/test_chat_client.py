@@ -287,7 +287,7 @@ def test_a_long_wait_is_reported_instead_of_waited_for(server: ChatServer) -> No
     server.mode, server.status = "status", 429
     server.headers = {"Retry-After": "90"}
     error = fault_of(server.endpoint())
-    assert error.title == "The endpoint is busy."
+    assert error.title == "The endpoint's limit of requests is reached."
     assert "90 seconds" in error.hint
     assert len(server.chats) == 1
 

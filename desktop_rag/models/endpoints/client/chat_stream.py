@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from desktop_rag.core.query import strip_invalid_characters
-from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError, server_message
+from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError
 from desktop_rag.models.endpoints.client.message_repairs import MessageRepairs
+from desktop_rag.models.endpoints.refusals.error_body import is_error, server_message
 from desktop_rag.models.ports import Delta
 
 _LARGEST_EVENT_CHARS = 4_000_000
@@ -175,7 +176,7 @@ def read_completion(body: bytes) -> StreamPart:
     completion = load_json(body)
     piece = read_event(completion)
     if not isinstance(completion, dict) or "choices" not in completion:
-        raise StreamError(Fault.UNREADABLE)
+        raise StreamError(Fault.UNREADABLE, *server_message(completion))
     return replace(piece, is_whole=True)
 
 
@@ -185,12 +186,11 @@ def read_event(event: object) -> StreamPart:
     Raises:
         StreamError: when it reports an error.
     """
+    if is_error(event):
+        raise StreamError(Fault.FAILED, *server_message(event))
     if not isinstance(event, dict):
         return StreamPart()
     fields = cast("dict[str, Any]", event)
-    if fields.get("error"):
-        said, code = server_message(fields)
-        raise StreamError(Fault.FAILED, said, code)
     usage = read_usage(fields.get("usage"))
     choices = fields.get("choices")
     choice = cast("list[Any]", choices)[0] if isinstance(choices, list) and choices else None

@@ -23,8 +23,8 @@ from desktop_rag.models.endpoints.client.content_encoding import (
     unreadable_encoding,
     without_encoding,
 )
-from desktop_rag.models.endpoints.client.endpoint_errors import CONNECT_TIMEOUT_S
 from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError
+from desktop_rag.models.endpoints.client.fault_words import CONNECT_TIMEOUT_S
 from desktop_rag.models.endpoints.client.interruptible_sockets import (
     POLL_S,
     InterruptibleBackend,

@@ -1,7 +1,6 @@
 """The faults of endpoints, each with a title and a hint. Pure."""
 
 from enum import Enum
-from typing import Any, cast
 
 from desktop_rag.core.errors import AppError
 
@@ -51,11 +50,11 @@ class Fault(Enum):
     )
     SLOW = (
         "The endpoint did not produce an answer in time.",
-        "It kept the connection open without sending text. Press Retry, or check the server's log.",
+        "It only kept the connection open. Press Retry, or check the server's log. {said}",
     )
     CUT = (
         "The answer was cut off.",
-        "The endpoint ended the connection before the answer was finished. Press Retry.",
+        "The endpoint ended the connection before the answer was finished. Press Retry. {said}",
     )
     NO_KEY = (
         "The endpoint requires a key.",
@@ -90,8 +89,16 @@ class Fault(Enum):
         "If {said} is right, enter it in Settings. Nothing was sent there.",
     )
     BUSY = (
-        "The endpoint is busy.",
-        "It has too many requests. Wait {wait}, then press Retry. {said}",
+        "The endpoint's limit of requests is reached.",
+        "It takes only so many in a time. Wait {wait}, then press Retry. {said}",
+    )
+    OVER_RATE = (
+        "The question with its sources is more than the endpoint takes in a minute.",
+        "Reduce the context in Settings (now {context_tokens} tokens). {said}",
+    )
+    OVERLOADED = (
+        "The endpoint is overloaded.",
+        "This passes by itself. Wait {wait}, then press Retry. {said}",
     )
     NO_CREDIT = (
         "The account at the endpoint has no credit left.",
@@ -100,6 +107,10 @@ class Fault(Enum):
     TOO_LONG = (
         "The question with its sources is too long for the model.",
         "Reduce the context in Settings (now {context_tokens} tokens) or start a new chat. {said}",
+    )
+    TOO_LARGE = (
+        "The request is too large for the endpoint.",
+        "Attach fewer or smaller pictures and files, or start a new chat. {said}",
     )
     LOADING = (
         "The endpoint is still loading its model.",
@@ -111,11 +122,15 @@ class Fault(Enum):
     )
     REJECTED = (
         "The endpoint did not accept the request.",
-        "Check the address and the model in Settings. {said}",
+        "Press Retry, or choose another model in Settings. {said}",
     )
     UNREADABLE = (
         "The endpoint's answer could not be read.",
-        "It may not be an OpenAI-compatible address: check {url} in Settings. {try_version}",
+        "It may not be an OpenAI-compatible address: check {url} in Settings. {try_version} {said}",
+    )
+    GARBLED = (
+        "The endpoint's answer became unreadable.",
+        "Press Retry. If it happens again, check the server's log. {said}",
     )
     ENCODED = (
         "The endpoint's answer is compressed in a way that cannot be read.",
@@ -123,7 +138,7 @@ class Fault(Enum):
     )
     ENDLESS = (
         "The endpoint's answer did not end.",
-        "It was stopped because it was too long. Press Retry, or pick another model in Settings.",
+        "It was stopped for its length. Press Retry, or pick another model in Settings. {said}",
     )
     EMPTY = (
         "The model gave no answer.",
@@ -131,16 +146,16 @@ class Fault(Enum):
     )
     UNFINISHED = (
         "The answer is not complete.",
-        "The answer reached the length limit of the endpoint. Ask the model to continue.",
+        "The answer reached the length limit of the endpoint. Ask the model to continue. {said}",
     )
     FILTERED = (
         "The endpoint withheld the answer.",
-        "Its content filter stopped it. Rephrase the question, or choose another endpoint.",
+        "Its content filter stopped it. Rephrase the question, or choose another endpoint. {said}",
     )
 
 
 # Only these are retried automatically, and only before the answer has begun.
-_PASSING = frozenset({Fault.CLOSED, Fault.BUSY, Fault.LOADING})
+_PASSING = frozenset({Fault.CLOSED, Fault.BUSY, Fault.LOADING, Fault.OVERLOADED})
 
 
 class EndpointFaultError(AppError):
@@ -185,17 +200,3 @@ class StreamError(Exception):
         self.fault = fault
         self.said = said
         self.code = code
-
-
-def server_message(body: object) -> tuple[str, str]:
-    """The message and code of an error: `{"error": {…}}`, `{"error": "…"}`, `{"message"…}`."""
-    while isinstance(body, dict):
-        fields = cast("dict[str, Any]", body)
-        inner = fields.get("error")
-        if isinstance(inner, dict | str):
-            body = cast("object", inner)
-            continue
-        said = fields.get("message") or fields.get("detail") or ""
-        code = fields.get("code") or fields.get("type") or ""
-        return str(said), str(code)
-    return (body, "") if isinstance(body, str) else ("", "")

@@ -8,7 +8,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError, server_message
+from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError
+from desktop_rag.models.endpoints.refusals.error_body import is_error, server_message
 from desktop_rag.models.ports import Vectors
 
 _TOKEN_CHARS = 3
@@ -40,9 +41,9 @@ def unit(vectors: Vectors) -> Vectors:
 
 def read_vectors(body: object, count: int) -> Vectors:
     """Vectors of shape (count, dimensions), in the order of the texts; StreamError otherwise."""
+    if is_error(body):
+        raise StreamError(Fault.FAILED, *server_message(body))
     fields = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
-    if fields.get("error"):
-        raise StreamError(Fault.FAILED, *server_message(fields))
     rows = fields.get("data")
     if not isinstance(rows, list) or len(cast("list[Any]", rows)) != count:
         raise StreamError(Fault.UNREADABLE)

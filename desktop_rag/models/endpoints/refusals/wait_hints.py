@@ -1,0 +1,173 @@
+"""Finds how long a server asks to wait: in headers, in the body of its error, or in words. Pure.
+
+Times are in seconds, as an amount of time from now.
+"""
+
+import email.utils
+import math
+import re
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime
+from typing import Any, cast
+
+_LONGEST_WAIT_S = 86_400.0
+_MS = 1000.0
+# Greater numbers are moments, in seconds or milliseconds since 1970, not amounts of time.
+_LEAST_MOMENT_S, _LEAST_MOMENT_MS = 1e9, 1e12
+_UNITS_S = (
+    (r"ms|msecs?|millis|milliseconds?|毫秒", 0.001),
+    (r"s|secs?|seconds?|sekunden?|secondes?|segundos?|秒钟?", 1.0),
+    (r"m|mins?|minutes?|minuten?|minutos?|分钟?", 60.0),
+    (r"h|hrs?|hours?|stunden?|heures?|horas?|小时", 3600.0),
+    (r"d|days?|tagen?|jours?|天", 86_400.0),
+)
+_AMOUNT = (
+    r"(\d+(?:[.,]\d+)?)\s*("
+    + "|".join(sorted((u for us, _ in _UNITS_S for u in us.split("|")), key=len, reverse=True))
+    + r")(?![a-zA-Z])"
+)
+_PART = re.compile(_AMOUNT, re.IGNORECASE)
+_PERIOD = rf"({_AMOUNT}(?:\s*(?:,|and|und|et)?\s*{_AMOUNT})*)"
+# What is asked for, before the time or after it. A time without unit counts in seconds.
+_ASKED = (
+    r"(?:re-?try|try(?:ing)? (?:it |this |your request |the request )?again|retry[-_ ]?after"
+    r"|retry[-_ ]?delay|\bwait(?:ing)?\b|\bresets?\b|\bavailable\b|\bback ?off\b|\bready\b"
+    r"|come back|resend|erneut|réessayez|等待|重试)"
+)
+_IN_WORDS = (
+    re.compile(rf"{_ASKED}[^.\d\n]{{0,60}}?{_PERIOD}", re.IGNORECASE),
+    re.compile(rf"{_PERIOD}\s*(?:后|later|before (?:re-?try|try)|until|and (?:re-?)?try|,? then"
+               rf"|from now|remaining)", re.IGNORECASE),
+    re.compile(rf"{_PERIOD}[^.\d\n]{{0,12}}(?:重试|再试)", re.IGNORECASE),
+)  # fmt: skip
+_IN_PLAIN_SECONDS = re.compile(
+    r"(?:retry|try again|wait)[-_ ]?(?:after|in)?\W{0,3}(\d+(?:\.\d+)?)(?!\s*[\w%-])", re.IGNORECASE
+)
+_FIELD_UNITS_S = {
+    "retrydelay": 1.0, "retryafter": 1.0, "retryafterseconds": 1.0, "retryinseconds": 1.0,
+    "retryafterms": 0.001, "retrydelayms": 0.001, "estimatedtime": 1.0, "waitseconds": 1.0,
+    "waittime": 1.0, "retryaftersec": 1.0, "retryaftersecs": 1.0, "retryin": 1.0,
+    "secondsuntilreset": 1.0,
+}  # fmt: skip
+_DEEPEST = 8
+
+
+def wait_s_of(header: str) -> float | None:
+    """The seconds of a Retry-After header: a number, an amount with a unit, or a date."""
+    return _bounded(_seconds(header))
+
+
+def wait_s_in(
+    said: str, body: object = None, headers: Mapping[str, str] | None = None
+) -> float | None:
+    """The wait that a refusal asks for; None when it doesn't say.
+
+    Headers are believed first, then fields of the body, then words.
+    """
+    found = _in_headers(headers or {})
+    found = _in_fields(body, 0) if found is None else found
+    return _bounded(_in_words(said) if found is None else found)
+
+
+def _bounded(wait_s: float | None) -> float | None:
+    if wait_s is None or not math.isfinite(wait_s):
+        return None
+    return min(max(wait_s, 0.0), _LONGEST_WAIT_S)
+
+
+def _in_headers(headers: Mapping[str, str]) -> float | None:
+    lower = {name.lower(): value for name, value in headers.items()}
+    for name in ("retry-after-ms", "x-ms-retry-after-ms"):
+        if (wait_ms := _seconds(lower.get(name, ""))) is not None:
+            return wait_ms / _MS
+    for name in ("retry-after", "x-retry-after"):
+        if (wait_s := _seconds(lower.get(name, ""))) is not None:
+            return wait_s
+    return _until_reset(lower)
+
+
+def _until_reset(headers: Mapping[str, str]) -> float | None:
+    """The longest time until one of the limits that are used up is there again.
+
+    `x-ratelimit-reset-tokens` belongs to `x-ratelimit-remaining-tokens`, and so on.
+    """
+    waits = [
+        wait_s
+        for name, value in headers.items()
+        if "ratelimit" in name and "reset" in name
+        if _is_used_up(headers.get(name.replace("reset", "remaining"), ""))
+        if (wait_s := _seconds(value)) is not None
+    ]
+    return max(waits, default=None)
+
+
+def _is_used_up(remaining: str) -> bool:
+    try:
+        return float(remaining) <= 0
+    except ValueError:
+        return False
+
+
+def _in_fields(body: object, depth: int) -> float | None:
+    """The wait in a field of the body, such as the `retryDelay` of Google's RetryInfo."""
+    if depth > _DEEPEST:
+        return None
+    inner: list[object] = []
+    if isinstance(body, dict):
+        for name, value in cast("dict[str, Any]", body).items():
+            unit_s = _FIELD_UNITS_S.get(re.sub(r"[^a-z]", "", name.lower()))
+            wait_s = _seconds(value) if unit_s else None
+            if unit_s and wait_s is not None:
+                return wait_s * unit_s
+            inner.append(value)
+    elif isinstance(body, list):
+        inner = cast("list[object]", body)
+    found = (_in_fields(value, depth + 1) for value in inner)
+    return next((wait_s for wait_s in found if wait_s is not None), None)
+
+
+def _in_words(said: str) -> float | None:
+    for pattern in _IN_WORDS:
+        if found := pattern.search(said):
+            return _period_s(found[1])
+    found = _IN_PLAIN_SECONDS.search(said)
+    return float(found[1]) if found else None
+
+
+def _period_s(words: str) -> float:
+    return sum(
+        float(number.replace(",", ".")) * _unit_s(unit) for number, unit in _PART.findall(words)
+    )
+
+
+def _unit_s(unit: str) -> float:
+    return next(s for names, s in _UNITS_S if re.fullmatch(names, unit, re.IGNORECASE))
+
+
+def _seconds(value: object) -> float | None:
+    """A number, an amount of time such as "1m30s", or a moment, as seconds from now."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        return _seconds_of_text(str(value).strip())
+    if not math.isfinite(number):
+        return None
+    if _LEAST_MOMENT_S <= number < 100 * _LEAST_MOMENT_MS:
+        return (number / _MS if number >= _LEAST_MOMENT_MS else number) - time.time()
+    return number
+
+
+def _seconds_of_text(text: str) -> float | None:
+    if re.fullmatch(_PERIOD, text, re.IGNORECASE):
+        return _period_s(text)
+    with suppress(ValueError, OverflowError):
+        moment = datetime.fromisoformat(text)
+        return moment.timestamp() - time.time() if moment.tzinfo else None
+    if (parts := email.utils.parsedate_tz(text)) is not None:
+        with suppress(OverflowError, ValueError):
+            return email.utils.mktime_tz(parts) - time.time()
+    return None
