@@ -44,8 +44,8 @@ _STATED = (
 )
 # A number after one of these is what was sent, whatever stands before it.
 _SENT = re.compile(
-    r"(?:requested|resulted in|given|got|received|sent|contains?|has|have|had|your (?:prompt|input"
-    r"|messages?|request)[^\d]{0,20}|n_prompt_tokens|used|count(?: is| of|:)?|actual)\W{0,12}"
+    r"(?:\bby|requested|resulted in|given|got|received|sent|contains?|has|have|had|your (?:prompt"
+    r"|input|messages?|request)[^\d]{0,20}|n_prompt_tokens|used|count(?: is| of|:)?|actual)\W{0,12}"
     r"(?:about |approximately |at least |a total of |of |is )?$",
     re.IGNORECASE,
 )

@@ -74,7 +74,8 @@ def _status_in(codes: str) -> int:
 
 
 def _by_words(words: str) -> Fault | None:
-    text = _ADDRESS.sub(" ", " ".join(words[:_LONGEST_TEXT_CHARS].split()))
+    plain = " ".join(words[:_LONGEST_TEXT_CHARS].replace("’", "'").split())
+    text = _ADDRESS.sub(" ", plain)
     for fault, pattern in _patterns():
         if pattern.search(text):
             is_away = fault is Fault.UNKNOWN_MODEL and _FOR_A_MOMENT.search(text)

@@ -26,13 +26,13 @@ def _rows(fault: Fault, *patterns: tuple[str, str]) -> tuple[RefusalRow, ...]:
 
 # What is too long, and the words for being so, in either order.
 _LONG = (
-    r"(?:prompt|input|context|tokens?\b|messages?|sequence|conversation|history|text|length"
-    r"|输入|上下文)"
+    r"(?:prompt|input|context|tokens?\b|messages?|sequence|conversation|history|text|length|上下文)"
 )
 _TOO = (
     r"(?:too (?:long|large|big|many)|exceed\w*|over(?:flow\w*|\s?long| the (?:limit|max))|surpass"
-    r"|(?:longer|larger|greater) than|more than (?:\d{3}|the)|out of range|beyond|(?:not|n't) fit"
-    r"|shorten|reduce|truncat|limit reached|at most \d{2}|超过|超出|超长|过长|太长"
+    r"|(?:longer|larger|greater) than|more than (?:\d{3}|the|max)|out of range|beyond|(?:not"
+    r"|n't) fit|shorten|reduce|truncat|limit reached|r[au]n out of|at most \d{2}"
+    r"|超过|超出|超长|过长|太长"
     r"|(?:must|should) (?:be|have) (?:<|less|no more|shorter|fewer|under|between|\[))"
 )
 # A span of words within a sentence; a point inside a name doesn't end it.
@@ -53,8 +53,8 @@ REFUSALS = (
         (r"rate[ _-]?limit", "OpenAI, Groq, Mistral, Together, xAI, litellm"),
         (
             (
-                r"(?:tokens?|requests?|calls?|queries|usage|quota)[^.]{0,25}?[ _]?"
-                r"(?:per|/|\ba|\bevery)[ _-]?(?:\d+ ?)?(?:min|sec|hour|day|month|minute|second)s?\b"
+                r"(?:tokens?|requests?|calls?|queries|usage|quota)[^.]{0,25}?[ _]?(?:per|/|\ba"
+                r"|\bevery)[ _-]?(?:\d+ ?)?(?:min|sec|hour|day|month|minute|second)s?\b"
             ),
             "OpenAI, Groq, SambaNova",
         ),
@@ -69,23 +69,22 @@ REFUSALS = (
         (r"\brate (?:is |was )?(?:increased|exceeded|too)|exceed\w* .{0,30}\brate\b", "Vertex"),
         (r"resource[_ ]?exhausted|rate_increased", "Gemini, DashScope"),
         (r"请求(?:数|频率|次数|速率)?(?:过多|过高|过快|超限)", "Zhipu, SiliconFlow"),
-        (r"频率|限流|限速|并发|速率限制", "Zhipu, MiniMax, Volcengine"),
+        (r"频率|限流|限速|并发|速率限制|流量限制|限额", "Zhipu, MiniMax, Volcengine"),
     ),
     *_rows(
         Fault.NO_CREDIT,
         (
             (
                 r"(?:credits?|balance|funds?|quota|allowance)\b[^.]{0,40}(?:too low|insufficient"
-                r"|exhaust"
-                r"|deplet|exceeded|used up|r[au]n out|negative|not enough|expired|zero|overdue)"
+                r"|exhaust|deplet|exceeded|used up|r[au]n out|negative|not enough|expired|zero"
+                r"|overdue)"
             ),
             "Anthropic, Hugging Face, Fireworks",
         ),
         (
             (
                 r"(?:out of|no|not enough|never purchased|more|add|purchase|buy|lack\w*"
-                r"|insufficient)"
-                r"[^.]{0,20}\b(?:credits?|balance|funds)\b|top[- ]?up"
+                r"|insufficient)[^.]{0,20}\b(?:credits?|balance|funds)\b|top[- ]?up"
             ),
             "OpenRouter, xAI, Together",
         ),
@@ -95,39 +94,42 @@ REFUSALS = (
         ),
         (r"spend\w* (?:limit|cap)|usage limits?", "Anthropic, xAI"),
         (r"budget[^.]{0,20}exceed|exceed\w* budget", "litellm"),
-        (r"\bbilling\b|\bpayment\b|past due|in arrears|account[^.]{0,40}suspended", "Moonshot"),
+        (r"\bbilling\b|payment|past due|in arrears|account[^.]{0,40}suspended", "Moonshot"),
         (r"free (?:trial|tier)[^.]{0,30}(?:end|expire|over)", "Cohere, Fireworks"),
+        (r"used up[^.]{0,30}(?:allocation|free)", "Cloudflare"),
         (r"余额|欠费|充值|资源包|额度(?:不足|已用|用完|耗尽)", "Zhipu, one-api, Baidu"),
     ),
     *_rows(
         Fault.BAD_KEY,
         (
             (
-                rf"{_KEY}(?:invalid|incorrect|not valid|expired|revoked|missing|malformed"
-                rf"|disabled|wrong"
-                r"|not found|(?:not|n't) exist|required|not provided|recogni[sz]ed|leaked|inactive"
-                r"|unknown|not authori[sz]ed|blocked|deactivated)"
+                rf"{_KEY}(?:invalid|incorrect|not valid|expired|revoked|missing|malformed|disabled"
+                rf"|wrong|not found|(?:not|n't) exist|required|not provided|recogni[sz]ed|leaked"
+                rf"|inactive|unknown|not authori[sz]ed|blocked|deactivated)"
             ),
             "Gemini, Groq, Cohere, Azure",
         ),
         (
             (
                 r"(?:invalid|incorrect|wrong|\bno\b|missing|expired|unknown|bad|malformed|inactive"
-                r"|revoked|provide|without|not a)[_ ]?(?:\w+[_ ]){0,3}?"
-                r"(?:api|access|auth\w*|bearer|secret|virtual)[ _-]?(?:key|token|header"
-                r"|credentials?)\b"
+                r"|revoked|provide|without|not a)[_ ]?(?:\w+[_ ]){0,3}?(?:api|access|auth\w*"
+                r"|bearer|secret|virtual)[ _-]?(?:key|token|header|credentials?)\b"
             ),
             "OpenAI, Mistral, Fireworks, xAI, litellm",
         ),
         (
             (
-                r"\binvalid[_ ](?:token|key|credentials?)\b"
-                r"|\btoken (?:is |has )?(?:been )?(?:invalid|expired|revoked|incorrect)"
+                r"\binvalid[_ ](?:token|key|credentials?)\b|\btoken (?:is "
+                r"|has )?(?:been )?(?:invalid|expired|revoked|incorrect)"
             ),
             "one-api, Hugging Face",
         ),
         (r"unauthori[sz]ed|unauthenticated|authentication|not authenticated", "DeepSeek, Together"),
-        (r"login fail|invalid username|UnrecognizedClient|account_deactivated", "MiniMax, Bedrock"),
+        (
+            r"(?:login|certification|signature)\b[^.]{0,12}fail|invalid username",
+            "MiniMax, Baidu",
+        ),
+        (r"UnrecognizedClient|account_deactivated", "Bedrock, OpenAI"),
         (r"令牌|密钥|身份验证|鉴权|认证失败|未授权", "Zhipu, one-api, Volcengine"),
     ),
     *_rows(
@@ -143,16 +145,16 @@ REFUSALS = (
         (r"flagged|harmful|inappropriate|prohibited|nsfw|jailbreak|unsafe", "OpenRouter, Groq"),
         (r"data_?inspection|sensitive (?:content|words?|information)", "DashScope, MiniMax"),
         (r"(?:block|reject|refus)ed[^.]{0,60}(?:safety|polic|filter)", "Anthropic, Gemini"),
-        (r"敏感|不安全|违规|违反|不合规|审核", "Zhipu, DashScope, Baidu"),
+        (r"敏感|不安全|违规|违反|不合规|审核|策略阻止", "Zhipu, DashScope, Baidu"),
     ),
     *_rows(
         Fault.TOO_LARGE,
         (
             (
-                r"^(?!.*(?:\btokens?\b|context|character)).*"
-                r"\b(?:payload|body|entity|request|file|image|attachment|upload|picture|photo)\b"
-                r"[^.]{0,40}(?:too[_ ]?(?:large|big)|exceed\w*[^.]{0,40}(?:bytes|\b[kmg]i?b\b|size)"
-                r"|[\d.]+ ?(?:bytes|[kmg]i?b)\b)"
+                r"^(?!.*(?:\btokens?\b|context|character|\binput\b)).*\b(?:payload|body|entity"
+                r"|request|file|image|attachment|upload|picture"
+                r"|photo)\b[^.]{0,40}(?:too[_ ]?(?:large|big)|exceed\w*[^.]{0,40}(?:bytes"
+                r"|\b[kmg]i?b\b|size)|[\d.]+ ?(?:bytes|[kmg]i?b)\b)"
             ),
             "nginx, Gemini, Cloudflare, Azure",
         ),
@@ -162,6 +164,13 @@ REFUSALS = (
         Fault.TOO_LONG,
         (r"context[_ -]?(?:length|size|window|limit)[_ ]?exceed|context_length", "OpenAI"),
         (r"prompt_too_long|input_too_long|string_above_max|model_max_(?:prompt|context)", "GitHub"),
+        (
+            (
+                r"(?:configured|available|supported|model'?s?|this model)\W{1,3}(?:\w+ ){0,2}"
+                r"(?:context|input|prompt)[ _-](?:size|length|window|limit)"
+            ),
+            "DS4, OpenCode",
+        ),
         (r"exceed_context|context_overflow|max_context|n_ctx", "llama.cpp"),
         (r"max(?:imum)?[_ ](?:context|prompt|input|model[_ ]len)", "vLLM, SGLang"),
         (rf"{_LONG}[^.]{{0,90}}?{_TOO}", "vLLM, TGI, DashScope, xAI, MiniMax"),
@@ -173,10 +182,10 @@ REFUSALS = (
         Fault.LOADING,
         (
             (
-                r"^(?!.*(?:fail|error|unable|cannot|could not|couldn't)[^.]{0,20}load).*"
-                r"\b(?:model|weights|engine)\b[^.]{0,60}?(?:is|are|still|being"
-                r"|currently) (?:\w+ ){0,2}"
-                r"(?:loading|loaded|starting|warming|initiali[sz]ing|downloading|booting)\b"
+                r"^(?!.*(?:fail|error|unable|cannot|could not|couldn't)[^.]{0,20}load).*\b(?:model"
+                r"|weights|engine)\b[^.]{0,60}?(?:is|are|still|being"
+                r"|currently) (?:\w+ ){0,2}(?:loading|loaded|starting|warming|initiali[sz]ing"
+                r"|downloading|booting)\b"
             ),
             "Hugging Face, KoboldCpp, Baseten",
         ),
@@ -197,43 +206,44 @@ REFUSALS = (
         (
             (
                 rf"{_MODEL}(?:not (?:be )?(?:found|exist|available|loaded|installed|deployed"
-                rf"|enabled"
-                r"|served|accessible)|(?:n't|no longer|not) (?:exist|available|supported)"
-                r"|unavailable)"
+                rf"|enabled|served|accessible)|(?:n't|no longer|not) (?:exist|available|supported)"
+                rf"|unavailable)"
             ),
             "OpenAI, vLLM, Fireworks, Ollama",
         ),
         (
             (
                 rf"{_MODEL}(?:decommissioned|retired|deprecated|discontinued|sunset|shut down"
-                r"|not a valid|is invalid|is not supported|unrecogni[sz]ed)"
+                rf"|not a valid|is invalid|is not supported|unrecogni[sz]ed)"
             ),
             "Groq, Together, Anthropic",
         ),
         (
             (
-                r"(?:could ?n[o']t|cannot|can't|can not|unable to|failed to|error)[^.]{0,12}"
-                r"(?:find|load(?:ing)?|locate|access|resolve)[^.]{0,30}model"
+                r"(?:could ?n[o']t|cannot|can't|can not|unable to|failed to"
+                r"|error)[^.]{0,12}(?:find|load(?:ing)?|locate|access|resolve)[^.]{0,30}model"
             ),
             "LM Studio, LocalAI",
         ),
         (
             (
                 r"\bno (?:\w+ ){0,2}(?:endpoints?|providers?|deployments?|channels?"
-                r"|models?) (?:\w+ )?"
-                r"(?:found|available|loaded|for)"
+                r"|models?) (?:\w+ )?(?:found|available|loaded|for)"
             ),
             "OpenRouter, litellm, LM Studio",
         ),
-        (r"does not (?:exist|match)[^.]{0,25}model|try pulling it", "Ollama"),
+        (
+            r"does not (?:exist|match)[^.]{0,25}model|not found the model|try pulling it",
+            "Ollama, Moonshot",
+        ),
         (r"模型(?:不存在|未找到|不可用|已下线)|无可用渠道|不存在该模型", "Zhipu, one-api"),
     ),
     *_rows(
         Fault.FORBIDDEN,
         (
             (
-                r"(?:country|region|territory|location)[^.]{0,40}(?:not|un)[ -]?"
-                r"(?:supported|available|allowed)"
+                r"(?:country|region|territory|location)[^.]{0,40}(?:not|un)[ -]?(?:supported"
+                r"|available|allowed)"
             ),
             "OpenAI, Gemini",
         ),
@@ -246,7 +256,10 @@ REFUSALS = (
         (r"(?:high|heavy|too much|peak) (?:demand|load|traffic|usage)", "Gemini, Moonshot"),
         (r"try again later|right now|at the moment", "OpenAI, Zhipu"),
         (r"queue[^.]{0,20}(?:full|long|exceed)", "TGI, vLLM"),
-        (r"no (?:\w+ )?(?:slots?|workers?|instances?|replicas?|healthy upstream)", "SGLang, Envoy"),
+        (
+            r"\bno (?:\w+ ){0,2}(?:slots?|workers?|instances?|replicas?|centers?|gpus?|upstream)\b",
+            "SGLang, Envoy, Cloudflare",
+        ),
         (r"insufficient_system_resource|过载|繁忙|负载|稍后", "DeepSeek, one-api"),
     ),
 )

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from desktop_rag.models.endpoints.refusals.wait_hints import wait_s_of
+from desktop_rag.models.endpoints.refusals.wait_hints import wait_s_in, wait_s_of
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,86 @@ def test_retry_after_as_a_date() -> None:
     wait_s = wait_s_of(email.utils.formatdate(time.time() + 60, usegmt=True))
     assert wait_s is not None
     assert 55 < wait_s < 62
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [
+        ("Please try again in 1.5s.", 1.5),
+        ("Please try again in 320ms. Visit the limits page.", 0.32),
+        ("retry after 300 ms", 0.3),
+        ("Try again in 2m30s", 150),
+        ("Please try again in 1h16m0.667s.", 4560.667),
+        ("Please retry in 34.074824224s.", 34.074824224),
+        ("You can retry after 1 minute and 30 seconds.", 90),
+        ("Retry-After: 30", 30),
+        ("Your limit resets in 5 minutes", 300),
+        ("wait for 12 seconds before trying again", 12),
+        ("20 seconds remaining", 20),
+        ("请在 30 秒后重试", 30),
+        ("Bitte in 10 Sekunden erneut versuchen", None),
+        ("Limit: 3 per 60 seconds", None),
+        ("It took 12 seconds.", None),
+        ("Please try again later.", None),
+        ("", None),
+    ],
+)
+def test_waits_in_words(said: str, seconds: float | None) -> None:
+    assert wait_s_in(said) == (None if seconds is None else pytest.approx(seconds))
+
+
+RETRY_INFO = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.5s"}
+
+
+@pytest.mark.parametrize(
+    ("body", "seconds"),
+    [
+        ([{"error": {"code": 429, "details": [{"x": 1}, RETRY_INFO]}}], 34.5),
+        ({"error": "Model x is currently loading", "estimated_time": 20.5}, 20.5),
+        ({"retry_after_ms": 1500}, 1.5),
+        ({"error": {"retry_after": "1m5s"}}, 65),
+        ({"retry_after": True}, None),
+        ({"retry_after": None}, None),
+    ],
+)
+def test_waits_in_fields(body: object, seconds: float | None) -> None:
+    assert wait_s_in("", body) == seconds
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"Retry-After-Ms": "250", "Retry-After": "1"}, 0.25),
+        ({"retry-after": "1.5s"}, 1.5),
+        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "6m0s",
+          "x-ratelimit-remaining-requests": "9", "x-ratelimit-reset-requests": "9h"}, 360),
+        ({"x-ratelimit-remaining-tokens": "12", "x-ratelimit-reset-tokens": "6m0s"}, None),
+        ({"x-ratelimit-reset-tokens": "6m0s"}, None),
+        ({}, None),
+    ],
+)  # fmt: skip
+def test_waits_in_headers(headers: dict[str, str], seconds: float | None) -> None:
+    assert wait_s_in("", None, headers) == seconds
+
+
+@pytest.mark.parametrize("unit", [1, 1000])
+def test_a_moment_in_a_header_is_a_wait_from_now(unit: int) -> None:
+    moment = str(int((time.time() + 60) * unit))
+    headers = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": moment}
+    wait_s = wait_s_in("", None, headers)
+    assert wait_s is not None
+    assert 55 < wait_s < 61
+
+
+def test_the_moment_of_anthropic() -> None:
+    moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 60))
+    name = "anthropic-ratelimit-tokens"
+    wait_s = wait_s_in("", None, {f"{name}-remaining": "0", f"{name}-reset": moment})
+    assert wait_s is not None
+    assert 55 < wait_s < 61
+
+
+def test_headers_are_believed_before_fields_and_fields_before_words() -> None:
+    said, body = "Try again in 3s", {"retry_after": 2}
+    assert wait_s_in(said, body, {"retry-after": "1"}) == 1
+    assert wait_s_in(said, body) == 2
