@@ -7,6 +7,7 @@ first 126 were understood, and 42 of 43 limits. Later ones may be added for the 
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from desktop_rag.models.endpoints.client.endpoint_faults import Fault
 
@@ -26,5 +27,5 @@ class HeardRefusal:
 def heard_refusals() -> list[HeardRefusal]:
     """All of them."""
     lines = Path(__file__).with_suffix(".jsonl").read_text("utf-8").splitlines()
-    rows = [json.loads(line) for line in lines]
-    return [HeardRefusal(**{**row, "fault": Fault[row["fault"]]}) for row in rows]
+    rows: list[dict[str, Any]] = [json.loads(line) for line in lines]
+    return [HeardRefusal(fault=Fault[row.pop("fault")], **row) for row in rows]

@@ -53,7 +53,8 @@ _SILENCES = 20
 _LEAST_TOKENS = 64
 _KEY_FAULTS = frozenset({Fault.NO_KEY, Fault.BAD_KEY, Fault.ODD_KEY, Fault.FORBIDDEN})
 # With these faults the server is up, so the next question may use it.
-_ANSWERS = _KEY_FAULTS | {Fault.TOO_LONG}
+_TOO_MUCH = frozenset({Fault.TOO_LONG, Fault.TOO_LARGE})
+_ANSWERS = _KEY_FAULTS | _TOO_MUCH
 _EXAMPLE = "For example http://localhost:11434/v1#nomic-embed-text"
 
 
@@ -172,7 +173,7 @@ class RemoteEmbedder:
         try:
             return self._ask(parts) * np.asarray([[max(len(p), 1)] for p in parts], np.float32)
         except EmbedderFaultError as exc:
-            if _fault_of(exc.__cause__) is not Fault.TOO_LONG or max_tokens < 2 * _LEAST_TOKENS:
+            if _fault_of(exc.__cause__) not in _TOO_MUCH or max_tokens < 2 * _LEAST_TOKENS:
                 raise
         # The rough count was too low, as for scripts with one or two characters per token.
         # Try parts half as long.
@@ -290,7 +291,7 @@ def _in_words(exc: AppError) -> EmbedderFaultError:
     match exc:
         case EmbedderFaultError():
             return exc
-        case EndpointFaultError(fault=Fault.TOO_LONG):
+        case EndpointFaultError(fault=Fault.TOO_LONG | Fault.TOO_LARGE):
             return EmbedderFaultError("A passage is too long for the embedding model.", exc.hint)
         case EndpointFaultError():
             return EmbedderFaultError(f"Embedding: {exc.title}", exc.hint, exc.wait_s)

@@ -38,7 +38,8 @@ _T = TypeVar("_T")
 # The faults of a refusal; others say nothing about the model.
 _REFUSALS = frozenset({
     Fault.REJECTED, Fault.FAILED, Fault.TOO_LONG, Fault.NOTHING_THERE, Fault.UNKNOWN_MODEL,
-    Fault.FORBIDDEN, Fault.WEB_PAGE, Fault.UNREADABLE,
+    Fault.FORBIDDEN, Fault.WEB_PAGE, Fault.UNREADABLE, Fault.GARBLED,
+    Fault.TOO_LARGE, Fault.FILTERED,
 })  # fmt: skip
 # After these, the same request in another shape may be accepted.
 _SHAPE_REFUSALS = frozenset({Fault.REJECTED, Fault.FAILED})

@@ -106,6 +106,7 @@ def _by_status(exc: "openai.APIStatusError", has_key: bool) -> FaultReport:
         _is_page(body) or "html" in response.headers.get("content-type", "").lower()
     )
     said, codes = ("", "") if is_page else server_message(body)
+    said = "" if _is_page(said) else said
     report = _reported(said, codes, body, dict(response.headers), status)
     if report.fault is Fault.NOTHING_THERE and is_page and status == 404:  # noqa: PLR2004
         return FaultReport(Fault.WEB_PAGE, status=status)

@@ -11,6 +11,8 @@ from desktop_rag.models.endpoints.refusals.key_masking import without_key
 CONNECT_TIMEOUT_S = 10.0
 _LONGEST_MESSAGE_CHARS = 300
 _LONGEST_READ_CHARS = 8_000
+# Their hints hold what was said within a sentence of their own.
+_WITHOUT_QUOTE = frozenset({Fault.REDIRECT, Fault.EMPTY, Fault.ENCODED})
 _A_MINUTE_S, _AN_HOUR_S = 60.0, 3600.0
 
 
@@ -73,7 +75,7 @@ def _printable(said: str) -> str:
 def _quoted(found: FaultReport, said: str) -> str:
     if len(said) > _LONGEST_MESSAGE_CHARS:
         said = said[:_LONGEST_MESSAGE_CHARS] + "…"
-    if said and found.fault not in (Fault.REDIRECT, Fault.EMPTY):
+    if said and found.fault not in _WITHOUT_QUOTE:
         said = f"{SERVER_SAYS}{said}”"
     if found.status and found.fault in (Fault.FAILED, Fault.REJECTED):
         said = f"Status {found.status}. {said}"

@@ -173,6 +173,7 @@ REFUSALS = (
         ),
         (r"exceed_context|context_overflow|max_context|n_ctx", "llama.cpp"),
         (r"max(?:imum)?[_ ](?:context|prompt|input|model[_ ]len)", "vLLM, SGLang"),
+        (r"context[ _-](?:size|length|window|limit)\W{0,3}(?:of |is )?\d", "llama.cpp, Ollama"),
         (rf"{_LONG}[^.]{{0,90}}?{_TOO}", "vLLM, TGI, DashScope, xAI, MiniMax"),
         (rf"{_TOO}[^.]{{0,70}}?{_LONG}", "Groq, Cohere, Mistral, Ollama"),
         (r"max_new_tokens. must be|too large to process|tokens? > \d", "TGI, llama.cpp, Anthropic"),
