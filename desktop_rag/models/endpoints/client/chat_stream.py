@@ -12,7 +12,7 @@ from typing import Any, cast
 from desktop_rag.core.query import strip_invalid_characters
 from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError
 from desktop_rag.models.endpoints.client.message_repairs import MessageRepairs
-from desktop_rag.models.endpoints.refusals.error_body import is_error, server_message
+from desktop_rag.models.endpoints.client.refusals.error_body import is_error, server_message
 from desktop_rag.models.ports import Delta
 
 _LARGEST_EVENT_CHARS = 4_000_000

@@ -13,10 +13,10 @@ from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError
 from desktop_rag.models.endpoints.client.fault_words import FaultReport, in_words
-from desktop_rag.models.endpoints.refusals.error_body import parsed_body, server_message
-from desktop_rag.models.endpoints.refusals.length_limit import limit_in
-from desktop_rag.models.endpoints.refusals.refusal_kinds import allowance_in, fault_of
-from desktop_rag.models.endpoints.refusals.wait_hints import wait_s_in
+from desktop_rag.models.endpoints.client.refusals.error_body import parsed_body, server_message
+from desktop_rag.models.endpoints.client.refusals.length_limit import limit_in
+from desktop_rag.models.endpoints.client.refusals.refusal_kinds import allowance_in, fault_of
+from desktop_rag.models.endpoints.client.refusals.wait_hints import wait_s_in
 
 if TYPE_CHECKING:
     import openai

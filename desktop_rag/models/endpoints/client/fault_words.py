@@ -6,7 +6,7 @@ from desktop_rag.core.errors import SERVER_SAYS, AppError
 from desktop_rag.core.settings import ASSUMED_CONTEXT_TOKENS, EndpointSettings
 from desktop_rag.models.endpoint_address import host_of, normalise_base_url, with_version
 from desktop_rag.models.endpoints.client.endpoint_faults import EndpointFaultError, Fault
-from desktop_rag.models.endpoints.refusals.key_masking import without_key
+from desktop_rag.models.endpoints.client.refusals.key_masking import without_key
 
 CONNECT_TIMEOUT_S = 10.0
 _LONGEST_MESSAGE_CHARS = 300

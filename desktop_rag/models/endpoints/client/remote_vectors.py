@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError
-from desktop_rag.models.endpoints.refusals.error_body import is_error, server_message
+from desktop_rag.models.endpoints.client.refusals.error_body import is_error, server_message
 from desktop_rag.models.ports import Vectors
 
 _TOKEN_CHARS = 3

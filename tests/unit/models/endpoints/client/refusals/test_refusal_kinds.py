@@ -5,9 +5,9 @@ import re
 import pytest
 
 from desktop_rag.models.endpoints.client.endpoint_faults import Fault
-from desktop_rag.models.endpoints.refusals.length_limit import limit_in
-from desktop_rag.models.endpoints.refusals.refusal_kinds import allowance_in, fault_of
-from desktop_rag.models.endpoints.refusals.refusal_table import REFUSALS
+from desktop_rag.models.endpoints.client.refusals.length_limit import limit_in
+from desktop_rag.models.endpoints.client.refusals.refusal_kinds import allowance_in, fault_of
+from desktop_rag.models.endpoints.client.refusals.refusal_table import REFUSALS
 from tests.dialects.heard_refusals import HeardRefusal, heard_refusals
 
 TPM = "Request too large for `m` on tokens per minute (TPM): Limit 6000, Requested 6530"

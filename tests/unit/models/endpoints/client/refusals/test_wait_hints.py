@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from desktop_rag.models.endpoints.refusals.wait_hints import wait_s_in, wait_s_of
+from desktop_rag.models.endpoints.client.refusals.wait_hints import wait_s_in, wait_s_of
 
 
 @pytest.mark.parametrize(

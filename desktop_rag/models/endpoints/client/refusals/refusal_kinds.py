@@ -4,8 +4,8 @@ import re
 from functools import cache
 
 from desktop_rag.models.endpoints.client.endpoint_faults import Fault
-from desktop_rag.models.endpoints.refusals.length_limit import tokens_in
-from desktop_rag.models.endpoints.refusals.refusal_table import REFUSALS
+from desktop_rag.models.endpoints.client.refusals.length_limit import tokens_in
+from desktop_rag.models.endpoints.client.refusals.refusal_table import REFUSALS
 
 _ADDRESS = re.compile(r"https?://\S+")
 _LONGEST_TEXT_CHARS = 4_000
