@@ -160,6 +160,8 @@ class _Handler(LoopbackHandler):
     def _answer(self) -> None:
         if self.path.endswith("/embeddings"):
             self._send_json(200, self.script.embed(self.script.chats[-1]["input"]))
+        elif self.script.chats[-1].get("stream") is False:
+            self._send_json(200, self._completion())
         else:
             self._stream(self._pieces())
 
@@ -257,6 +259,7 @@ class _Handler(LoopbackHandler):
             self.close_connection = True
 
     def _completion(self) -> dict[str, Any]:
+        self.script.released.wait(self.script.pause_s)
         message = {"role": "assistant", "content": self.script.answer}
         return {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
 

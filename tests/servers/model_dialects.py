@@ -13,6 +13,7 @@ class Dialect:
     ignores_system: bool = False
     refuses_order: str = ""  # when two consecutive turns have the same role
     refuses_usage: bool = False  # rejects stream_options
+    refuses_streams: str = ""  # the error message
     counts_usage: bool = True
     length_field: str = "max_tokens"
     has_json: bool = True
@@ -30,8 +31,8 @@ class Dialect:
             return self.refuses_system
         if self.refuses_order and any(a == b for a, b in pairwise(roles)):
             return self.refuses_order
-        if self.refuses_usage and "stream_options" in body:
-            return "Unrecognized request argument supplied: stream_options"
+        if said := self._objection_to_stream(body):
+            return said
         if others & set(body):
             return f"Unsupported parameter. Use '{self.length_field}' instead."
         if not self.has_json and "response_format" in body:
@@ -42,6 +43,11 @@ class Dialect:
             said = f"the request exceeds the available context size ({self.context_tokens} tokens)"
             return said if self.when_too_long == "says" else "Bad request"
         return ""
+
+    def _objection_to_stream(self, body: dict[str, Any]) -> str:
+        if self.refuses_usage and "stream_options" in body:
+            return "Unrecognized request argument supplied: stream_options"
+        return self.refuses_streams if body.get("stream") else ""
 
     def tokens(self, body: dict[str, Any]) -> int:
         """The words of the turns within the context."""

@@ -27,9 +27,10 @@ from desktop_rag.models.endpoints.client.endpoint_faults import (
     StreamError,
 )
 from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
+from desktop_rag.models.endpoints.client.request_shape import learned_from
 from desktop_rag.models.endpoints.context_probe import Attempt, ProbeOutcome, filler
 from desktop_rag.models.endpoints.model_list import stated_tokens
-from desktop_rag.models.endpoints.providers import list_shape_at
+from desktop_rag.models.endpoints.providers import list_shape_at, with_quirks
 
 log = logging.getLogger(__name__)
 
@@ -75,7 +76,8 @@ class Examination:
     def __init__(self, requests: EndpointRequests, priority: AnswerPriority) -> None:
         self._requests = requests
         self._priority = priority
-        self._profile = ModelProfile()
+        base_url = normalise_base_url(requests.endpoint.base_url)
+        self._profile = with_quirks(ModelProfile(), base_url)
         self._tokens_a_word = 1.0
 
     def run(self) -> ModelProfile:
@@ -232,24 +234,39 @@ class Examination:
 
     def _ask(self, messages: list[dict[str, Any]], max_tokens: int, **more: object) -> _ExamAnswer:
         """An answer of limited length; finds out the name of the field that limits it."""
-        fields = [self._profile.length_field] if self._profile.length_field else list(LengthField)
+        fields = sorted(LengthField, key=lambda field: field is not self._profile.length_field)
         for field in fields:
-            body = {
-                "model": self._requests.endpoint.model,
-                "messages": messages,
-                "stream": True,
-                field.value: max_tokens,
-                **more,
-            }
             try:
-                heard = self._with_retry(lambda sent=body: self._receive(sent))
+                heard = self._ask_whichever_way(messages, {field.value: max_tokens, **more})
             except EndpointFaultError as exc:
-                if field is fields[-1] or LengthField.MAX_COMPLETION_TOKENS not in exc.said:
+                is_about_field = any(other in exc.said for other in LengthField)
+                if field is fields[-1] or not is_about_field:
                     raise
             else:
                 self._record(length_field=field)
                 return heard
         raise AssertionError("the last field raises or returns")
+
+    def _ask_whichever_way(
+        self, messages: list[dict[str, Any]], more: dict[str, object]
+    ) -> _ExamAnswer:
+        """An answer in pieces; whole where the server refuses to stream."""
+        body = {
+            "model": self._requests.endpoint.model,
+            "messages": messages,
+            "stream": True,
+            **more,
+        }
+        if self._profile.streams is not False:
+            try:
+                return self._with_retry(lambda: self._receive(body))
+            except EndpointFaultError as exc:
+                if "streams" not in learned_from(exc.said, self._profile):
+                    raise
+                self._record(streams=False)
+        body["stream"] = False
+        body.pop("stream_options", None)
+        return self._with_retry(lambda: self._receive(body))
 
     def _receive(self, body: dict[str, Any]) -> _ExamAnswer:
         heard = _ExamAnswer()

@@ -156,3 +156,12 @@ def test_the_end_of_the_app_ends_the_examination(server: ChatServer) -> None:
     with pytest.raises(Cancelled):
         examined(server, priority)
     stopper.join()
+
+
+def test_a_model_that_refuses_to_stream_is_measured_without(server: ChatServer) -> None:
+    server.dialect.refuses_streams = "Streaming is not supported."
+    found = examined(server)
+    assert found.streams is False
+    assert found.takes_system
+    assert [body.get("stream") for body in server.chats].count(True) == 1
+    assert "Sends answers whole, not piece by piece." in found.findings()

@@ -8,8 +8,11 @@ import pytest
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.model_profile import ModelProfile, Thinking
+from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.endpoints.client.chat_client import ChatClient
+from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
+from desktop_rag.models.endpoints.examination import Examination
 from desktop_rag.models.ports import ChatTurn, Delta
 from tests.servers.chat_server import THINKING, ChatServer
 
@@ -78,6 +81,49 @@ def test_usage_that_is_no_longer_taken_is_no_longer_asked_for(
     server.dialect.refuses_usage = True
     assert text_of(ask(server, book)) == ANSWER
     assert "stream_options" not in server.chats[-1]
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Streaming is not supported for this model.", "`stream`: true is not allowed here",
+     "This model does not support streaming", "stream must be false",
+     "Your organization must be verified to stream this model."],
+)  # fmt: skip
+def test_a_model_that_refuses_to_stream_is_asked_once_and_then_without(
+    server: ChatServer, book: ProfileBook, said: str
+) -> None:
+    book.learn(server.base_url, "test-model", counts_usage=True)
+    server.dialect.refuses_streams = said
+    deltas = ask(server, book)
+    assert text_of(deltas) == ANSWER
+    assert any("does not stream" in delta.status for delta in deltas)
+    assert known(server, book).streams is False
+    assert text_of(ask(server, book)) == ANSWER
+    assert [body["stream"] for body in server.chats] == [True, False, False]
+    assert all("stream_options" not in body for body in server.chats[1:])
+
+
+def test_an_answer_that_is_not_streamed_may_take_longer(
+    server: ChatServer, book: ProfileBook
+) -> None:
+    server.mode, server.answer_to = "whole", lambda _: ANSWER
+    book.learn(server.base_url, "test-model", streams=False)
+    server.pause_s = 0.6
+    with closing(ChatClient(server.endpoint(timeout_s=0.2), "", book)) as client:
+        assert text_of(list(client.stream(TURNS, Event()))) == ANSWER
+
+
+def test_a_model_that_streams_again_is_streamed_once_it_is_measured_again(
+    server: ChatServer, book: ProfileBook
+) -> None:
+    server.dialect.refuses_streams = "Streaming is not supported."
+    ask(server, book)
+    server.dialect.refuses_streams = ""
+    with closing(EndpointRequests(server.endpoint())) as requests:
+        book.put(server.base_url, "test-model", Examination(requests, AnswerPriority()).run())
+    assert known(server, book).streams
+    ask(server, book)
+    assert server.chats[-1]["stream"] is True
 
 
 def test_thinking_without_its_first_tag_is_told_apart_once_it_is_known(

@@ -32,6 +32,7 @@ from desktop_rag.models.endpoints.client.request_shape import (
     refuses_images,
 )
 from desktop_rag.models.endpoints.client.retries import Retries
+from desktop_rag.models.endpoints.providers import with_quirks
 from desktop_rag.models.ports import ChatTurn, Delta
 
 log = logging.getLogger(__name__)
@@ -42,6 +43,7 @@ _SHORTER = 0.7
 _SHORTEST_CONTEXT_TOKENS = 512
 # Shorter requests consist mostly of the markers that a server puts around turns.
 _TELLING_TOKENS = 400
+_NOT_STREAMED = "This endpoint does not stream: the answer appears once it is complete."
 _MOVED = 0.05
 _SURELY_READ_SHARE = 0.8
 
@@ -90,7 +92,8 @@ class ChatClient:
 
     @property
     def _profile(self) -> ModelProfile:
-        return self._profiles.get(self._endpoint.base_url, self._endpoint.model)
+        known = self._profiles.get(self._endpoint.base_url, self._endpoint.model)
+        return with_quirks(known, self._endpoint.base_url)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Estimated counts, scaled by what the server counted for earlier requests."""
@@ -204,6 +207,8 @@ class ChatClient:
         has_answer = False
         left_chars = LONGEST_ANSWER_CHARS
         body = chat_body(self._endpoint.model, turns, profile)
+        if not body["stream"]:
+            yield Delta("", status=_NOT_STREAMED)
         for piece in self._requests.pieces(body, cancel, self.purpose):
             if piece.status:
                 yield Delta("", status=piece.status)

@@ -64,8 +64,7 @@ def open_client(endpoint: EndpointSettings, key: str, interruption: Interruption
     if not key.isascii() or not key.isprintable():
         raise StreamError(Fault.ODD_KEY)
     address, query = split_address(base_url, key, endpoint.model)
-    silence_s = max(endpoint.timeout_s, 2 * POLL_S)
-    timeout = httpx2.Timeout(silence_s, connect=CONNECT_TIMEOUT_S, pool=CONNECT_TIMEOUT_S)
+    timeout = patience(endpoint.timeout_s)
     transport = EndpointTransport(
         _open_pool(base_url, interruption),
         query=query,
@@ -83,6 +82,12 @@ def open_client(endpoint: EndpointSettings, key: str, interruption: Interruption
         http_client=http_client,
         default_headers={"User-Agent": "desktop-rag", "Accept-Encoding": "identity"},
     )
+
+
+def patience(silence_s: float) -> httpx2.Timeout:
+    """The limits of a request whose server may be silent for so long."""
+    silence_s = max(silence_s, 2 * POLL_S)
+    return httpx2.Timeout(silence_s, connect=CONNECT_TIMEOUT_S, pool=CONNECT_TIMEOUT_S)
 
 
 def _own_headers(base_url: str, key: str, shape: ListShape | None = None) -> dict[str, str]:

@@ -150,7 +150,9 @@ class EndpointRequests:
             with interruption.within(limit_s, cancel):
                 response = stack.enter_context(
                     client.chat.completions.with_streaming_response.create(
-                        **required, extra_body=others or None
+                        **required,
+                        extra_body=others or None,
+                        timeout=self._patience(is_streamed=body["stream"]),
                     )
                 ).http_response
             kind = response.headers.get("content-type", "").lower()
@@ -163,6 +165,13 @@ class EndpointRequests:
             else:
                 yield from _read_stream(response, interruption, limit_s, cancel)
             yield LAST
+
+    def _patience(self, *, is_streamed: bool) -> "httpx2.Timeout":
+        """How long the server may be silent: until the end of an answer that isn't streamed."""
+        from desktop_rag.models.endpoints.client.connection import patience
+
+        silences = 1 if is_streamed else _SILENCES_FOR_TEXT
+        return patience(silences * self.endpoint.timeout_s)
 
     def model_list(self, cancel: Event, shape: ListShape = USUAL_LIST) -> object:
         """The JSON of the list of models, from where the provider has it, else the usual place.

@@ -31,13 +31,22 @@ _IMAGES_REFUSED = re.compile(
     r"|content.{0,60}(?:must be|should be|expected)\W{0,4}(?:a |valid )*string"
 )
 _USAGE_REFUSED = re.compile(r"(?i)stream_options|include_usage")
+# The last one is what OpenAI says to organisations that it has not verified.
+_STREAM_REFUSED = re.compile(
+    r"(?i)\bstream(?:ing|ed)?\b.{0,60}\b(?:not|n't|un|isn't|cannot be)\s?"
+    r"(?:yet |currently )?(?:support|allow|accept|enable|available|permit|implement)"
+    r"|(?:not|n't|cannot) (?:support|allow|accept|enable|do)\w*\b.{0,40}\bstream(?:ing|ed)?\b"
+    r"|\bstream\b.{0,40}\b(?:must|should|can only) be\b.{0,20}\bfalse"
+    r"|set\b.{0,20}\bstream\b.{0,10}\bfalse|verified to stream"
+)
 
 
 def chat_body(model: str, turns: Sequence[ChatTurn], profile: ModelProfile) -> dict[str, Any]:
-    """The body of a streamed request for an answer to these turns."""
+    """The body of a request for an answer, streamed unless the model is known to refuse that."""
     messages = [{"role": t.role, "content": _content(t)} for t in shaped(turns, profile)]
-    body: dict[str, Any] = {"model": model, "stream": True, "messages": messages}
-    if profile.counts_usage:
+    is_streamed = profile.streams is not False
+    body: dict[str, Any] = {"model": model, "stream": is_streamed, "messages": messages}
+    if profile.counts_usage and is_streamed:
         body["stream_options"] = {"include_usage": True}
     return body
 
@@ -64,6 +73,8 @@ def learned_from(said: str, profile: ModelProfile) -> dict[str, bool]:
     facts: dict[str, bool] = {}
     if _USAGE_REFUSED.search(said) and profile.counts_usage:
         facts["counts_usage"] = False
+    if _STREAM_REFUSED.search(said) and profile.streams is not False:
+        facts["streams"] = False
     if _SYSTEM_REFUSED.search(said) and profile.takes_system is not False:
         facts["takes_system"] = False
     if _ORDER_REFUSED.search(said):
