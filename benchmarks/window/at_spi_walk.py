@@ -27,6 +27,8 @@ from typing import Any
 Part = Any
 _MARKUP = re.compile(r"</?(?:qt|html|body|p|b|i|br|span|a|div)\b[^>]*>|&(?:lt|gt|amp|quot|nbsp);")
 _PAGES = ("Chat", "Library", "Search", "Settings")
+# The dialogs that a button opens, by page.
+_DIALOGS = {"Chat": ("Keyboard shortcuts",), "Library": ("Add web links…", "Collections…")}
 _QUESTIONS = ("When is the lamp lit?", "Who trims the wick?")
 _NEEDED = ("xvfb-run", "dbus-run-session")
 _SKIPPED = 77
@@ -114,6 +116,8 @@ def _findings(frame: Part) -> Iterator[str]:
         if page == "Chat":
             yield from _chat(frame)
         yield from _page(frame)
+        for name in _DIALOGS.get(page, ()):
+            yield from _dialog(frame, name)
         if page == "Settings":
             yield from _settings(frame)
 
@@ -147,6 +151,30 @@ def _chat(frame: Part) -> Iterator[str]:
     said = [p.get_name() for p in _parts(frame) if (p.get_name() or "").startswith("You asked: ")]
     if said != [f"You asked: {question}" for question in _QUESTIONS]:
         yield f"questions out of order: {said}"
+
+
+def _dialog(frame: Part, name: str) -> Iterator[str]:
+    """Open a dialog by its button, go through its parts, and close it."""
+    program = frame.get_application()
+    before = program.get_child_count()
+    button = next((p for p in _parts(frame) if p.get_name() == name and _acts(p)), None)
+    if button is None:
+        yield f"no button opens {name}"
+        return
+    button.get_action_iface().do_action(0)
+    time.sleep(_SETTLE_S)
+    if program.get_child_count() == before:
+        yield f"nothing opened by {name}"
+        return
+    dialog = program.get_child_at_index(program.get_child_count() - 1)
+    print(f"\n== {name}")
+    yield from _page(dialog)
+    leave = next((p for p in _parts(dialog) if p.get_name() in ("Close", "Cancel")), None)
+    if leave is None:
+        yield f"no way out of {name}"
+    else:
+        leave.get_action_iface().do_action(0)
+        time.sleep(_SETTLE_S / 2)
 
 
 def _settings(frame: Part) -> Iterator[str]:

@@ -258,9 +258,9 @@ class Chat:
         messages = self._conversations.messages(conversation_id)
         return self._files_about(messages[_last_question(messages)], self._set_up(conversation))
 
-    def files_about(self, question: str) -> tuple[int, str]:
+    def files_about(self, question: str, scope: QuestionScope = ALL_DOCUMENTS) -> tuple[int, str]:
         """The number of files a question with its filters may find, and the model, "" for none."""
-        return self._files_about(_user_message(question), self.set_up())
+        return self._files_about(_user_message(question, scope=scope), self.set_up())
 
     def _files_about(self, question: Message, setup: Setup) -> tuple[int, str]:
         request = self._scoping.applied(AnswerRequest.of(question, (), setup))

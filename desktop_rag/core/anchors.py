@@ -61,12 +61,21 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
+class PageWord:
+    """A word as it is printed on a page; with `ends_line` the next one stands on another line."""
+
+    text: str
+    box: Box
+    ends_line: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class PageWish:
     """What is wanted of a page (from 1): a picture, and the places of words on it.
 
     `quote` is marked once, `find` everywhere on the page, each ignored when empty. With line breaks
     each line of `find` is a word that is found as a whole. `with_sizes` asks for the sizes of all
-    pages too.
+    pages too, `with_words` for every word of the page with its place.
     """
 
     page: int
@@ -74,6 +83,7 @@ class PageWish:
     quote: str = ""
     find: str = ""
     with_sizes: bool = False
+    with_words: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +92,7 @@ class PageView:
 
     `found` has the rectangles of each hit in reading order. `sizes` holds the width and height of
     the pages in points, where they were asked for; a very long file has more pages than sizes.
+    `words` are those of the page in the order of its text, where they were asked for.
     """
 
     page: int
@@ -92,3 +103,4 @@ class PageView:
     boxes: tuple[Box, ...] = ()
     found: tuple[tuple[Box, ...], ...] = ()
     sizes: tuple[tuple[float, float], ...] = ()
+    words: tuple[PageWord, ...] = ()

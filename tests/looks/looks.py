@@ -32,7 +32,8 @@ from desktop_rag.window_app import WindowApp
 from tests.servers.chat_server import ChatServer
 
 _SIZES = (QSize(900, 600), QSize(1366, 768), QSize(1600, 1000))
-_SCALES = ("1", "2")
+# The scale of the screen, and the size of text in percent.
+_SCALES = (("1", "100"), ("2", "100"), ("2", "200"))
 _SCHEMES = (ColourScheme.LIGHT, ColourScheme.DARK)
 _ANSWER = (
     "Smoke from the cable ducts sounds the alarm [1]. Then:\n\n"
@@ -73,18 +74,18 @@ class Look:
 
 @contextmanager
 def opened(
-    scheme: ColourScheme, scale: str, out: Path, words: str, endpoint: EndpointSettings
+    appearance: AppearanceSettings, suffix: str, out: Path, words: str, endpoint: EndpointSettings
 ) -> Iterator[Look]:
     """The real app over an empty library of its own."""
     with tempfile.TemporaryDirectory() as folder:
         home = Home(Path(folder) / "home")
         home.create()
-        settings = Settings(endpoint=endpoint, appearance=AppearanceSettings(scheme))
+        settings = Settings(endpoint=endpoint, appearance=appearance)
         save_settings(home.settings, settings)
         app = WindowApp(build_services(home), running_app_verbs())
         app.open()
         try:
-            yield Look(app, out, f"{scheme}-{scale}x", words)
+            yield Look(app, out, suffix, words)
         finally:
             app.window.hide()
             app.shut_down()
@@ -175,7 +176,7 @@ def take_search(look: Look) -> None:
     look.take("search-nothing")
 
 
-def _take_one(out: Path, scheme: str, scale: str, words: str) -> None:
+def _take_one(out: Path, scheme: str, scale: str, text: str, words: str) -> None:
     _qt = QApplication.instance() or QApplication([])
     with tempfile.TemporaryDirectory() as folder, ChatServer(_ANSWER) as server:
         for number in range(12):
@@ -184,27 +185,29 @@ def _take_one(out: Path, scheme: str, scale: str, words: str) -> None:
             )
         (Path(folder) / "المنارة.md").write_text(_NOTE_IN_ARABIC)
         (Path(folder) / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing else")
-        colours = ColourScheme(scheme)
-        with opened(colours, scale, out, words, server.endpoint()) as look:
+        appearance = AppearanceSettings(ColourScheme(scheme), int(text))
+        suffix = f"{scheme}-{scale}x" + (f"-text{text}" if text != "100" else "")
+        with opened(appearance, suffix, out, words, server.endpoint()) as look:
             take_all(look, Path(folder))
 
 
 def main() -> int:
-    """Start a process for each combination of colours and scale."""
+    """Start a process for each combination of colours, scale and size of text."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", nargs="?", type=Path, default=Path("build/looks"))
     parser.add_argument("--only", default="", help="only states with these words in their name")
-    parser.add_argument("--one", nargs=2, metavar=("COLOURS", "SCALE"), help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--one", nargs=3, metavar=("COLOURS", "SCALE", "TEXT"), help=argparse.SUPPRESS
+    )
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     if given.one:
-        colours, scale = given.one
-        _take_one(given.out, colours, scale, given.only)
+        _take_one(given.out, *given.one, given.only)
         return 0
     for scheme in _SCHEMES:
-        for scale in _SCALES:
+        for scale, text in _SCALES:
             command = [sys.executable, "-m", "tests.looks.looks", str(given.out)]
-            command += ["--only", given.only, "--one", scheme, scale]
+            command += ["--only", given.only, "--one", scheme, scale, text]
             display = {"QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": scale}
             subprocess.run(command, env={**os.environ, **display}, check=True)
     sys.stdout.write(f"{len(list(given.out.glob('*.png')))} pictures in {given.out}\n")

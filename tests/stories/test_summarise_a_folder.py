@@ -17,9 +17,9 @@ def test_every_file_is_summarised(person: Person, papers: Path) -> None:
     person.sees("3 files: 2 searchable, 1 failed")
     person.clicks("Folders")
     person.clicks("Summarise papers")
-    person.sees("Summarise folder:")
+    person.sees("About: papers")
     person.sees("Lamp: The lamp is lit at dusk by the keeper.")
-    person.sees("1 file matched, 2 read")  # a table of numbers has no sentence to give
+    person.sees("Only papers was read. 2 files matched, 2 read")
 
 
 def test_one_file_is_summarised_by_the_model(
@@ -30,7 +30,7 @@ def test_one_file_is_summarised_by_the_model(
     person.sees("3 files: 2 searchable, 1 failed")
     row = next(n for n, cells in enumerate(person.rows("Files")) if "lamp.md" in cells[0])
     chooses(person, row, "Summarise")
-    person.sees('Summarise file:"lamp.md"')
+    person.sees("About: lamp.md")
     person.sees("Lamp: The lamp is lit at dusk")
     assert any("a part of a document, in order" in str(body) for body in server.chats)
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, get_args
 
-from desktop_rag.core.anchors import Anchor, Box, PageView
+from desktop_rag.core.anchors import Anchor, Box, PageView, PageWord
 from desktop_rag.core.parsed import (
     CodeColour,
     ColourSpan,
@@ -33,8 +33,10 @@ from desktop_rag.ingest.read.foundation.read_limits import (
     MAX_COLOUR_SPANS,
     MAX_PAGE_POINTS,
     MAX_PAGE_SIZES,
+    MAX_PAGE_WORDS,
     MAX_VIEW_HEIGHT_PX,
     MAX_VIEW_PX,
+    MAX_WORD_CHARS,
 )
 
 _MAX_NUMBER = 2**31 - 1
@@ -61,6 +63,7 @@ class Assembly:
         self._sizes: list[tuple[float, float]] = []
         self._found: list[tuple[Box, ...]] = []
         self._found_boxes = 0
+        self._words: list[PageWord] = []
         self._colours: list[ColourSpan] = []
         self._bytes = 0
         self._chars = 0
@@ -106,7 +109,7 @@ class Assembly:
             _check(len(self._sizes) <= page_count, "the number of sizes")
             return PageView(
                 page, page_count, png, width_px, height_px, _boxes(fields["boxes"]),
-                tuple(self._found), tuple(self._sizes),
+                tuple(self._found), tuple(self._sizes), tuple(self._words),
             )  # fmt: skip
         except (TypeError, ValueError, KeyError) as exc:
             raise ProtocolError(f"the view makes no sense: {exc}") from exc
@@ -160,6 +163,8 @@ class Assembly:
             self._found.append(_boxes(boxes))
             self._found_boxes += len(boxes) + 1
         _check(self._found_boxes <= 2 * MAX_BOXES, "the number of hits")
+        self._words += map(_word, message.get("words", ()))
+        _check(len(self._words) <= MAX_PAGE_WORDS, "the number of words")
         for start, end, colour in message.get("colours", ()):
             _check_rise(self._colours[-1][1] if self._colours else 0, start)
             _check_rise(start, end)
@@ -284,6 +289,14 @@ def _size(value: object) -> float:
 def _boxes(written: Sequence[Sequence[object]]) -> tuple[Box, ...]:
     _check(len(written) <= MAX_BOXES, "the number of boxes")
     return tuple(Box(*(_fraction(side) for side in box)) for box in written)
+
+
+def _word(written: Sequence[Any]) -> PageWord:
+    text, box, ends_line = written
+    word = clean_text(text)
+    _check(0 < len(word) <= MAX_WORD_CHARS and isinstance(ends_line, bool), "a word")
+    [place] = _boxes([box])
+    return PageWord(word, place, ends_line)
 
 
 def _check_rise(before: int, offset: object) -> None:

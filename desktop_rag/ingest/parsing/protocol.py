@@ -171,6 +171,8 @@ def encode_view(view: PageView) -> Iterator[bytes]:
         yield encode_frame({"sizes": pack})
     for pack in _packed(map(_sides, view.found)):
         yield encode_frame({"found": pack})
+    for pack in _packed([word.text, _side(word.box), word.ends_line] for word in view.words):
+        yield encode_frame({"words": pack})
     boxes = _sides(view.boxes[:MAX_BOXES])
     fields = {"page": view.page, "page_count": view.page_count, "boxes": boxes}
     yield encode_frame({"done": {**fields, "size_px": [view.width_px, view.height_px]}})
@@ -184,7 +186,11 @@ def encode_colours(text_digest: str, spans: Iterable[tuple[int, int, str]]) -> I
 
 
 def _sides(boxes: Iterable[Box]) -> list[list[float]]:
-    return [[box.left, box.top, box.right, box.bottom] for box in boxes]
+    return [_side(box) for box in boxes]
+
+
+def _side(box: Box) -> list[float]:
+    return [box.left, box.top, box.right, box.bottom]
 
 
 def _contents(document: ParsedDocument) -> Iterator[dict[str, Any]]:

@@ -16,6 +16,7 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.core.question import Question
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.core.settings import Settings
+from desktop_rag.core.summary_request import SUMMARISE
 from desktop_rag.ui.chat.chat_attachments import ChatAttachments
 from desktop_rag.ui.chat.chat_header import ChatHeader
 from desktop_rag.ui.chat.chat_scope import ChatScope
@@ -242,16 +243,16 @@ class ChatPage(QWidget):
         """Ask in the open conversation, with the chosen collection."""
         self._composer.send(question)
 
-    def summarise(self, request: str) -> None:
+    def summarise(self, scope: QuestionScope) -> None:
         """Ask for a summary in a new chat, after a confirmation if it takes many requests."""
 
-        def ask(request: str) -> None:
+        def ask(question: Question) -> None:
             self.sessions.show_new()
             # The person confirmed the request as it is, without an assistant.
             self._assistants.choice.choose("")
-            self._on_submitted(Question(request))
+            self._on_submitted(question)
 
-        self._actions.ask_about_files(request, ask)
+        self._actions.ask_about_files(Question(SUMMARISE, scope=scope), ask)
 
     def write_question(self, question: str, scope: QuestionScope = ALL_DOCUMENTS) -> None:
         """Put a question about this scope into the composer of a new chat, unsent."""

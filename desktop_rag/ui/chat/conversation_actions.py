@@ -15,6 +15,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.private_files import persons_mask
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import Notice
+from desktop_rag.core.question import Question
 from desktop_rag.core.settings import FEW_FILES
 from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.chat.conversation_model import title_of
@@ -98,10 +99,12 @@ class ConversationActions(QObject):
             lambda: session.retry(every_file=True),
         )
 
-    def ask_about_files(self, question: str, ask: Callable[[str], None]) -> None:
+    def ask_about_files(self, question: Question, ask: Callable[[Question], None]) -> None:
         """Ask a question that takes a request per file, after a confirmation if there are many."""
         self._after_confirmation(
-            self, lambda: self._chat.files_about(question), lambda: ask(question)
+            self,
+            lambda: self._chat.files_about(question.text, question.scope),
+            lambda: ask(question),
         )
 
     def _after_confirmation(

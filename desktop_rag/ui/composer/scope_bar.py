@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
@@ -11,15 +11,9 @@ from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope, ScopeI
 from desktop_rag.ui.composer.attached_files import AttachedFile
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
-from desktop_rag.ui.widgets.controls import (
-    Card,
-    ElidedLabel,
-    IconButton,
-    IconLabel,
-    PlainLabel,
-    TextButton,
-)
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.flow_row import FlowRow
+from desktop_rag.ui.widgets.removable_chip import RemovableChip
 
 SCOPE_ICONS = {
     ScopeKind.FILE: "file-text",
@@ -29,43 +23,6 @@ SCOPE_ICONS = {
 }
 _ALL = tr("Ask about all documents instead")
 _MOST_CHIPS = 6
-_MOST_PX = 260
-_ICON_PX = 14
-
-
-class ScopeChip(Card):
-    """One thing that is asked about, with a button that takes it out."""
-
-    def __init__(
-        self, theme: Theme, name: str, icon: str, remove: str, on_removed: Callable[[], None]
-    ) -> None:
-        super().__init__(kind="chip")
-        name = one_line(name)
-        self._label = ElidedLabel(name, mode=Qt.TextElideMode.ElideMiddle)
-        self._close = IconButton(theme, "close:muted", remove)
-        self._close.clicked.connect(on_removed)
-        self._row = row = QHBoxLayout(self)
-        row.setContentsMargins(8, 1, 1, 1)
-        row.setSpacing(5)
-        row.addWidget(IconLabel(theme, icon, self, size_px=_ICON_PX))
-        row.addWidget(self._label, 1)
-        row.addWidget(self._close)
-        self.setAccessibleName(name)
-
-    @property
-    def button(self) -> IconButton:
-        """The button that takes it out."""
-        return self._close
-
-    def sizeHint(self) -> QSize:
-        size = super().sizeHint()
-        self._label.ensurePolished()
-        words = self._label.fontMetrics().horizontalAdvance(self._label.full_text) + 4
-        # The layout leaves out the width of a label that elides.
-        return QSize(min(size.width() + words, _MOST_PX), size.height())
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(self._close.sizeHint().width() * 3, super().minimumSizeHint().height())
 
 
 class ScopeBar(QWidget):
@@ -194,7 +151,7 @@ class ScopeBar(QWidget):
         self._fit()
         self.changed.emit()
 
-    def _scope_chips(self) -> list[ScopeChip]:
+    def _scope_chips(self) -> list[RemovableChip]:
         items = self._scope.items
         is_one = len(items) + len(self._files) == 1
         shown = items if len(items) <= _MOST_CHIPS else items[: _MOST_CHIPS - 1]
@@ -214,21 +171,20 @@ class ScopeBar(QWidget):
             )
         return chips
 
-    def _chip(self, name: str, icon: str, remove: str, *items: ScopeItem) -> ScopeChip:
-        return ScopeChip(self._theme, name, f"{icon}:muted", remove, lambda: self.remove(*items))
+    def _chip(self, name: str, icon: str, remove: str, *items: ScopeItem) -> RemovableChip:
+        chip = RemovableChip(self._theme, name, remove, icon=f"{icon}:muted")
+        chip.removed.connect(lambda: self.remove(*items))
+        return chip
 
-    def _file_chips(self) -> list[ScopeChip]:
+    def _file_chips(self) -> list[RemovableChip]:
         is_one = len(self._scope.items) + len(self._files) == 1
-        return [
-            ScopeChip(
-                self._theme,
-                file.name,
-                "attach:muted",
-                _ALL if is_one else tr("Remove {one_line}", one_line=one_line(file.name)),
-                lambda key=file.key: self._on_file_removed(key),
-            )
-            for file in self._files
-        ]
+        chips: list[RemovableChip] = []
+        for file in self._files:
+            removal = _ALL if is_one else tr("Remove {one_line}", one_line=one_line(file.name))
+            chip = RemovableChip(self._theme, file.name, removal, icon="attach:muted")
+            chip.removed.connect(lambda key=file.key: self._on_file_removed(key))
+            chips.append(chip)
+        return chips
 
     def _on_file_removed(self, key: int) -> None:
         if len(self._scope.items) + len(self._files) == 1:

@@ -16,7 +16,6 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import IndexProgress, NothingUsed, Notice
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
-from desktop_rag.core.summary_request import summary_of_file, summary_of_folder
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.ask_request import MOST_ITEMS, AskAboutRequested
 from desktop_rag.ui.foundation.bridge import Bridge
@@ -46,13 +45,14 @@ if TYPE_CHECKING:
 class LibraryPage(QWidget):
     """Adds, shows and removes sources, and shows the state of their files.
 
-    `summary_requested` carries the request to send, `undo_offered` a Notice and the undo function;
+    `summary_requested` carries the QuestionScope to sum up, `undo_offered` a Notice and the undo
+    function;
     `demo_requested` and `settings_requested` come from the page of an empty library.
     """
 
     demo_requested = Signal()
     settings_requested = Signal()
-    summary_requested = Signal(str)
+    summary_requested = Signal(object)
     undo_offered = Signal(object, object)
 
     def __init__(
@@ -328,7 +328,7 @@ class LibraryPage(QWidget):
 
     @Slot(object)
     def _on_summary_requested(self, document: Document) -> None:
-        self.summary_requested.emit(summary_of_file(document.path, document.url))
+        self.summary_requested.emit(QuestionScope.of(ScopeItem.of_document(document)))
 
     @Slot(object)
     def _on_ask_requested(self, documents: Sequence[Document]) -> None:
@@ -349,9 +349,8 @@ class LibraryPage(QWidget):
 
     @Slot(str)
     def _on_source_summary_requested(self, source_id: str) -> None:
-        for card in self._list.cards:
-            if card.source.source_id == source_id:
-                self.summary_requested.emit(summary_of_folder(card.source.path))
+        if source := self._sources.get(source_id):
+            self.summary_requested.emit(QuestionScope.of(ScopeItem.of_source(source)))
 
     @Slot(object)
     def _on_folder_requested(self, document: Document) -> None:

@@ -41,7 +41,7 @@ class PastAnswerCard(Card):
         answer = _start(interaction.answer, _MAX_ANSWER_CHARS) if interaction else ""
         self._answer = PlainLabel(answer, tone="muted", wrap=True, selectable=True)
         self._about = PlainLabel(tone="muted", scale="small", wrap=True)
-        self._delete = TextButton("Delete", kind="quiet")
+        self._delete = TextButton(tr("Delete"), kind="quiet")
         self._delete.setAccessibleDescription(past.question)
         self._undo = TextButton(tr("Undo"), kind="quiet")
         self._undo.setAccessibleDescription(past.question)
@@ -104,6 +104,7 @@ class PastAnswersDialog(QDialog):
             rows.addWidget(card)
         rows.addStretch(1)
         scroll = QScrollArea()
+        scroll.setAccessibleName(self.windowTitle())
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 
 from desktop_rag.core.anchors import HEADING_SEPARATOR
 from desktop_rag.core.domain import Document, Passage
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.query import parse_query
+from desktop_rag.ui.foundation.days import day_in_words, day_of
 from desktop_rag.ui.foundation.wording import isolated, one_line
 from desktop_rag.ui.passages.found_passage import FoundPassage
 
@@ -20,6 +22,7 @@ class FoundFile:
 
     document: Document
     passages: tuple[FoundPassage, ...]
+    shows_day: bool = False
 
     @property
     def name(self) -> str:
@@ -33,13 +36,21 @@ class FoundFile:
 
     @property
     def details(self) -> str:
-        """`3 passages · #roof #to do`."""
+        """`3 passages · #roof #to do`; with its day where files are sorted by it."""
         tags = self.document.all_tags
         # Isolated, so that a tag that is read from right to left leaves the others in order.
         shown = [isolated(f"#{one_line(tag)}") for tag in tags[:_SHOWN_TAGS]]
         more = ["…"] if len(tags) > _SHOWN_TAGS else []
         count = count_of(len(self.passages), tr("passage"), tr("passages"))
-        return " · ".join(filter(None, (" ".join([*shown, *more]), count)))
+        day = day_in_words(self.day, date.today()) if self.shows_day else ""
+        return " · ".join(filter(None, (day, " ".join([*shown, *more]), count)))
+
+    @property
+    def day(self) -> date:
+        """The day that the file states about itself, else that of its last change."""
+        if self.document.dated:
+            return date.fromisoformat(self.document.dated)
+        return day_of(self.document.stat.mtime_ns / 1e9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +60,16 @@ class SearchResults:
     text: str = ""
     passages: tuple[FoundPassage, ...] = ()
     files: tuple[FoundFile, ...] = ()
+
+    def newest_first(self) -> "SearchResults":
+        """The same, the files and the passages by the day of the file."""
+        files = sorted(self.files, key=lambda file: file.day, reverse=True)
+        place = {file.document.document_id: n for n, file in enumerate(files)}
+        return SearchResults(
+            self.text,
+            tuple(sorted(self.passages, key=lambda found: place[found.passage.document_id])),
+            tuple(replace(file, shows_day=True) for file in files),
+        )
 
     def document(self, passage: Passage) -> Document:
         """The document of one of the passages."""

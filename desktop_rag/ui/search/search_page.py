@@ -31,13 +31,14 @@ from desktop_rag.ui.passages.found_passage import FoundPassage
 from desktop_rag.ui.passages.library_hint import hint_of
 from desktop_rag.ui.passages.passage_search import PassageSearch
 from desktop_rag.ui.search.filter_bar import FilterBar
-from desktop_rag.ui.search.filter_choices import choices_of
+from desktop_rag.ui.search.filter_choices import Choices, choices_of
 from desktop_rag.ui.search.found_files import SearchResults, in_words, results_of, words_of
 from desktop_rag.ui.search.preview_side import PreviewSide
 from desktop_rag.ui.search.result_actions import ResultActions
 from desktop_rag.ui.search.result_list import ResultList
-from desktop_rag.ui.search.search_filters import reach_of
+from desktop_rag.ui.search.search_filters import FilterKind, reach_of
 from desktop_rag.ui.search.search_notice import SearchNotice
+from desktop_rag.ui.search.tag_completion import TagCompletion
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton, add_clear_button
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ class SearchPage(QWidget):
         self._theme = theme
         self._facts = LibraryFacts()
         self._files = 0
+        # As they were found, the best first.
+        self._ranked = SearchResults()
         opener = DocumentOpener(bridge, library, theme, self)
 
         def prepare(text: str, passages: Sequence[Passage]) -> SearchResults:
@@ -91,6 +94,11 @@ class SearchPage(QWidget):
         self._count = PlainLabel(tone="muted", wrap=True)
         self._by_file = TextButton(tr("By file"), kind="chip")
         self._by_passage = TextButton(tr("By passage"), kind="chip")
+        self._newest_first = TextButton(tr("Newest first"), kind="chip")
+        self._newest_first.setAccessibleDescription(
+            tr("By the day of the file instead of the best passage")
+        )
+        self._newest_first.setCheckable(True)
         self._ways = QButtonGroup(self)
         status = QHBoxLayout()
         status.setSpacing(6)
@@ -99,6 +107,7 @@ class SearchPage(QWidget):
             button.setCheckable(True)
             self._ways.addButton(button)
             status.addWidget(button)
+        status.addWidget(self._newest_first)
         self._by_file.setChecked(True)
         above = QVBoxLayout(self._above)
         above.setContentsMargins(18, 16, 18, 8)
@@ -127,6 +136,7 @@ class SearchPage(QWidget):
         field.setAccessibleName(tr("Search your files"))
         add_clear_button(field)
         field.installEventFilter(self)
+        self.completion = TagCompletion(field)
         return field
 
     def _build_foot(self) -> QWidget:
@@ -146,7 +156,8 @@ class SearchPage(QWidget):
     def _connect(self) -> None:
         self.field.textChanged.connect(lambda _: self._search_now())
         self.filters.changed.connect(self._search_now)
-        self._ways.buttonClicked.connect(lambda _: self._show_results(self.results.results))
+        self._ways.buttonClicked.connect(lambda _: self._show_results(self._ranked))
+        self._newest_first.toggled.connect(lambda _: self._show_results(self._ranked))
         self._search.found.connect(self._on_found)
         self._search.failed.connect(self._on_failed)
         self._notice.folder_requested.connect(self.folder_requested)
@@ -223,7 +234,12 @@ class SearchPage(QWidget):
     @Slot()
     def _load_choices(self) -> None:
         library = self._library
-        self._bridge.run(self, lambda: choices_of(library), self.filters.show_choices)
+        self._bridge.run(self, lambda: choices_of(library), self._show_choices)
+
+    def _show_choices(self, choices: Choices) -> None:
+        self.filters.show_choices(choices)
+        tags = choices.get(FilterKind.TAG, ())
+        self.completion.set_tags([choice.filter.label for choice in tags])
 
     # --- searching -------------------------------------------------------------------------------
 
@@ -247,7 +263,9 @@ class SearchPage(QWidget):
         self._count.setText(f"{error.title} {error.hint}".strip())
 
     def _show_results(self, results: SearchResults) -> None:
-        self.results.show_results(results, is_by_file=self._by_file.isChecked())
+        self._ranked = results
+        shown = results.newest_first() if self._newest_first.isChecked() else results
+        self.results.show_results(shown, is_by_file=self._by_file.isChecked())
         self._show_state()
 
     def _show_state(self) -> None:
@@ -272,7 +290,7 @@ class SearchPage(QWidget):
         has_results = bool(self.results.results.passages)
         selected = self.results.selected
         self._foot.setVisible(has_results)
-        for button in (self._by_file, self._by_passage):
+        for button in (self._by_file, self._by_passage, self._newest_first):
             button.setVisible(has_results)
         self._tags.setEnabled(bool(selected))
         self._open.setEnabled(self.results.current is not None)

@@ -38,7 +38,7 @@ class ImportDialog(QDialog):
         of = (
             tr("the collection “{collection}”", collection=contents.collection)
             if contents.collection
-            else "everything"
+            else tr("everything")
         )
         self._say(
             tr(
@@ -61,6 +61,7 @@ class ImportDialog(QDialog):
         self._list(_NOT_HERE, contents.missing)
         self._column.addStretch(1)
         scroll = QScrollArea()
+        scroll.setAccessibleName(tr("What the backup holds"))
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QScrollArea.Shape.NoFrame)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

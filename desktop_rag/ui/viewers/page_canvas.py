@@ -3,23 +3,27 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QRect, QRectF, Qt, Signal, Slot
+from PySide6.QtCore import QPoint, QRect, QRectF, Qt, Signal, Slot
 from PySide6.QtGui import (
     QColor,
+    QGuiApplication,
     QImage,
     QKeyEvent,
+    QMouseEvent,
     QPainter,
     QPaintEvent,
     QPen,
     QResizeEvent,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QAbstractScrollArea, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QMenu, QWidget
 
-from desktop_rag.core.anchors import Box
+from desktop_rag.core.anchors import Box, PageWord
 from desktop_rag.core.language.translation import tr
+from desktop_rag.ui.foundation.shortcuts import FOCUSED, bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.viewers.page_layout import GAP_PX, PageLayout
+from desktop_rag.ui.viewers.page_selection import Place, is_on_a_word, selected, text_of, word_at
 
 MIN_ZOOM, MAX_ZOOM, ZOOM_STEP = 0.25, 5.0, 1.25
 _SCROLL_STEP_PX = 40
@@ -28,16 +32,18 @@ _MARK_MARGIN_PX = 2
 
 @dataclass(frozen=True, slots=True)
 class PagePicture:
-    """A drawn page: its image, the cited words, and the hits on it in order."""
+    """A drawn page: its image, the cited words, the hits on it in order, and all its words."""
 
     image: QImage
     cited: tuple[Box, ...] = ()
     hits: tuple[tuple[Box, ...], ...] = ()
+    words: tuple[PageWord, ...] = ()
 
 
 class PageCanvas(QAbstractScrollArea):
     """Shows pages as far as there are pictures of them, others as blank paper.
 
+    Words are selected with the mouse, all of a page with Ctrl+A, and copied with Ctrl+C.
     `moved` tells that other pages may be visible, or that they have another size.
     """
 
@@ -52,6 +58,16 @@ class PageCanvas(QAbstractScrollArea):
         self._zoom = 1.0
         self._pictures: Mapping[int, PagePicture] = {}
         self._current: tuple[int, int] | None = None
+        # The words between both are selected. Kept, as pictures of pages come and go.
+        self._words: dict[int, tuple[PageWord, ...]] = {}
+        self._selection: tuple[Place, Place] | None = None
+        self._from: Place = (0, 0)
+        self._is_selecting = False
+        self.viewport().setMouseTracking(True)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.customContextMenuRequested.connect(self._on_menu_requested)
+        bind(self, "Ctrl+C", tr("Copy the selected words"), self.copy, FOCUSED)
+        bind(self, "Ctrl+A", tr("Select the page"), self.select_page, FOCUSED)
         self.setObjectName("pages")
         self.setAccessibleName(tr("Pages"))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -64,8 +80,9 @@ class PageCanvas(QAbstractScrollArea):
     # --- what is shown ---------------------------------------------------------------------------
 
     def show_pages(self, sizes: Sequence[tuple[float, float]]) -> None:
-        """Lay out pages of these sizes."""
+        """Lay out pages of these sizes, of a new document."""
         self._sizes = sizes
+        self._words, self._selection = {}, None
         self._lay_out()
 
     def show_pictures(
@@ -73,6 +90,7 @@ class PageCanvas(QAbstractScrollArea):
     ) -> None:
         """Show these pictures by page; `current` is the page and index of the current hit."""
         self._pictures, self._current = pictures, current
+        self._words |= {page: p.words for page, p in pictures.items() if p.words}
         self.viewport().update()
 
     @property
@@ -88,6 +106,56 @@ class PageCanvas(QAbstractScrollArea):
             self._zoom = zoom
             self._lay_out()
             self.zoom_changed.emit(zoom)
+
+    # --- selection -------------------------------------------------------------------------------
+
+    @property
+    def selected_text(self) -> str:
+        """The selected words, line by line."""
+        if self._selection is None:
+            return ""
+        return text_of(self._words, selected(self._words, *self._selection))
+
+    @Slot()
+    def copy(self) -> None:
+        """Put the selected words on the clipboard."""
+        if text := self.selected_text:
+            QGuiApplication.clipboard().setText(text)
+
+    @Slot()
+    def select_page(self) -> None:
+        """Select all words of the page that is read."""
+        if words := self._words.get(self.page):
+            self._select((self.page, 0), (self.page, len(words) - 1))
+
+    def _select(self, start: Place, end: Place) -> None:
+        self._selection = start, end
+        self.viewport().update()
+
+    def _spot(self, place: QPoint) -> tuple[int, float, float]:
+        """The page under a place of the window, and where on it, as fractions."""
+        assert self._layout is not None, "there are pages to point at"
+        x = place.x() + self.horizontalScrollBar().value()
+        y = place.y() + self.verticalScrollBar().value()
+        page = self._layout.page_at(y)
+        left, top, width, height = self._layout.rect(page)
+        return page, (x - left) / width, (y - top) / height
+
+    def _place_at(self, place: QPoint) -> Place | None:
+        if self._layout is None:
+            return None
+        page, x, y = self._spot(place)
+        number = word_at(self._words.get(page, ()), x, y)
+        return None if number is None else (page, number)
+
+    @Slot(QPoint)
+    def _on_menu_requested(self, place: QPoint) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        copy = menu.addAction(tr("Copy"), self.copy)
+        copy.setEnabled(self._selection is not None)
+        menu.addAction(tr("Select the page"), self.select_page)
+        menu.popup(self.mapToGlobal(place))
 
     # --- places ----------------------------------------------------------------------------------
 
@@ -166,6 +234,34 @@ class PageCanvas(QAbstractScrollArea):
         else:
             super().keyPressEvent(event)
 
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:
+            place = self._place_at(event.position().toPoint())
+            self._selection, self._is_selecting = None, place is not None
+            self._from = place or (0, 0)
+            self.viewport().update()
+            event.accept()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        at = event.position().toPoint()
+        if self._is_selecting and (place := self._place_at(at)):
+            self._select(self._from, place)
+        elif self._layout is not None:
+            page, x, y = self._spot(at)
+            is_text = is_on_a_word(self._words.get(page, ()), x, y)
+            shape = Qt.CursorShape.IBeamCursor if is_text else Qt.CursorShape.ArrowCursor
+            self.viewport().setCursor(shape)
+        event.accept()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        self._is_selecting = False
+        event.accept()
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        if place := self._place_at(event.position().toPoint()):
+            self._select(place, place)
+        event.accept()
+
     def wheelEvent(self, event: QWheelEvent) -> None:
         if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             turns = event.angleDelta().y()
@@ -179,11 +275,12 @@ class PageCanvas(QAbstractScrollArea):
         painter = QPainter(self.viewport())
         painter.fillRect(event.rect(), self._theme.colour("hover"))
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+        chosen = selected(self._words, *self._selection) if self._selection else {}
         for page in self.visible_pages:
-            self._paint_page(painter, page)
+            self._paint_page(painter, page, chosen.get(page, range(0)))
         painter.end()
 
-    def _paint_page(self, painter: QPainter, page: int) -> None:
+    def _paint_page(self, painter: QPainter, page: int, chosen: range) -> None:
         assert self._layout is not None, "only laid out pages are visible"
         left, top, width, height = self._layout.rect(page)
         x, y = self.horizontalScrollBar().value(), self.verticalScrollBar().value()
@@ -202,6 +299,9 @@ class PageCanvas(QAbstractScrollArea):
         for boxes in picture.hits:
             for box in boxes:
                 painter.fillRect(_on(place, box), self._theme.colour("page_hit"))
+        for number in chosen:
+            box = self._words[page][number].box
+            painter.fillRect(_on(place, box), self._theme.colour("page_selection"))
         painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_SourceOver)
         if self._current is not None and self._current[0] == page:
             self._frame(painter, place, picture.hits[self._current[1] : self._current[1] + 1])

@@ -117,7 +117,9 @@ class PagesViewer(Viewer):
         """Show a PDF at these words."""
         self._stored, self._cited = stored, cited
         self._starts = _page_starts(stored)
-        self._draw(replace(self._wish(self._page_of(cited[0])), with_sizes=True))
+        # The page is seen first; its words, which can be selected, come when it is drawn again.
+        wish = self._wish(self._page_of(cited[0]))
+        self._draw(replace(wish, with_sizes=True, with_words=False))
 
     def show_span(self, span: Span) -> None:
         self._cited = span
@@ -175,7 +177,8 @@ class PagesViewer(Viewer):
         if self._stored is not None and self._cited[1] > self._cited[0]:
             quote = self._stored.text[max(start, self._cited[0]) : min(end, self._cited[1])]
         has_hit = any(start <= hit[0] < end for hit in self._hits.spans)
-        return PageWish(page, width_px, quote, self._hits.words if has_hit else "")
+        find = self._hits.words if has_hit else ""
+        return PageWish(page, width_px, quote, find, with_words=True)
 
     def _first_width(self) -> int:
         """The width of a page that fits, before the sizes of the pages are known."""
@@ -215,7 +218,7 @@ class PagesViewer(Viewer):
             return
         view, image = drawn
         image.setDevicePixelRatio(1.0)
-        picture = PagePicture(image, view.boxes, view.found)
+        picture = PagePicture(image, view.boxes, view.found, view.words)
         self._drawn[view.page] = _Drawn(picture, replace(wish, with_sizes=False))
         self._drawn.move_to_end(view.page)
         if view.sizes:

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
 from desktop_rag.core.attachment import Image
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.wording import one_line
-from desktop_rag.ui.widgets.controls import PlainLabel
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 
 _SCREEN_SHARE = 0.8
 
@@ -28,6 +28,9 @@ class ImageView(QDialog):
             picture = QPixmap.fromImage(QImage.fromData(image.data))
             max_size = QGuiApplication.primaryScreen().availableSize() * _SCREEN_SHARE
             label.setPixmap(_scaled_down(picture, max_size))
+        close = TextButton(tr("Close"))
+        close.clicked.connect(self.close)
+        column.addWidget(close, alignment=Qt.AlignmentFlag.AlignRight)
 
 
 def _scaled_down(picture: QPixmap, max_size: QSize) -> QPixmap:

@@ -4,10 +4,14 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.widgets.controls import Card, ElidedLabel, IconButton
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.widgets.controls import Card, ElidedLabel, IconButton, IconLabel
 
 _MOST_PX = 260
 _SLACK_PX, _PADDING_PX = 4, 18
+_ICON_PX = 14
+# So narrow that a few letters are left beside the button.
+_LEAST_BUTTONS = 3
 
 
 class RemovableChip(Card):
@@ -16,19 +20,37 @@ class RemovableChip(Card):
     removed = Signal()
 
     def __init__(
-        self, theme: Theme, text: str, removal: str, parent: QWidget | None = None
+        self,
+        theme: Theme,
+        text: str,
+        removal: str,
+        parent: QWidget | None = None,
+        *,
+        icon: str = "",
     ) -> None:
-        """`removal` names the button."""
+        """`removal` names the button; with an `icon`, such as `folder:muted`, before the text."""
         super().__init__(parent, kind="chip")
+        text = one_line(text)
         self._label = ElidedLabel(text, mode=Qt.TextElideMode.ElideMiddle)
         self._close = IconButton(theme, "close:muted", removal)
         self._close.clicked.connect(self.removed)
         row = QHBoxLayout(self)
-        row.setContentsMargins(10, 1, 1, 1)
-        row.setSpacing(4)
+        row.setContentsMargins(8 if icon else 10, 1, 1, 1)
+        row.setSpacing(5)
+        if icon:
+            row.addWidget(IconLabel(theme, icon, self, size_px=_ICON_PX))
         row.addWidget(self._label, 1)
         row.addWidget(self._close)
         self.setAccessibleName(text)
+
+    @property
+    def button(self) -> IconButton:
+        """The button that takes it away."""
+        return self._close
+
+    def minimumSizeHint(self) -> QSize:
+        width = _LEAST_BUTTONS * self._close.sizeHint().width()
+        return QSize(width, super().minimumSizeHint().height())
 
     def sizeHint(self) -> QSize:
         size = super().sizeHint()  # without the label, which takes the room that it gets

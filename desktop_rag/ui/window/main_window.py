@@ -166,6 +166,7 @@ class MainWindow(QMainWindow):
     def _connect(self) -> None:
         self._bridge.posted.connect(self._on_posted)
         self._rail.page_chosen.connect(self.show_page)
+        self._rail.shortcuts_requested.connect(self.show_shortcuts)
         self._strip.clicked.connect(self._on_strip_clicked)
         self.settings.changed.connect(self._on_settings_changed)
         self.settings.edited.connect(self._saving.save)
@@ -387,10 +388,10 @@ class MainWindow(QMainWindow):
         self.show_page(CHAT)
         self.chat_page.write_question(question)
 
-    @Slot(str)
-    def _on_summary_requested(self, request: str) -> None:
+    @Slot(object)
+    def _on_summary_requested(self, scope: QuestionScope) -> None:
         self.show_page(CHAT)
-        self.chat_page.summarise(request)
+        self.chat_page.summarise(scope)
 
     @Slot()
     def _on_folder_requested(self) -> None:

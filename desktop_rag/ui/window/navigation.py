@@ -1,13 +1,13 @@
 """The navigation rail on the left edge of the window. Qt thread."""
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
-from PySide6.QtWidgets import QButtonGroup, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import set_property, set_tip
 
-_WIDTH_PX = 76
+_LEAST_PX = 62
 _ICON = QSize(22, 22)
 # Name and icon of each page, in the order of the shortcuts Ctrl+1, Ctrl+2, …
 PAGES = (
@@ -19,40 +19,51 @@ PAGES = (
 
 
 class NavigationRail(QWidget):
-    """One button per page; `page_chosen` carries its position."""
+    """One button per page; `page_chosen` carries its position. It is as wide as its longest name.
+
+    `shortcuts_requested` comes from a button of its own.
+    """
 
     page_chosen = Signal(int)
+    shortcuts_requested = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self.setObjectName("rail")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.setFixedWidth(_WIDTH_PX)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         self._group = QButtonGroup(self)
         self._current = 0
         column = QVBoxLayout(self)
         column.setContentsMargins(7, 10, 7, 10)
         column.setSpacing(4)
         for position, (name, icon) in enumerate(PAGES):
-            column.addWidget(self._button(position, name, icon))
-        # Settings are set apart at the bottom.
+            button = self._button(name, icon)
+            set_tip(button, tr("{name} (Ctrl+{value})", name=name, value=position + 1))
+            self._group.addButton(button, position)
+            column.addWidget(button)
+        self._keys = self._button(tr("Keys"), "keyboard")
+        set_tip(self._keys, tr("Keyboard shortcuts (F1)"))
+        self._keys.setAccessibleName(tr("Keyboard shortcuts"))
+        self._keys.clicked.connect(self.shortcuts_requested)
+        # Settings are set apart at the bottom, with the keys above them.
         column.insertStretch(len(PAGES) - 1, 1)
+        column.insertWidget(len(PAGES), self._keys)
         self._group.idClicked.connect(self._on_clicked)
         theme.changed.connect(self._tint)
         self.choose(0)
 
-    def _button(self, position: int, name: str, icon: str) -> QToolButton:
+    def _button(self, name: str, icon: str) -> QToolButton:
         button = QToolButton()
         button.setText(name)
         button.setAccessibleName(name)
-        set_tip(button, tr("{name} (Ctrl+{value})", name=name, value=position + 1))
         button.setProperty("icon_name", icon)
         button.setIconSize(_ICON)
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
         button.setCursor(Qt.CursorShape.PointingHandCursor)
-        button.setFixedWidth(_WIDTH_PX - 14)
-        self._group.addButton(button, position)
+        button.setMinimumWidth(_LEAST_PX)
+        button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         return button
 
     def choose(self, position: int) -> None:
@@ -70,6 +81,7 @@ class NavigationRail(QWidget):
 
     @Slot()
     def _tint(self) -> None:
+        self._theme.set_icon(self._keys, f"{self._keys.property('icon_name')}:muted")
         for button in self._group.buttons():
             role = "accent_soft_text" if self._group.id(button) == self._current else "muted"
             self._theme.set_icon(button, f"{button.property('icon_name')}:{role}")

@@ -10,8 +10,9 @@ import pytest
 from desktop_rag.answer.writing.extractive_answer import NOTHING_FOUND
 from desktop_rag.app import Services
 from desktop_rag.core.conversation import FileAsked, FileCounts, Message, MessageState
+from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.core.settings import Settings
-from desktop_rag.core.summary_request import summary_of_file, summary_of_folder
+from desktop_rag.core.summary_request import SUMMARISE
 from tests.asking import answer_of
 from tests.indexed import index
 from tests.servers.chat_server import ChatServer
@@ -41,6 +42,14 @@ def indexed(services: Services, folder: Path) -> Services:
 def use(services: Services, server: ChatServer, context_tokens: int = 0) -> None:
     endpoint = replace(server.endpoint(), context_tokens=context_tokens)
     services.chat.apply(Settings(endpoint=endpoint))
+
+
+def summary_of_file(path: Path) -> str:
+    return f'Summarise file:"{path.name}" folder:"{path.parent}/"'
+
+
+def summary_of_folder(path: Path) -> str:
+    return f'Summarise folder:"{path}/"'
 
 
 def asked(services: Services, question: str) -> tuple[Message, list[FileAsked]]:
@@ -81,6 +90,13 @@ def test_each_document_of_a_folder_is_summarised(indexed: Services, folder: Path
     assert "**Ferry:** It is worth reading [" in message.text
     assert "**Inn:** It is worth reading [" in message.text
     assert sorted(source.title for source in message.sources) == ["Ferry", "Inn"]
+
+
+def test_a_folder_is_the_scope_of_the_request(indexed: Services, folder: Path) -> None:
+    scope = QuestionScope.of(ScopeItem.of_folder(folder / "inside"))
+    assert indexed.chat.files_about(SUMMARISE, scope) == (2, "")
+    events = list(indexed.chat.ask(SUMMARISE, scope=scope, cancel=threading.Event()))
+    assert sorted(source.title for source in answer_of(events).sources) == ["Ferry", "Inn"]
 
 
 def test_a_document_that_vanishes_meanwhile_is_left_out(indexed: Services, folder: Path) -> None:

@@ -10,15 +10,23 @@ from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
+from desktop_rag.backup.contents import BackupContents
 from desktop_rag.core.assistant import Assistant
+from desktop_rag.core.conversation import PastAnswer
 from desktop_rag.core.files.settings_file import save_settings
+from desktop_rag.core.interaction import Interaction, InteractionOutcome
 from desktop_rag.core.paths import Home
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.core.settings import Settings
 from desktop_rag.ui.composer.assistant_choice import AssistantChoice
 from desktop_rag.ui.foundation.focus_order import stops_of
 from desktop_rag.ui.library.documents_table import DocumentsTable
+from desktop_rag.ui.passwords.password_dialog import PasswordDialog
+from desktop_rag.ui.personal.past_answers_dialog import PastAnswersDialog
 from desktop_rag.ui.search.filter_choices import folder_filter
+from desktop_rag.ui.search.search_filters import FilterKind
+from desktop_rag.ui.upkeep.import_dialog import ImportDialog
+from desktop_rag.ui.widgets.image_view import ImageView
 from desktop_rag.ui.window.navigation import NavigationRail
 from tests.heard import heard
 from tests.servers.chat_server import ChatServer
@@ -85,6 +93,9 @@ def test_messages_are_heard_in_the_order_they_are_read(reader: Person) -> None:
 
 def _tab_walk(window: QWidget) -> list[QWidget]:
     """The widgets that Tab reaches, from the one that has the focus until it is back there."""
+    stops = stops_of(window)
+    if len(stops) == 1:
+        return stops
     walked: list[QWidget] = []
     for _ in range(400):
         focused = window.focusWidget()
@@ -156,6 +167,32 @@ def _tags(person: Person) -> None:
     QTest.keySequence(table, "Ctrl+T")
 
 
+def _dates(person: Person) -> None:
+    filters = person.window.search_page.filters
+    filters.menu(FilterKind.DATE).aboutToShow.emit()
+    actions = filters.menu(FilterKind.DATE).actions()
+    next(action for action in actions if action.text() == "Other days…").trigger()
+
+
+def _password(person: Person) -> None:
+    [document, *_] = person.app.services.library.documents.all()
+    PasswordDialog(document, person.window).open()
+
+
+def _past_answers(person: Person) -> None:
+    past = [PastAnswer("a", QUESTION), PastAnswer("gone", "Who trims the wick?")]
+    known = Interaction("a", "c", QUESTION, QUESTION, "At dusk.", InteractionOutcome.DONE, 1.0)
+    PastAnswersDialog(past, [known], person.window).open()
+
+
+def _backup(person: Person) -> None:
+    contents = BackupContents(
+        "2026-11-03", 1.0, "1.0", "", {"chats": 3}, has_index=True, has_settings=True,
+        missing=("/gone",), addresses=("http://localhost:1/v1",),
+    )  # fmt: skip
+    ImportDialog("backup.drb", contents, person.window).open()
+
+
 DIALOGS: dict[str, tuple[str, Callable[[Person], object]]] = {
     "links": ("Ctrl+2", lambda person: person.clicks("Add web links…")),
     "collections": ("Ctrl+2", lambda person: person.clicks("Collections…")),
@@ -164,6 +201,16 @@ DIALOGS: dict[str, tuple[str, Callable[[Person], object]]] = {
     "assistants": ("Ctrl+1", _manages_assistants),
     "assistant": ("Ctrl+1", lambda person: _picks(person, "New assistant…")),
     "prompts": ("Ctrl+1", lambda person: person.window.chat_page.prompts.manage()),
+    "folder": (
+        "Ctrl+2",
+        lambda person: person.window.library_page.add_paths([person.app.services.home.root]),
+    ),
+    "shortcuts": ("Ctrl+1", lambda person: person.clicks("Keyboard shortcuts")),
+    "dates": ("Ctrl+3", _dates),
+    "password": ("Ctrl+2", _password),
+    "past answers": ("Ctrl+1", _past_answers),
+    "backup": ("Ctrl+4", _backup),
+    "image": ("Ctrl+1", lambda person: ImageView("lamp.png", None, person.window).open()),
 }
 
 

@@ -7,7 +7,6 @@ from PySide6.QtGui import QShortcut
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton, QTreeWidget, QTreeWidgetItem
 
-from desktop_rag.desktop.requests import QuickAskRequested
 from desktop_rag.ui.window.shortcuts_dialog import ShortcutsDialog
 from tests.heard import heard
 from tests.stories.conftest import Person
@@ -36,11 +35,6 @@ def _rows(head: QTreeWidgetItem) -> Iterator[QTreeWidgetItem]:
 
 
 def test_f1_lists_the_shortcuts_by_page_and_finds_them(person: Person) -> None:
-    person.app.bridge.post(QuickAskRequested())
-    person.in_quick_ask().waits_until(person.app.presence.popup.isVisible)
-    person.app.presence.popup.hide()
-    person.window.activateWindow()
-    person.waits_until(person.window.isActiveWindow)
     dialog = overview(person)
     every = shown(dialog)
     assert every["Everywhere"]["New chat"] == "Ctrl+N"
@@ -59,6 +53,11 @@ def test_f1_lists_the_shortcuts_by_page_and_finds_them(person: Person) -> None:
     [close] = [button for button in dialog.findChildren(QPushButton) if button.text() == "Close"]
     QTest.mouseClick(close, Qt.MouseButton.LeftButton)
     person.waits_until(lambda: not person.window.findChildren(ShortcutsDialog))
+
+
+def test_a_button_leads_to_the_shortcuts(person: Person) -> None:
+    person.clicks("Keyboard shortcuts")
+    person.waits_until(lambda: bool(person.window.findChildren(ShortcutsDialog)))
 
 
 def test_every_shortcut_says_what_it_does(person: Person) -> None:

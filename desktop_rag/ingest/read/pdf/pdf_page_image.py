@@ -5,17 +5,20 @@ Native code on foreign bytes; runs in the parser process.
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from desktop_rag.core.anchors import Box, PageView, PageWish
+from desktop_rag.core.anchors import Box, PageView, PageWish, PageWord
 from desktop_rag.core.quote_alignment import locate
 from desktop_rag.ingest.read.foundation.png import encode_png
 from desktop_rag.ingest.read.foundation.read_limits import (
     MAX_BOXES,
     MAX_PAGE_POINTS,
     MAX_PAGE_SIZES,
+    MAX_PAGE_WORDS,
     MAX_VIEW_HEIGHT_PX,
     MAX_VIEW_PX,
+    MAX_WORD_CHARS,
 )
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.pdf.pdf_file import open_pdf
@@ -66,12 +69,14 @@ def _view(document: "PdfDocument", wish: PageWish) -> PageView:
     size_px = bitmap.width, bitmap.height
     bitmap.close()
     png = encode_png(rgb, *size_px, stride)
-    words = _Words(page) if wish.quote.strip() or wish.find.strip() else None
+    is_marked = wish.with_words or wish.quote.strip() or wish.find.strip()
+    words = _Words(page) if is_marked else None
     return PageView(
         wish.page, len(document), png, *size_px,
         words.of_quote(wish.quote) if words else (),
         words.of_hits(wish.find) if words else (),
         _sizes(document) if wish.with_sizes else (),
+        tuple(words.all()) if words and wish.with_words else (),
     )  # fmt: skip
 
 
@@ -117,6 +122,14 @@ class _Words:
             if left <= 0:
                 break
         return tuple(found)
+
+    def all(self) -> Iterator[PageWord]:
+        """Each word, in the order of the text; of one that goes on in the next line its begin."""
+        for word in islice(re.finditer(r"\S+", self._plain), MAX_PAGE_WORDS):
+            box = next(self._boxes(*word.span()), None)
+            if box:
+                after = self._text[word.end() : word.end() + 2]
+                yield PageWord(word[0][:MAX_WORD_CHARS], box, "\n" in after or "\r" in after)
 
     def _boxes(self, start: int, end: int) -> Iterator[Box]:
         import pypdfium2.raw as pdfium

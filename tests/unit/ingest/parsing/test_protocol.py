@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_rag.core.anchors import Anchor, Box, PageView, PageWish
+from desktop_rag.core.anchors import Anchor, Box, PageView, PageWish, PageWord
 from desktop_rag.core.parsed import (
     ColourSpan,
     Heading,
@@ -232,7 +232,8 @@ def test_the_limits_hold_for_all_parts_together() -> None:
 
 BOXES = (Box(0.1, 0.2, 0.5, 1.0),)
 PNG = encode_png(b"abc" * 6, 3, 2, 9)
-VIEW = PageView(3, 9, PNG, 3, 2, BOXES, (BOXES, ()), ((595.0, 842.0), (842.0, 595.5)))
+WORDS = (PageWord("lamp", BOXES[0]), PageWord("lit.", BOXES[0], ends_line=True))
+VIEW = PageView(3, 9, PNG, 3, 2, BOXES, (BOXES, ()), ((595.0, 842.0), (842.0, 595.5)), WORDS)
 
 
 def view_of(frames: list[bytes], **changes: object) -> PageView:
@@ -279,6 +280,12 @@ def test_a_view_that_makes_no_sense_is_refused(changes: dict[str, object]) -> No
         {"sizes": [["10", 10]]},
         {"found": [[[0, 0, 1, 2]]]},
         {"found": [[]] * 5000},
+        {"words": [["lamp", [0, 0, 1, 2], False]]},
+        {"words": [["lamp", [0, 0, 1, 1], 1]]},
+        {"words": [["", [0, 0, 1, 1], False]]},
+        {"words": [["a" * 300, [0, 0, 1, 1], False]]},
+        {"words": [["lamp", [0, 0, 1, 1]]]},
+        {"words": [["a", [0, 0, 1, 1], False]] * 7000},
         {"colours": [[3, 2, "string"]]},
         {"colours": [[0, 2, "string"], [1, 3, "string"]]},
         {"colours": [[0, 2, "loud"]]},

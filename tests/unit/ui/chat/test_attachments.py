@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.question import Question
+from desktop_rag.core.question_scope import ALL_DOCUMENTS
 from desktop_rag.ui.composer.attached_files import MAX_FILES
 from desktop_rag.ui.composer.attachment_strip import AttachmentChip
 from desktop_rag.ui.composer.composer import Composer
@@ -157,7 +158,7 @@ def test_attachments_of_an_unsent_chat_are_kept(
     qtbot.waitUntil(lambda: chips(room) == [])
     room.page.new_chat()
     assert chips(room) == ["Attached: lease.txt, 5 words"]
-    room.page.summarise("Summarise")
+    room.page.summarise(ALL_DOCUMENTS)
     qtbot.waitUntil(lambda: is_answered(room))
     room.page.new_chat()
     assert chips(room) == ["Attached: lease.txt, 5 words"], "a summary is no question about it"

@@ -57,6 +57,17 @@ def test_the_tags_of_a_file_are_named_each_by_itself() -> None:
     assert file.details == "\u2068#to do\u2069 \u2068#b\u2069 \u2068#c\u2069 … · 1 passage"
 
 
+def test_sorted_by_date_the_newest_file_comes_first_and_shows_its_day() -> None:
+    new = replace(document("new"), dated="2026-03-02")
+    files = [document("old"), new]
+    found = results_of("lamp", [passage(1, "old"), passage(2, "new"), passage(3, "old")], files)
+    by_day = found.newest_first()
+    assert [file.name for file in by_day.files] == ["new", "old"]
+    assert [each.passage.document_id for each in by_day.passages] == ["new", "old", "old"]
+    assert "2026" in by_day.files[0].details
+    assert "2026" not in found.files[1].details
+
+
 def test_many_passages_of_a_file_follow_on_request() -> None:
     model = ResultModel()
     found = results(*(passage(n, "a") for n in range(6)), passage(9, "b"))

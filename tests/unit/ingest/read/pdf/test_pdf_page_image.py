@@ -35,6 +35,17 @@ def rows(shown: PageView) -> list[bytes]:
     return [unpacked[start + 1 : start + width] for start in range(0, len(unpacked), width)]
 
 
+def test_every_word_has_its_place_in_the_order_of_the_text() -> None:
+    pages = make_pdf(["The lamp is\nlit at dusk."])
+    shown = view_page(SourceFile(Path("a.pdf"), pages), PageWish(1, 600, with_words=True))
+    assert [word.text for word in shown.words] == ["The", "lamp", "is", "lit", "at", "dusk."]
+    assert [word.ends_line for word in shown.words][:4] == [False, False, True, False]
+    the, lamp, _, lit, *_ = (word.box for word in shown.words)
+    assert the.right < lamp.left
+    assert lamp.bottom < lit.bottom
+    assert not view(pages).words
+
+
 def test_a_page_is_drawn_as_wide_as_wished() -> None:
     shown = view(PAGE, width_px=595)
     assert (shown.page, shown.page_count) == (1, 1)
