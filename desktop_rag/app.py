@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,8 @@ from desktop_rag.models.endpoints.client.rate_limits import Allowances
 from desktop_rag.models.endpoints.keys import KeyStore
 from desktop_rag.models.file_passwords import FilePasswords
 from desktop_rag.rest import Rest
+from desktop_rag.standing.schedule_runner import ScheduleRunner
+from desktop_rag.standing.standing_questions import StandingQuestions
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.inspection import (
     IndexRepair,
@@ -91,6 +94,8 @@ class Services:
     recorder: Recorder
     activity: Activity
     rest: Rest
+    standing: StandingQuestions
+    schedule: ScheduleRunner
 
     def repair_index(self) -> IndexRepair:
         """Mend the index of the open library and read the files concerned again."""
@@ -112,6 +117,7 @@ class Services:
 
     def close(self) -> None:
         """Stop indexing, give up connections, then close the store."""
+        self.schedule.close()
         self.rest.close()
         self.snapshots.close()
         self.library.close()
@@ -123,10 +129,16 @@ class Services:
 Verb = Callable[[Services, dict[str, Any]], Any]
 
 
-def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
+def build_services(
+    home: Home,
+    *,
+    times: WatchTimes | None = None,
+    now: Callable[[], datetime] = datetime.now,
+) -> Services:
     """Open the store and build the services over it; nothing runs until `library.start`.
 
-    AppError when the store can't be opened. A missing embedding model is only a notice.
+    `now` is the local time of schedules. AppError when the store can't be opened. A missing
+    embedding model is only a notice.
     """
     home.create()
     settings, notices = load_settings(home.settings)
@@ -141,8 +153,7 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
         priority, keys, checker = AnswerPriority(), KeyStore(), ClaimChecker()
         opener = embedder_opener(keys, recorder)
         dense = _make_dense(engine, settings.index, opener)
-        library = _make_library(home, settings.index, engine, dense, priority, times)
-        library.apply(settings)
+        library = _make_library(home, settings, engine, dense, priority, times)
         _record_changes(library, recorder)
         retriever = _make_retriever(engine, dense, priority)
         models = _make_models(home, settings, keys, recorder)
@@ -156,23 +167,14 @@ def build_services(home: Home, *, times: WatchTimes | None = None) -> Services:
         engine.close()
         recorder.close()
         raise
+    standing = StandingQuestions(engine.standing, chat, now)
     return Services(
-        home,
-        settings,
-        engine,
-        library,
-        chat,
-        retriever,
-        StoredRuns(engine.evaluations),
-        keys,
-        backups,
-        snapshots,
-        (*notices, *faults),
-        tuple(notices),
-        recorder,
+        home, settings, engine, library, chat, retriever, StoredRuns(engine.evaluations), keys,
+        backups, snapshots, (*notices, *faults), tuple(notices), recorder,
         Activity(event_log, chat.history.feedback.newest_first, chat.history.titles),
         _make_rest(engine, library, chat, opener, checker, priority),
-    )
+        standing, ScheduleRunner(standing, library, now),
+    )  # fmt: skip
 
 
 @contextmanager
@@ -311,26 +313,28 @@ def _make_searchable(library: Library, rewrites: Path) -> None:
 
 def _make_library(
     home: Home,
-    settings: IndexSettings,
+    settings: Settings,
     engine: Engine,
     dense: EmbedderRegistry,
     priority: AnswerPriority,
     times: WatchTimes | None,
 ) -> Library:
-    max_bytes = settings.max_file_mb * _MEGABYTE
+    max_bytes = settings.index.max_file_mb * _MEGABYTE
     stores = LibraryStores(
         engine.documents, engine.sources, engine.web_pages, engine.tags, engine.upkeep, home.pages
     )
     passwords = FilePasswords(home.password_list)
-    return Library(
+    library = Library(
         stores,
         dense,
         priority,
-        parser_maker(settings, passwords),
+        parser_maker(settings.index, passwords),
         rules=IgnoreRules(is_readable_name, max_bytes, home.root.absolute()),
         times=times,
         passwords=passwords,
     )
+    library.apply(settings)
+    return library
 
 
 def parser_maker(settings: IndexSettings, passwords: FilePasswords) -> Callable[[], ParserProcess]:

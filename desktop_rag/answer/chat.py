@@ -13,7 +13,9 @@ from threading import Event
 
 from desktop_rag.activity.recorder import Recorder
 from desktop_rag.answer.answering import Answering, FinishedAnswer
+from desktop_rag.answer.background.background_answers import BackgroundAnswers
 from desktop_rag.answer.checking.answer_checking import CheckClaim
+from desktop_rag.answer.checking.answer_comparison import AnswerComparison
 from desktop_rag.answer.checking.answer_grading import AnswerGrader
 from desktop_rag.answer.checking.places_to_check import PlacesToCheck
 from desktop_rag.answer.conversations.assistants import Assistants
@@ -92,15 +94,9 @@ class Chat:
         self._scoping = Scoping(engine.names, documents, chosen)
         self._places_to_check = PlacesToCheck(self._finder, engine.names)
         self._answering = Answering(
-            self._finder,
-            documents,
-            engine.tables,
-            embedder,
-            models,
-            memory=self.memory,
-            attachments=self.attachments,
-            scoping=self._scoping,
-        )
+            self._finder, documents, engine.tables, embedder, models,
+            memory=self.memory, attachments=self.attachments, scoping=self._scoping,
+        )  # fmt: skip
         self._unfinished = UnfinishedAnswers(engine, self._answering.located)
         self._storing = StoredAnswering(
             self._answering, conversations, self._unfinished, self.memory
@@ -110,9 +106,17 @@ class Chat:
         self._answers = AnswerPriority()
         self._stopping = Event()
         follow_ups, retitle = FollowUps(self._finder, documents), conversations.retitle
+        comparison = AnswerComparison(check, embedder)
+        self.background = self._in_background(comparison, engine)
         self._post_answer = PostAnswerJobs(
             conversations, follow_ups, check, models.helper, self._answers, retitle=retitle
         )
+
+    def _in_background(self, comparison: AnswerComparison, engine: Engine) -> BackgroundAnswers:
+        return BackgroundAnswers(
+            self._answering, self._answers, comparison, engine.names,
+            set_up=self.set_up, is_stopping=self._stopping.is_set,
+        )  # fmt: skip
 
     def apply(self, settings: Settings) -> None:
         """Use these settings from the next question on."""

@@ -21,6 +21,8 @@ _NOUNS = {
     "tagging": ("file with tags of yours", "files with tags of yours"),
     "image": ("image", "images"),
     "answer": ("remembered answer", "remembered answers"),
+    "standing": ("scheduled question", "scheduled questions"),
+    "standing_run": ("answer to a scheduled question", "answers to scheduled questions"),
     "evaluation": ("evaluation", "evaluations"),
 }
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from desktop_rag.backup.chat_merging import merged_chats
 from desktop_rag.backup.manifest import Manifest
+from desktop_rag.backup.standing_merging import merged_schedules
 from desktop_rag.backup.value_rules import WrongValueError, strict_json
 from desktop_rag.core.assistant import LONGEST_NAME
 from desktop_rag.core.paths import Home
@@ -60,6 +61,7 @@ def merge(present: Sequence[Entry], incoming: Sequence[Entry], places: Places) -
     _merge_assistants(here.get("assistant", {}), new.get("assistant", []), ids, done)
     conversations = [_moved(chat, ids) for chat in new.get("conversation", [])]
     done.put += merged_chats(here, {**new, "conversation": conversations})
+    done.put += merged_schedules(here, new, ids)
     done.put += _appended(here.get("evaluation", {}), new.get("evaluation", []))
     return done
 

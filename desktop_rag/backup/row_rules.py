@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
+from desktop_rag.backup.place_rules import ANCHOR, LONGEST_PATH, SCOPE
+from desktop_rag.backup.standing_rules import STANDING_RULES
 from desktop_rag.backup.value_rules import (
     MOST_NUMBER,
     MOST_WHOLE,
@@ -36,12 +38,10 @@ from desktop_rag.core.attachment import AttachmentKind
 from desktop_rag.core.claims import DifferenceKind, Verdict
 from desktop_rag.core.conversation import Feedback, MessageState, Role
 from desktop_rag.core.interaction import InteractionOutcome
-from desktop_rag.core.question_scope import ScopeKind
 from desktop_rag.core.settings import LaterSources
 from desktop_rag.core.tags import LONGEST_TAG, MOST_TAGS, distinct_tags
 from desktop_rag.store.contract.precious import KINDS, Entry
 
-LONGEST_PATH = 4_096
 _LONGEST_NAME = 1_000
 _LONGEST_TITLE = 10_000
 _MOST_IMAGE_BYTES = 64 * 1024 * 1024
@@ -177,27 +177,6 @@ _NOTES = fields(
     },
     ("repaired", "filters", "searched"),
 )
-_SCOPE_ITEM = fields(
-    {
-        "kind": one_of(ScopeKind),
-        "key": text(LONGEST_PATH),
-        "name": text(LONGEST_PATH),
-        "path": text(LONGEST_PATH),
-    }
-)
-_SCOPE = fields({"items": list_of(_SCOPE_ITEM), "is_without_documents": flag}, ())
-_ANCHOR = fields(
-    {
-        "page": whole(),
-        "page_label": text(_LONGEST_NAME),
-        "slide": whole(),
-        "sheet": text(_LONGEST_TITLE),
-        "cells": text(_LONGEST_NAME),
-        "heading": text(),
-        "line": whole(),
-    },
-    (),
-)
 
 RULES: Mapping[str, Mapping[str, Check]] = {
     "collections": {
@@ -256,7 +235,7 @@ RULES: Mapping[str, Mapping[str, Check]] = {
         "remembered": json_of(list_of(list_of(text(), length=2))),
         "attachments": _ATTACHMENTS,
         "copy_of": _ID_OR_NONE,
-        "scope": json_of(_SCOPE),
+        "scope": json_of(SCOPE),
     },
     "citations": {
         "message_id": _ID,
@@ -264,7 +243,7 @@ RULES: Mapping[str, Mapping[str, Check]] = {
         "document_id": text(LONGEST_PATH),
         "path": text(LONGEST_PATH),
         "title": text(),
-        "anchor": json_of(_ANCHOR),
+        "anchor": json_of(ANCHOR),
         "text": text(),
         "score": number(),
         "quote": text(),
@@ -302,6 +281,7 @@ RULES: Mapping[str, Mapping[str, Check]] = {
         "data": data(_MOST_IMAGE_BYTES),
         "kept_at": moment(),
     },
+    **STANDING_RULES,
     "evaluations": {
         "evaluation_id": _ID,
         "kind": _NAME,
@@ -347,7 +327,10 @@ def _check_together(entry: Entry, place: str) -> None:
         cited: Sequence[Any] = [(row["n"], row["is_nearest"]) for row in entry.rows["citations"]]
         if len(set(cited)) < len(cited):
             raise WrongValueError(f"{place}, sources of one number")
-    if entry.kind == "assistant" and (
-        strict_json(entry.row["made_of"])["assistant_id"] != entry.key
-    ):
-        raise WrongValueError(f"{place}, its id")
+    own_id = {"assistant": "assistant_id", "standing": "question_id", "standing_run": "run_id"}
+    if entry.kind in own_id:
+        made_of = strict_json(entry.row["made_of"])
+        # The id of its question, which a run has beside its own, is in both places too.
+        shared = {own_id[entry.kind], "question_id"} & entry.row.keys()
+        if any(made_of[column] != entry.row[column] for column in shared):
+            raise WrongValueError(f"{place}, its id")

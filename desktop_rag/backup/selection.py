@@ -1,6 +1,6 @@
 """Chooses what goes into a backup: all that is not deleted, or one collection. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,7 +24,8 @@ class Selection:
 def selected(entries: Sequence[Entry], collection_id: str = "") -> Selection:
     """What is not deleted; with a collection, only that, its sources and its chats.
 
-    Chats about all documents belong to no collection. Evaluations go with everything only.
+    Chats about all documents belong to no collection. Scheduled questions and evaluations
+    go with everything only.
     """
     by_kind: dict[str, list[Entry]] = {}
     for entry in entries:
@@ -45,6 +46,7 @@ def selected(entries: Sequence[Entry], collection_id: str = "") -> Selection:
         *chats, *own,
         *_feedback(by_kind.get("feedback", []), messages, chat_ids, collection_id),
         *answers,
+        *(() if collection_id else _scheduled(by_kind)),
         *(() if collection_id else by_kind.get("evaluation", [])),
     ]  # fmt: skip
     return Selection(tuple(kept), attached)
@@ -54,8 +56,14 @@ def coherent(entries: Sequence[Entry]) -> list[Entry]:
     """Without messages and remembered answers of no chat, and sources of no collection."""
     chats = {entry.key for entry in entries if entry.kind == "conversation"}
     collections = {entry.key for entry in entries if entry.kind == "collection"}
-    owners = {"message": chats, "answer": chats, "source": collections}
-    columns = {"message": "conversation_id", "answer": "conversation_id", "source": "collection_id"}
+    scheduled = {entry.key for entry in entries if entry.kind == "standing"}
+    owners = {
+        "message": chats, "answer": chats, "source": collections, "standing_run": scheduled
+    }  # fmt: skip
+    columns = {
+        "message": "conversation_id", "answer": "conversation_id", "source": "collection_id",
+        "standing_run": "question_id",
+    }  # fmt: skip
     return [
         entry
         for entry in entries
@@ -109,6 +117,14 @@ def _assistants(
         asks = strict_json(assistant.row["made_of"])["collection_ids"]
         if not collection_id or assistant.key in used or collection_id in asks:
             yield assistant
+
+
+def _scheduled(by_kind: Mapping[str, Sequence[Entry]]) -> Iterable[Entry]:
+    """The scheduled questions that are not deleted, and their runs."""
+    questions = [e for e in by_kind.get("standing", []) if not e.row["is_deleted"]]
+    ids = {question.key for question in questions}
+    runs = (e for e in by_kind.get("standing_run", []) if e.row["question_id"] in ids)
+    return [*questions, *runs]
 
 
 def _feedback(

@@ -97,5 +97,8 @@ _VERBS = {
         "collection_verbs.add_collections", "List collections and choose their models."
     ),
     "backup": _Verb("backup_verbs.add_backups", "Back up and move chats, settings and folders."),
+    "schedule": _Verb(
+        "schedule_verbs.add_schedules", "Have questions asked regularly, and see what changed."
+    ),
     "eval": _Verb("evaluation.eval_verbs.add_evals", "Measure quality."),
 }

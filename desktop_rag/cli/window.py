@@ -46,6 +46,7 @@ def _answered() -> Mapping[str, "Verb"]:
         event_verbs,
         index_verb,
         privacy,
+        schedule_verbs,
         verbs,
     )
     from desktop_rag.cli.evaluation import eval_verbs
@@ -59,4 +60,5 @@ def _answered() -> Mapping[str, "Verb"]:
         **privacy.running_app_verbs(),
         **eval_verbs.running_app_verbs(),
         **backup_verbs.running_app_verbs(),
+        **schedule_verbs.running_app_verbs(),
     }

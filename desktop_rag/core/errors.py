@@ -34,3 +34,7 @@ def without_quotation(hint: str) -> str:
     before, quotation, after = hint.partition(SERVER_SAYS)
     parts = before, after.rpartition("”")[2]
     return " ".join(part.strip() for part in parts if part.strip()) if quotation else hint
+
+
+class InterruptedAnswer(Exception):  # noqa: N818  it is no error
+    """An answer in the background kept giving way to the person: it is to be tried again later."""

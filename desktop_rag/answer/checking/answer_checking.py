@@ -49,7 +49,7 @@ def statements(answer: str) -> list[Statement]:
     """The statements of an answer that can be checked, in order."""
     found = (sentence for sentence in cited_sentences(answer) if _is_statement(sentence))
     return [
-        Statement(sentence.start, sentence.end, _plain(sentence.text), sentence.numbers)
+        Statement(sentence.start, sentence.end, plain_sentence(sentence.text), sentence.numbers)
         for sentence, _ in zip(found, range(_MOST_CLAIMS), strict=False)
     ]
 
@@ -102,7 +102,7 @@ def _is_statement(sentence: CitedSentence) -> bool:
     return bool(sentence.numbers) or not _is_about_sources(sentence.text)
 
 
-def _plain(sentence: str) -> str:
+def plain_sentence(sentence: str) -> str:
     """The sentence without Markdown, addresses, commands of formulas, and gaps of citations."""
     sentence = without_formulas(sentence, lambda formula: _COMMAND.sub(" ", formula.latex))
     text = _ADDRESS.sub("", _LINK.sub(r"\1", sentence))

@@ -21,6 +21,7 @@ from desktop_rag.store.contract.records import (
 )
 from desktop_rag.store.contract.search import LexicalStore, NameStore, Upkeep
 from desktop_rag.store.contract.sources import SourceStore, WebPageStore
+from desktop_rag.store.contract.standing_store import StandingStore
 from desktop_rag.store.contract.tables import TableQueries
 from desktop_rag.store.contract.tag_store import TagStore
 from desktop_rag.store.contract.vectors import ModelStore
@@ -86,6 +87,7 @@ class Engine:
     assistants: AssistantStore
     interactions: InteractionStore
     attachments: AttachmentStore
+    standing: StandingStore
     evaluations: EvaluationStore
     precious: PreciousStore
     tables: TableQueries

@@ -30,6 +30,8 @@ KINDS: Mapping[str, Kind] = {
     "feedback": Kind({"feedback": "message_id"}),
     "answer": Kind({"interactions": "interaction_id"}, frozenset({"embedder", "vector"})),
     "image": Kind({"attached_images": "attachment_id"}),
+    "standing": Kind({"standing_questions": "question_id"}),
+    "standing_run": Kind({"standing_runs": "run_id"}),
     "evaluation": Kind({"evaluations": "evaluation_id"}),
 }
 

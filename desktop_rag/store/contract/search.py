@@ -199,6 +199,13 @@ class NameStore(Protocol):
         """The folders that directly hold documents; full paths, in order."""
         ...
 
+    def fingerprint(self, scope: Scope) -> str:
+        """A short text that is another one once a document in scope has another content.
+
+        It also tells of documents that came, went, or have another path; it is never empty.
+        """
+        ...
+
 
 class Upkeep(Protocol):
     """Maintenance that keeps searches fast and the store small, for idle times.

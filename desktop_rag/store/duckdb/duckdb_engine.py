@@ -25,6 +25,7 @@ from desktop_rag.store.duckdb.personal.conversation_store import ConversationSto
 from desktop_rag.store.duckdb.personal.evaluation_store import EvaluationStore
 from desktop_rag.store.duckdb.personal.interaction_store import InteractionStore
 from desktop_rag.store.duckdb.personal.precious_store import PreciousStore
+from desktop_rag.store.duckdb.personal.standing_store import StandingStore
 from desktop_rag.store.duckdb.personal.unfinished_store import UnfinishedAnswerStore
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.lexical_store import LexicalStore
@@ -94,6 +95,7 @@ def engine_over(database: Database) -> Engine:
         assistants=AssistantStore(database),
         interactions=InteractionStore(database),
         attachments=AttachmentStore(database),
+        standing=StandingStore(database),
         evaluations=EvaluationStore(database),
         precious=PreciousStore(database),
         tables=TableQueries(),

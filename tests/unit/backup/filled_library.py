@@ -40,7 +40,15 @@ from desktop_rag.core.domain import (
 from desktop_rag.core.interaction import Interaction, InteractionOutcome
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.paths import Home
+from desktop_rag.core.question_scope import QuestionScope, ScopeItem, ScopeKind
 from desktop_rag.core.settings import RetrievalSettings
+from desktop_rag.core.standing.standing_question import (
+    RUNS_KEPT,
+    Rhythm,
+    ScheduleState,
+    StandingQuestion,
+)
+from desktop_rag.core.standing.standing_run import ComparedSentence, SentenceChange, StandingRun
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.precious import Entry
 from desktop_rag.store.contract.records import Evaluation
@@ -67,8 +75,28 @@ def fill(place: Place) -> Conversation:
     sea, file = _fill_sources(place)
     chat, answer = _fill_chat(place.engine, sea, file)
     _fill_other_chats(place.engine, sea, answer)
+    _fill_schedule(place.engine, answer)
     _write_texts(place.home, answer)
     return chat
+
+
+def _fill_schedule(engine: Engine, answer: Message) -> None:
+    scope = QuestionScope.of(ScopeItem(ScopeKind.FOLDER, "/docs/sea", "sea"))
+    engine.standing.put(
+        StandingQuestion(
+            "q1", "Lamps", "When is it lit?", Rhythm.WEEKLY, 510, 3, scope, "a1", True, 7.0
+        )
+    )
+    engine.standing.set_state("q1", ScheduleState("2026-11-19 08:30", 2, 8.0, 9.0, "No", "Try"))
+    compared = (ComparedSentence(SentenceChange.CHANGED, "At dusk.", "At dawn."),)
+    for number in ("r1", "r2"):
+        engine.standing.add_run(
+            StandingRun(
+                number, "q1", 5.0, "When?", "At dusk [1].", "keeper", True, 1.5,
+                answer.sources, compared, "Not compared.",
+            ),
+            RUNS_KEPT,
+        )  # fmt: skip
 
 
 def _fill_sources(place: Place) -> tuple[Collection, Source]:
@@ -199,6 +227,8 @@ def shown(place: Place) -> dict[str, Any]:
         "tags": engine.tags.given(),
         "answers": engine.interactions.newest(100),
         "image": engine.attachments.image("i1"),
+        "scheduled": engine.standing.all(),
+        "runs": engine.standing.runs("q1"),
         "evaluation": [engine.evaluations.get(e.evaluation_id) for e in engine.evaluations.all()],
     }
 

@@ -170,6 +170,18 @@ def m021_changes_of_files(connection: Connection) -> None:
     )
 
 
+def m022_scheduled_questions(connection: Connection) -> None:
+    """Questions that the app asks by itself, with their state, and the runs of each, as JSON."""
+    connection.execute(
+        "CREATE TABLE standing_questions (question_id VARCHAR, made_of VARCHAR,"
+        " state VARCHAR DEFAULT '{}', is_deleted BOOLEAN DEFAULT false)"
+    )
+    connection.execute(
+        "CREATE TABLE standing_runs"
+        " (run_id VARCHAR, question_id VARCHAR, made_of VARCHAR, number BIGINT)"
+    )
+
+
 MIGRATIONS: list[Callable[[Connection], None]] = [
     m001_first_schema,
     m002_places_parts_and_links,
@@ -192,6 +204,7 @@ MIGRATIONS: list[Callable[[Connection], None]] = [
     m019_tags_of_files,
     m020_scopes_of_questions,
     m021_changes_of_files,
+    m022_scheduled_questions,
 ]
 LATEST = len(MIGRATIONS)
 

@@ -12,6 +12,8 @@ _LISTED_ONCE = (
     ("assistants", "assistant_id", "assistants"),
     ("interactions", "interaction_id", "remembered answers"),
     ("attached_images", "attachment_id", "attached images"),
+    ("standing_questions", "question_id", "scheduled questions"),
+    ("standing_runs", "run_id", "answers to scheduled questions"),
     ("evaluations", "evaluation_id", "evaluation runs"),
 )
 
@@ -43,6 +45,11 @@ PERSONAL_RULES = (
         "remembered answers without a chat",
         "(FROM interactions WHERE conversation_id <> '')"
         " ANTI JOIN conversations USING (conversation_id)",
+        is_precious=True,
+    ),
+    Rule(
+        "answers without their scheduled question",
+        "standing_runs ANTI JOIN standing_questions USING (question_id)",
         is_precious=True,
     ),
 )

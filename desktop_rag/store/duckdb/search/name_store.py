@@ -169,6 +169,18 @@ class NameStore:
             ).fetchall()
         return [folder for (folder,) in rows]
 
+    def fingerprint(self, scope: Scope) -> str:
+        """The number of documents in scope, and all their places and contents in one number."""
+        content = "concat_ws(chr(31), path, part, url, content_hash)"
+        with self._database.read() as con:
+            condition, parameters = condition_of(scope, con, self._cache.statistics, "document_id")
+            [(count, mixed)] = con.execute(
+                f"SELECT count(*), coalesce(bit_xor(md5_number_lower({content})), 0)"
+                f" FROM documents WHERE state <> 'gone'{condition}",
+                parameters,
+            ).fetchall()
+        return f"{count}-{mixed:016x}"
+
     def _rows(
         self, sql_with: Callable[[str], str], scope: Scope, text: str, **values: int
     ) -> list[tuple[str, str]]:

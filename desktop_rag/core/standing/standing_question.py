@@ -1,0 +1,104 @@
+"""Scheduled questions and what is known of their schedule. Frozen values, pure."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.query import strip_invalid_characters
+from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
+
+LONGEST_NAME = 120
+LONGEST_QUESTION = 8_000
+# What is kept of the history of each question.
+RUNS_KEPT = 50
+_MINUTES_A_DAY = 24 * 60
+_DAYS_A_WEEK = 7
+
+
+class Rhythm(StrEnum):
+    """When a question is asked. ON_CHANGE: once its documents changed and rest again."""
+
+    DAILY = "daily"
+    WEEKLY = "weekly"
+    ON_CHANGE = "on change"
+
+
+@dataclass(frozen=True, slots=True)
+class StandingQuestion:
+    """A question that the app asks by itself.
+
+    `minute` is the minute of the day in local time, `weekday` counts from 0 on Monday; a rhythm
+    that needs neither keeps them for later. `changed_at` tells which of two backups has the newer
+    one.
+    """
+
+    question_id: str
+    name: str
+    question: str
+    rhythm: Rhythm = Rhythm.DAILY
+    minute: int = 8 * 60
+    weekday: int = 0
+    scope: QuestionScope = ALL_DOCUMENTS
+    assistant_id: str = ""
+    is_paused: bool = False
+    changed_at: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields by name."""
+        return asdict(self) | {"rhythm": self.rhythm.value, "scope": self.scope.to_json()}
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> "StandingQuestion":
+        """The inverse of `to_json`."""
+        scope = QuestionScope.from_json(fields.get("scope", {}))
+        values: dict[str, Any] = {**fields, "rhythm": Rhythm(fields["rhythm"]), "scope": scope}
+        return cls(**values)
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleState:
+    """How far a schedule got.
+
+    `settled` names the occasion that was dealt with last: a local date and time, or the
+    fingerprint of the documents. After a failure, `failures` counts the tries in a row, and
+    `retry_at` is the time of the next one, 0 when it waits for the next occasion.
+    """
+
+    settled: str = ""
+    failures: int = 0
+    failed_at: float = 0.0
+    retry_at: float = 0.0
+    error_title: str = ""
+    error_hint: str = ""
+
+    @property
+    def has_failed(self) -> bool:
+        """True when the latest try failed."""
+        return self.failures > 0
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields by name."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> "ScheduleState":
+        """The inverse of `to_json`."""
+        return cls(**fields)
+
+
+def validated_question(question: StandingQuestion) -> StandingQuestion:
+    """The question ready for storing: texts trimmed, named after itself when it has no name.
+
+    AppError, with the way out, when there is no question, or a text or number is out of range.
+    """
+    asked = strip_invalid_characters(question.question).strip()
+    name = " ".join(strip_invalid_characters(question.name or asked).split())
+    if not asked:
+        raise AppError("There is no question.", "Write one first.")
+    if len(asked) > LONGEST_QUESTION:
+        raise AppError("The question is too long.", f"It may have {LONGEST_QUESTION:,} characters.")
+    if not 0 <= question.minute < _MINUTES_A_DAY or not 0 <= question.weekday < _DAYS_A_WEEK:
+        raise AppError("This is no time of the week.", "Give a day, and a time such as 08:30.")
+    return replace(question, name=name[:LONGEST_NAME].rstrip(), question=asked)

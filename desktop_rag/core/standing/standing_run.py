@@ -1,0 +1,82 @@
+"""The answers to scheduled questions over time, each with its changes. Frozen values, pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.conversation import SourceRef
+
+
+class SentenceChange(StrEnum):
+    """What became of a sentence from one answer to the next."""
+
+    SAME = "same"
+    ADDED = "added"
+    GONE = "gone"
+    CHANGED = "changed"
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedSentence:
+    """A sentence of the answer, or one that is gone. `before` is what a changed one replaces."""
+
+    change: SentenceChange
+    text: str
+    before: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StandingRun:
+    """One answer to a scheduled question, as `question` asked it then.
+
+    `sources` are those that it cites. `compared` holds its sentences against the run before it;
+    nothing for the first run, and with a `note` that says why they were not compared.
+    """
+
+    run_id: str
+    question_id: str
+    ran_at: float
+    question: str
+    answer: str
+    model: str = ""
+    is_excerpts: bool = False
+    seconds: float = 0.0
+    sources: tuple[SourceRef, ...] = ()
+    compared: tuple[ComparedSentence, ...] = ()
+    note: str = ""
+
+    @property
+    def is_changed(self) -> bool:
+        """True when the answer says something else than the one before it."""
+        return is_changed(self.compared)
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields by name."""
+        sources = [{**asdict(source), "anchor": source.anchor.to_json()} for source in self.sources]
+        compared = [{**asdict(each), "change": each.change.value} for each in self.compared]
+        return asdict(self) | {"sources": sources, "compared": compared}
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> "StandingRun":
+        """The inverse of `to_json`."""
+        sources = tuple(_source(each) for each in fields["sources"])
+        compared = tuple(
+            ComparedSentence(SentenceChange(each["change"]), each["text"], each["before"])
+            for each in fields["compared"]
+        )
+        values: dict[str, Any] = {**fields, "sources": sources, "compared": compared}
+        return cls(**values)
+
+
+def is_changed(compared: Sequence[ComparedSentence]) -> bool:
+    """True when a sentence was added, is gone or says something else."""
+    return any(each.change is not SentenceChange.SAME for each in compared)
+
+
+def _source(fields: Mapping[str, Any]) -> SourceRef:
+    values: dict[str, Any] = dict(fields)
+    values["anchor"] = Anchor.from_json(fields["anchor"])
+    values["also_in"] = tuple(fields["also_in"])
+    return SourceRef(**values)
