@@ -37,6 +37,8 @@ from desktop_rag.ingest.read.foundation.format_table import kinds_read
 from desktop_rag.running_app import AppEnding, AppServer
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.standing.standing_actions import StandingActions
+from desktop_rag.ui.standing.standing_page import StandingPage
 from desktop_rag.ui.tray.app_icon import AppIcon, name_app
 from desktop_rag.ui.tray.presence import Presence
 from desktop_rag.ui.upkeep.activity_page import ActivityPage
@@ -44,13 +46,14 @@ from desktop_rag.ui.upkeep.backup_page import BackupPage
 from desktop_rag.ui.upkeep.health_page import HealthPage
 from desktop_rag.ui.upkeep.privacy_page import PrivacyPage
 from desktop_rag.ui.window.main_window import MainWindow
-from desktop_rag.ui.window.window_pages import import_pages
+from desktop_rag.ui.window.window_pages import SETTINGS, import_pages
 from desktop_rag.ui.window.window_place import place_of, place_window
 from desktop_rag.upkeep import subject_of
 
 log = logging.getLogger(__name__)
 
 _DEMO_S = 120.0
+_SCHEDULES = tr("Scheduled questions")
 _SWITCH_S = 0.001
 # A window that is busy for longer does what it was asked later.
 _HANDLED_S = 5.0
@@ -96,12 +99,14 @@ class WindowApp:
         )
         place_window(self.window, read_object(home.window))
         self.presence = Presence(self.bridge, library, chat, theme, self.window, app_icon, home)
+        self.standing = self._make_standing(theme)
         self._add_pages(theme)
         self._unsubscribe = [
             library.subscribe(self.bridge.post),
             self.services.activity.subscribe(self.bridge.post),
             chat.models.subscribe(self.bridge.post),
             chat.subscribe(self.bridge.post),
+            self.services.standing.subscribe(self.bridge.post),
         ]
         self.services.backups.subscribe(self._on_merged)
         self.services.rest.subscribe(lambda: self.bridge.post(NothingUsed()))
@@ -149,10 +154,30 @@ class WindowApp:
     def _add_pages(self, theme: Theme) -> None:
         """The pages beside the settings, in order."""
         add = self.window.pages.add_settings_page
+        add(_SCHEDULES, lambda: StandingPage(self.bridge, self.standing, theme))
         add(tr("Health"), lambda: self._health_page(theme))
         add(tr("Privacy"), self._privacy_page)
         add(tr("Backup"), self._backup_page)
         add(tr("Activity"), lambda: self._activity_page(theme))
+
+    def _make_standing(self, theme: Theme) -> StandingActions:
+        """What schedules questions, from any page."""
+        services = self.services
+        actions = StandingActions(
+            self.bridge, services.standing, services.schedule, services.library, services.chat,
+            self.window,
+        )  # fmt: skip
+        actions.offered.connect(self.window.notices.offer)
+        actions.page_requested.connect(self._show_schedule)
+        self.presence.notifications.schedule_requested.connect(self._show_schedule)
+        return actions
+
+    def _show_schedule(self, question_id: str) -> None:
+        self.window.raise_window()
+        self.window.show_page(SETTINGS)
+        page = self.window.settings_page.show_named(_SCHEDULES)
+        if isinstance(page, StandingPage):
+            page.choose(question_id)
 
     def _backup_page(self) -> BackupPage:
         return BackupPage(self.bridge, self.services.backups, self.services.snapshots)
@@ -233,6 +258,7 @@ class WindowApp:
         try:
             self.services.chat.history.purge_deleted()
             self.services.chat.assistants.purge_deleted()
+            self.services.standing.purge_deleted()
         except DiskFullError as error:
             log.info("what was deleted is removed at the next start: %s", error.title)
         self.services.chat.warm_up()
@@ -242,6 +268,7 @@ class WindowApp:
         self.services.library.start()
         self.services.snapshots.start(self.bridge.post)
         self.services.rest.start()
+        self.services.schedule.start()
         import_pages()
 
     def _save_settings(self, settings: Settings) -> None:

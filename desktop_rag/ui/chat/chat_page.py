@@ -168,6 +168,9 @@ class ChatPage(QWidget):
         self._messages.fork_requested.connect(lambda m: self._actions.fork(m, self._show_copy))
         self._messages.feedback_given.connect(self._on_feedback_given)
         self._messages.rewrite_requested.connect(self._on_rewrite_requested)
+        self._messages.schedule_requested.connect(
+            lambda q, a: self._actions.ask_regularly(q, a, self._session)
+        )
         self._messages.removal_requested.connect(
             lambda m: self._actions.remove_answer(m, self._reload_later())
         )

@@ -13,13 +13,13 @@ from desktop_rag.ui.markdown.formula_drawer import FormulaDrawer
 from desktop_rag.ui.messages.answer_body import AnswerBody
 from desktop_rag.ui.messages.claim_panel import ClaimPanel
 from desktop_rag.ui.messages.collapsible_query import CollapsibleQuery
+from desktop_rag.ui.messages.failure_card import BROKEN_OFF, FailureCard
 from desktop_rag.ui.messages.follow_up_list import FollowUpList
 from desktop_rag.ui.messages.hidden_answer_notice import HiddenAnswerNotice, may_be_supported
 from desktop_rag.ui.messages.message_model import Phase, Turn
 from desktop_rag.ui.messages.model_knowledge_notice import ModelKnowledgeNotice
 from desktop_rag.ui.messages.past_answers_button import PastAnswersButton
 from desktop_rag.ui.widgets.controls import (
-    Card,
     ElidedLabel,
     IconButton,
     PlainLabel,
@@ -41,7 +41,6 @@ _OPINIONS = {
     Feedback.LIKED: ("thumb-up", tr("Good answer")),
     Feedback.DISLIKED: ("thumb-down", tr("Bad answer")),
 }
-_BROKEN_OFF = (MessageState.FAILED, MessageState.CUT)
 _OUTCOMES = {MessageState.STOPPED: "stopped", MessageState.CUT: tr("cut off")}
 _UNSTORED = tr(
     "This answer was not stored: the disk is full. It is stored by itself once there is room, as"
@@ -88,46 +87,6 @@ class CollapsibleThinking(QWidget):
         self._label.setVisible(is_open)
 
 
-class FailureCard(Card):
-    """The reason an answer failed or was cut off, with Retry and what else may help."""
-
-    retry_requested = Signal()
-    settings_requested = Signal()
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent, kind="notice", tone="danger")
-        self._title = PlainLabel(wrap=True, selectable=True)
-        self._title.setObjectName("noticeTitle")
-        self._hint = PlainLabel(wrap=True, selectable=True)
-        self._retry = TextButton(tr("Retry"), icon="retry", theme=theme)
-        self._settings = TextButton(tr("Open settings"), kind="quiet")
-        self._retry.clicked.connect(self.retry_requested)
-        self._settings.clicked.connect(self.settings_requested)
-        buttons = QHBoxLayout()
-        buttons.addWidget(self._retry)
-        buttons.addWidget(self._settings)
-        buttons.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(14, 12, 14, 12)
-        column.setSpacing(6)
-        column.addWidget(self._title)
-        column.addWidget(self._hint)
-        column.addLayout(buttons)
-
-    def show_failure(self, message: Message) -> None:
-        """Show the error of a failed or cut answer; hidden for any other."""
-        self._title.setText(message.error_title)
-        self._hint.setText(message.error_hint)
-        self._hint.setVisible(bool(message.error_hint))
-        # No setting can keep an answer from being cut.
-        self._settings.setVisible(message.state is MessageState.FAILED)
-        self.setVisible(message.state in _BROKEN_OFF)
-
-    def offer_retry(self, *, is_offered: bool) -> None:
-        """Offer Retry: it answers the last question, so it belongs to the last answer only."""
-        self._retry.setVisible(is_offered)
-
-
 class AnswerItem(QWidget):
     """An answer: thinking, text, failure, checks, byline and actions."""
 
@@ -139,6 +98,7 @@ class AnswerItem(QWidget):
     sources_requested = Signal()
     fork_requested = Signal()
     rewrite_requested = Signal()
+    schedule_requested = Signal()
     removal_requested = Signal()
     follow_up_chosen = Signal(str)
     view_requested = Signal(object)
@@ -220,7 +180,8 @@ class AnswerItem(QWidget):
             opinion: IconButton(self._theme, f"{icon}:muted", name)
             for opinion, (icon, name) in _OPINIONS.items()
         }
-        actions = [self._remove, self._rewrite, self._fork]
+        self._schedule = IconButton(self._theme, "clock:muted", tr("Ask this regularly…"))
+        actions = [self._remove, self._rewrite, self._fork, self._schedule]
         actions += [self._every_file, self._retry, self._copy]
         return WrappingRow(
             [self._byline, self._sources],
@@ -249,6 +210,7 @@ class AnswerItem(QWidget):
         self._copy.clicked.connect(self._on_copy_clicked)
         self._fork.clicked.connect(self.fork_requested)
         self._rewrite.clicked.connect(self.rewrite_requested)
+        self._schedule.clicked.connect(self.schedule_requested)
         self._follow_ups.chosen.connect(self.follow_up_chosen)
         self._opinions[Feedback.LIKED].clicked.connect(self._on_like_clicked)
         self._opinions[Feedback.DISLIKED].clicked.connect(self._on_dislike_clicked)
@@ -310,6 +272,7 @@ class AnswerItem(QWidget):
         message, is_over = self._turn.message, not self._turn.is_live
         self._copy.setVisible(bool(message.text) and is_over)
         self._fork.setVisible(bool(message.message_id) and is_over)
+        self._schedule.setVisible(bool(message.message_id and message.text) and is_over)
         self._rewrite.setVisible(bool(message.message_id and message.text) and is_over)
         for opinion, (icon, name) in _OPINIONS.items():
             is_held = message.feedback is opinion
@@ -321,7 +284,7 @@ class AnswerItem(QWidget):
             button.setVisible(bool(message.message_id and message.text) and is_over)
         self._follow_ups.show_questions(message.follow_ups if self._is_last and is_over else ())
         # An answer that broke off has Retry in its card.
-        has_ended = is_over and message.state not in _BROKEN_OFF
+        has_ended = is_over and message.state not in BROKEN_OFF
         self._failure.offer_retry(is_offered=self._is_last)
         self._retry.setVisible(self._is_last and has_ended)
         # An answer from every file is asked again by Retry.

@@ -46,6 +46,7 @@ class MessageView(QScrollArea):
     fork_requested = Signal(object)
     feedback_given = Signal(object, object)
     rewrite_requested = Signal(object)
+    schedule_requested = Signal(object, object)
     removal_requested = Signal(object)
     follow_up_chosen = Signal(str)
     view_requested = Signal(object)
@@ -263,6 +264,7 @@ class MessageView(QScrollArea):
             item.fork_requested.connect(self._on_fork_requested)
             item.feedback_given.connect(self._on_feedback_given)
             item.rewrite_requested.connect(self._on_rewrite_requested)
+            item.schedule_requested.connect(self._on_schedule_requested)
             item.removal_requested.connect(self._on_removal_requested)
             item.follow_up_chosen.connect(self.follow_up_chosen)
             item.view_requested.connect(self.view_requested)
@@ -327,6 +329,16 @@ class MessageView(QScrollArea):
     @Slot()
     def _on_rewrite_requested(self) -> None:
         self.rewrite_requested.emit(self._message_of_sender())
+
+    @Slot()
+    def _on_schedule_requested(self) -> None:
+        """Emit the question and the answer."""
+        answer, turns = self._message_of_sender(), range(self._model.rowCount())
+        messages = [self._model.turn(row).message for row in turns]
+        before = messages[: messages.index(answer)]
+        question = next((m for m in reversed(before) if m.role is Role.USER), None)
+        if question:
+            self.schedule_requested.emit(question, answer)
 
     def _message_of_sender(self) -> Message:
         sender = self.sender()

@@ -149,8 +149,9 @@ class QuickAsk(QWidget):
         # What needs the window's room goes on there.
         for signal in (self.answer.sources_requested, self.answer.rewrite_requested,
                        self.answer.edit_requested, self.answer.fork_requested,
-                       self.answer.past_answers_requested):  # fmt: skip
-            signal.connect(lambda _message: self._go_on())
+                       self.answer.past_answers_requested,
+                       self.answer.schedule_requested):  # fmt: skip
+            signal.connect(lambda *_messages: self._go_on())
         self.answer.feedback_given.connect(self._on_feedback)
         self._new.clicked.connect(self.begin_anew)
         self._continue.clicked.connect(self._go_on)

@@ -101,6 +101,15 @@ class PageList(QWidget):
         self._ensure_built(position)
         self._pages.setCurrentIndex(position)
 
+    def show_named(self, name: str) -> QWidget | None:
+        """Show the page of this name and return it; None when there is none."""
+        # Before it is shown for the first time: rows that are laid out without a style stay low.
+        self._names.ensurePolished()
+        found = self._names.findItems(name, Qt.MatchFlag.MatchExactly)
+        if found:
+            self.show_page(self._names.row(found[0]))
+        return self._pages.currentWidget() if found else None
+
     def _ensure_built(self, position: int) -> None:
         if build := self._unbuilt.pop(position, None):
             put_in_place(self._pages, position, build())

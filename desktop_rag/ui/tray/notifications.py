@@ -13,18 +13,24 @@ from desktop_rag.core.domain import Source, SourceState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import ProgressChanged, SourcesChanged, Stage
+from desktop_rag.core.standing.standing_events import AnswerHasChanged
 
 _TITLE = "desktop-rag"
 _ANSWER = tr("Your answer is ready.")
 _FAILED = tr("Something needs your attention.")
+_CHANGED = tr("The answer to a scheduled question has changed.")
 _INDEXED = tr("Your documents are indexed. You can ask about all of them.")
 
 
 class Notifications(QObject):
-    """`shown` carries a title and a text; `conversation_requested` the chat of a pressed one."""
+    """`shown` carries a title and a text; `conversation_requested` the chat of a pressed one.
+
+    `schedule_requested` carries the id of the scheduled question that a pressed one is about.
+    """
 
     shown = Signal(str, str)
     conversation_requested = Signal(object)
+    schedule_requested = Signal(str)
     window_requested = Signal()
 
     def __init__(self, is_wanted: Callable[[], bool], parent: QObject | None = None) -> None:
@@ -33,6 +39,7 @@ class Notifications(QObject):
         self._offline: frozenset[str] = frozenset()
         self._is_first_indexing = False
         self._answered: Conversation | None = None
+        self._schedule_id = ""
 
     def begin(self, sources: Sequence[Source]) -> None:
         """Know the folders of the start: what was offline before is no news."""
@@ -53,6 +60,8 @@ class Notifications(QObject):
                 if is_done and self._is_first_indexing:
                     self._is_first_indexing = False
                     self._show(_INDEXED)
+            case AnswerHasChanged(question=question):
+                self._show(_CHANGED, schedule_id=question.question_id)
             case AppError():
                 self._show(_FAILED)
             case _:
@@ -65,14 +74,18 @@ class Notifications(QObject):
     @Slot()
     def on_pressed(self) -> None:
         """The person pressed the notification shown last."""
-        if self._answered:
+        if self._schedule_id:
+            self.schedule_requested.emit(self._schedule_id)
+        elif self._answered:
             self.conversation_requested.emit(self._answered)
         else:
             self.window_requested.emit()
 
-    def _show(self, text: str, conversation: Conversation | None = None) -> None:
+    def _show(
+        self, text: str, conversation: Conversation | None = None, schedule_id: str = ""
+    ) -> None:
         if self._is_wanted() and QGuiApplication.focusWindow() is None:
-            self._answered = conversation
+            self._answered, self._schedule_id = conversation, schedule_id
             self.shown.emit(_TITLE, text)
 
 

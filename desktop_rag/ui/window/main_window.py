@@ -33,6 +33,7 @@ from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.paths import Home
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.core.settings import Settings
+from desktop_rag.core.standing.standing_events import StandingEvent
 from desktop_rag.desktop.requests import (
     PassageRequested,
     QuickAskRequested,
@@ -78,6 +79,7 @@ _HEARD_ELSEWHERE = (
     QuickAskRequested,
     QuitRequested,
     RequestRefused,
+    StandingEvent,
     WindowRequested,
 )
 

@@ -1,0 +1,52 @@
+"""The card that says why an answer failed, with what may help. Qt thread."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from desktop_rag.core.conversation import Message, MessageState
+from desktop_rag.core.language.translation import tr
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
+
+# The states of an answer that has a card.
+BROKEN_OFF = (MessageState.FAILED, MessageState.CUT)
+
+
+class FailureCard(Card):
+    """The reason an answer failed or was cut off, with Retry and what else may help."""
+
+    retry_requested = Signal()
+    settings_requested = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent, kind="notice", tone="danger")
+        self._title = PlainLabel(wrap=True, selectable=True)
+        self._title.setObjectName("noticeTitle")
+        self._hint = PlainLabel(wrap=True, selectable=True)
+        self._retry = TextButton(tr("Retry"), icon="retry", theme=theme)
+        self._settings = TextButton(tr("Open settings"), kind="quiet")
+        self._retry.clicked.connect(self.retry_requested)
+        self._settings.clicked.connect(self.settings_requested)
+        buttons = QHBoxLayout()
+        buttons.addWidget(self._retry)
+        buttons.addWidget(self._settings)
+        buttons.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(14, 12, 14, 12)
+        column.setSpacing(6)
+        column.addWidget(self._title)
+        column.addWidget(self._hint)
+        column.addLayout(buttons)
+
+    def show_failure(self, message: Message) -> None:
+        """Show the error of a failed or cut answer; hidden for any other."""
+        self._title.setText(message.error_title)
+        self._hint.setText(message.error_hint)
+        self._hint.setVisible(bool(message.error_hint))
+        # No setting can keep an answer from being cut.
+        self._settings.setVisible(message.state is MessageState.FAILED)
+        self.setVisible(message.state in BROKEN_OFF)
+
+    def offer_retry(self, *, is_offered: bool) -> None:
+        """Offer Retry: it answers the last question, so it belongs to the last answer only."""
+        self._retry.setVisible(is_offered)

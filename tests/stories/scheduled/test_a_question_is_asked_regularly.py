@@ -1,0 +1,97 @@
+"""From an answer to a schedule, and from a changed answer to what changed."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QComboBox
+
+from desktop_rag.core.files.settings_file import save_settings
+from desktop_rag.core.paths import Home
+from desktop_rag.core.settings import Settings
+from tests.servers.chat_server import ChatServer
+from tests.stories.conftest import Person
+
+QUESTION = "When is the lamp lit?"
+PAGE = "Scheduled questions"
+
+
+@pytest.fixture
+def asker(
+    home: Home, server: ChatServer, open_window: Callable[[], Person], papers: Path
+) -> Person:
+    """A person who has an answer of a model in a chat."""
+    home.create()
+    save_settings(home.settings, Settings(endpoint=server.endpoint()))
+    person = open_window()
+    person.drops(papers)
+    person.sees("2 searchable")
+    person.presses("Ctrl+1")
+    person.asks(QUESTION)
+    person.sees("The lamp is lit at dusk")
+    return person
+
+
+def schedules(person: Person, when: str = "Every day") -> None:
+    """The person schedules the question of the last answer."""
+    person.clicks("Ask this regularly…")
+    person.sees("What was missed is made up once.")
+    field = person.field("When")
+    assert isinstance(field, QComboBox)
+    field.setCurrentText(when)
+    person.clicks("Save")
+    person.sees("Scheduled: “When is the lamp lit?”.")
+
+
+def test_what_changed_is_marked(asker: Person, server: ChatServer) -> None:
+    person = asker
+    schedules(asker)
+    person.clicks("Show")
+    person.sees("Every day")
+    person.sees("The lamp is lit at dusk [1].")
+    server.answer = "The lamp is lit at noon [1]."
+    person.clicks("Ask now")
+    person.sees("The answer to “When is the lamp lit?” has changed.")
+    person.sees("Changed: The lamp is lit at noon.")
+    person.sees("Before: The lamp is lit at dusk.")
+    person.sees("lamp.md")
+
+
+def test_a_failure_says_what_to_do(asker: Person, server: ChatServer) -> None:
+    person = asker
+    schedules(asker, "Every week")
+    person.clicks("Show")
+    server.mode, server.status = "status", 401
+    person.clicks("Ask now")
+    person.sees("or with “Ask now”.")
+    server.mode = "answer"
+    person.clicks("Ask now")
+    person.sees_no_longer("or with “Ask now”.")
+
+
+def test_a_question_is_paused_and_deleted_and_comes_back(asker: Person, server: ChatServer) -> None:
+    person = asker
+    schedules(asker)
+    person.clicks("Show")
+    person.clicks("Pause")
+    person.sees("Paused")
+    person.clicks("Resume")
+    person.sees("Next: ")
+    person.clicks("Delete")
+    person.sees("Deleted “When is the lamp lit?”.")
+    person.sees("A question that you ask again and again")
+    person.clicks("Undo")
+    person.sees("Every day")
+
+
+def test_a_question_is_written_on_the_page(person: Person, papers: Path) -> None:
+    """Without a model the answers are excerpts, and nothing leaves the computer."""
+    person.drops(papers)
+    person.sees("2 searchable")
+    person.opens_settings(PAGE)
+    person.clicks("New…")
+    person.sees("No model is connected: the answers are excerpts")
+    person.types("Scheduled question", QUESTION)
+    person.clicks("Save")
+    person.clicks("Ask now")
+    person.sees("lit at dusk by the keeper")
