@@ -147,10 +147,9 @@ class QuickAsk(QWidget):
         self.answer.address_clicked.connect(lambda address: confirm_and_open(address, self))
         self.answer.settings_requested.connect(self.settings_requested)
         # What needs the window's room goes on there.
-        for signal in (self.answer.sources_requested, self.answer.rewrite_requested,
-                       self.answer.edit_requested, self.answer.fork_requested,
-                       self.answer.past_answers_requested,
-                       self.answer.schedule_requested):  # fmt: skip
+        a = self.answer
+        for signal in (a.sources_requested, a.rewrite_requested, a.edit_requested, a.fork_requested,
+                       a.past_answers_requested, a.schedule_requested):  # fmt: skip
             signal.connect(lambda *_messages: self._go_on())
         self.answer.feedback_given.connect(self._on_feedback)
         self._new.clicked.connect(self.begin_anew)

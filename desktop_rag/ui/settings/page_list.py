@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QComboBox,
@@ -103,8 +103,6 @@ class PageList(QWidget):
 
     def show_named(self, name: str) -> QWidget | None:
         """Show the page of this name and return it; None when there is none."""
-        # Before it is shown for the first time: rows that are laid out without a style stay low.
-        self._names.ensurePolished()
         found = self._names.findItems(name, Qt.MatchFlag.MatchExactly)
         if found:
             self.show_page(self._names.row(found[0]))
@@ -119,6 +117,11 @@ class PageList(QWidget):
         # Assistive programs select without making it the current one.
         if selected := self._names.selectedItems():
             self.show_page(self._names.row(selected[0]))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        # Rows that were laid out before there was a style are too low for it.
+        self._names.doItemsLayout()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -72,16 +72,9 @@ if TYPE_CHECKING:
     from desktop_rag.ui.settings.settings_page import SettingsPage
 # Events for pages and the presence on the desktop, which listen to the bridge themselves.
 _HEARD_ELSEWHERE = (
-    ActivityEvent,
-    ExaminationChanged,
-    MessagesStored,
-    PassageRequested,
-    QuickAskRequested,
-    QuitRequested,
-    RequestRefused,
-    StandingEvent,
-    WindowRequested,
-)
+    ActivityEvent, ExaminationChanged, MessagesStored, PassageRequested, QuickAskRequested,
+    QuitRequested, RequestRefused, StandingEvent, WindowRequested,
+)  # fmt: skip
 
 
 class MainWindow(QMainWindow):
