@@ -6,11 +6,13 @@ Runs on the answering thread. Stores nothing.
 import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from threading import Event
 
 from desktop_rag.answer.conversations.answer_memory import Memory
 from desktop_rag.answer.conversations.attachments import Attachments
+from desktop_rag.answer.counting.count_answer import CountAnswer
+from desktop_rag.answer.counting.counted_set import CountedSets
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.map_reduce.map_reduce import MapReduce
 from desktop_rag.answer.map_reduce.summaries import Summaries
@@ -25,7 +27,6 @@ from desktop_rag.answer.prompting.prompt import IMAGE_TOKENS, PromptExtras
 from desktop_rag.answer.sources.attached_sources import AttachedSources
 from desktop_rag.answer.sources.earlier_sources import numbered_anew
 from desktop_rag.answer.sources.source_finder import SourceFinder
-from desktop_rag.answer.sources.source_merging import place_of
 from desktop_rag.answer.tables.table_answer import TableAnswer
 from desktop_rag.answer.understanding.named_answer import NamedAnswer
 from desktop_rag.answer.understanding.scoping import Scoping, unknown_name
@@ -56,12 +57,11 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.interaction import Interaction
-from desktop_rag.core.places import places_from_json
+from desktop_rag.core.places import Places, places_from_json
 from desktop_rag.core.question import NamedFiles, SearchScope
 from desktop_rag.core.settings import FEW_FILES
 from desktop_rag.models.ports import ChatModel, Embedder
-from desktop_rag.store.contract.documents import DocumentStore
-from desktop_rag.store.contract.tables import TableQueries
+from desktop_rag.store.contract.engine import Engine
 
 _HOW_TO_GET_ONE = (
     "No model is connected. Connect one in the settings, or ask about all documents: then the"
@@ -86,8 +86,7 @@ class Answering:
     def __init__(
         self,
         finder: SourceFinder,
-        documents: DocumentStore,
-        tables: TableQueries,
+        engine: Engine,
         embedder: Embedder | None,
         models: ChatModels,
         *,
@@ -97,15 +96,16 @@ class Answering:
     ) -> None:
         """Without an embedder, sentences are chosen by their words."""
         self._finder = finder
-        self._documents = documents
+        self._documents = documents = engine.documents
         self._embedder = embedder
         self._models = models
-        self._table_answer = TableAnswer(documents, tables)
+        self._table_answer = TableAnswer(documents, engine.tables)
         self._memory = memory
         self._attachments = attachments
         self._attached = AttachedSources(finder, documents)
         self._scoping = scoping
         self._named = NamedAnswer(finder, documents)
+        self._counting = CountAnswer(CountedSets(finder, documents, engine.names))
         map_reduce = MapReduce(finder.count_tokens)
         self._whole_library = WholeLibrary(finder, documents, embedder, map_reduce)
         self._summaries = Summaries(finder, documents, embedder, map_reduce)
@@ -146,13 +146,10 @@ class Answering:
             _add_hints(draft, request)
             yield from self._named.without_text(draft, request.named)
             return
-        if request.is_summary and request.named and not model:
-            _add_hints(draft, request)
-            yield from self._named.outline(draft, request)
-        elif request.is_summary:
-            _add_hints(draft, request)
-            draft.has_several_steps = True
-            yield from self._summaries.answer(draft, request, model, cancel)
+        if (yield from self._counted(draft, request, cancel)):
+            return
+        if request.is_summary:
+            yield from self._summarised(draft, request, model, cancel)
         else:
             yield from self._from_search(draft, request, model, cancel)
         if draft.sources or draft.sees_images or cancel.is_set():
@@ -165,6 +162,28 @@ class Answering:
             yield from self._from_model(model, draft, request, cancel)
         else:
             yield from self._from_nothing(draft, setup.reach)
+
+    def _summarised(
+        self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel | None, cancel: Event
+    ) -> Iterator[AnswerEvent]:
+        _add_hints(draft, request)
+        if request.named and not model:
+            yield from self._named.outline(draft, request)
+        else:
+            draft.has_several_steps = True
+            yield from self._summaries.answer(draft, request, model, cancel)
+
+    def _counted(
+        self, draft: AnswerDraft, request: AnswerRequest, cancel: Event
+    ) -> Generator[AnswerEvent, None, bool]:
+        """Answer a question for a number or a list of records; False for any other."""
+        if request.is_summary:
+            return False
+        helper = self._models.helper(request.setup.settings)
+        is_counted = yield from self._counting.answer(draft, request, helper, cancel)
+        if is_counted:
+            _add_hints(draft, request)
+        return is_counted
 
     def _without_documents(
         self, draft: AnswerDraft, request: AnswerRequest, cancel: Event
@@ -272,14 +291,18 @@ class Answering:
 
     def located(self, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
         """The sources, each cited one at the place of its quote: a row, not the whole table."""
+        # A list of records cites one document hundreds of times.
+        read = cache(self._places)
         return tuple(
-            replace(source, anchor=self._place(source)) if source.quote else source
+            replace(source, anchor=_place_in(read(source.document_id), source))
+            if source.quote
+            else source
             for source in sources
         )
 
-    def _place(self, source: SourceRef) -> Anchor:
-        places = self._documents.content(source.document_id)[1]
-        return place_of(places, source.start, source.end) or source.anchor
+    def _places(self, document_id: str) -> Places | None:
+        marks, headings, _ = places_from_json(self._documents.content(document_id)[1])
+        return Places(marks, headings) if marks or headings else None
 
     def _header(self, source: SourceRef) -> str:
         """The header row of the table that a source is a part of; "" for none."""
@@ -308,6 +331,10 @@ class Answering:
             files = "1 file has" if counts.unread == 1 else f"{counts.unread:,} files have"
             draft.text += f"\n\n{UNREAD.format(files)}"
         yield TextDelta(draft.text)
+
+
+def _place_in(places: Places | None, source: SourceRef) -> Anchor:
+    return places.anchor(source.start, source.end) if places else source.anchor
 
 
 def _add_hints(draft: AnswerDraft, request: AnswerRequest) -> None:

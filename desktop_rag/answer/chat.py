@@ -94,7 +94,7 @@ class Chat:
         self._scoping = Scoping(engine.names, documents, chosen)
         self._places_to_check = PlacesToCheck(self._finder, engine.names)
         self._answering = Answering(
-            self._finder, documents, engine.tables, embedder, models,
+            self._finder, engine, embedder, models,
             memory=self.memory, attachments=self.attachments, scoping=self._scoping,
         )  # fmt: skip
         self._unfinished = UnfinishedAnswers(engine, self._answering.located)

@@ -1,0 +1,149 @@
+"""The documents that a question about records is limited to, read in full. Worker threads."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+
+from desktop_rag.answer.counting.front_matter_fields import LONGEST_CHARS, front_fields
+from desktop_rag.answer.counting.record_forms import ReadDocument
+from desktop_rag.answer.counting.record_names import is_alike
+from desktop_rag.answer.sources.source_finder import SourceFinder
+from desktop_rag.answer.writing.answer_request import AnswerRequest
+from desktop_rag.core.domain import Document, DocumentState
+from desktop_rag.core.places import places_from_json
+from desktop_rag.core.query import Filters, Query
+from desktop_rag.core.question_scope import ScopeKind
+from desktop_rag.store.contract.documents import DocumentStore
+from desktop_rag.store.contract.scope import Scope
+from desktop_rag.store.contract.search import NameStore
+
+# More are not read during an answer; nor are more characters, which is a shelf of books.
+MOST_FILES = 2_000
+_MOST_CHARS = 40_000_000
+# Without a limit the whole library is looked through for records of the name that was asked for.
+_MOST_UNLIMITED = 1_000
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class CountedSet:
+    """The documents that were read. `names` are those of the folders, files, tags and collections
+    that the set is limited to, none for the whole library. `unread` says of files among them why
+    they were not read.
+    """
+
+    documents: tuple[ReadDocument, ...]
+    names: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+
+    @property
+    def is_limited(self) -> bool:
+        """True when the person said where to count."""
+        return bool(self.names)
+
+
+class CountedSets:
+    """Finds and reads the documents of such questions."""
+
+    def __init__(self, finder: SourceFinder, documents: DocumentStore, names: NameStore) -> None:
+        self._finder = finder
+        self._documents = documents
+        self._names = names
+
+    def of(self, request: AnswerRequest, words: Sequence[str]) -> CountedSet | None:
+        """The set that a request is limited to, or that is named by one of the `words`.
+
+        None when there is nothing to read, too much, or only spreadsheets, which are queried.
+        """
+        names = self._limits(request)
+        query = Query("", excluded=request.query.excluded, filters=request.query.filters)
+        if not names:
+            query, names = self._named_by(words, query, request)
+        most = MOST_FILES if names else _MOST_UNLIMITED
+        found = self._finder.every_file(query, most + 1, request.setup.reach)
+        if not found or len(found) > most:
+            return None
+        rows = self._documents.get([passage.document_id for passage in found])
+        read = self._read(sorted(rows, key=lambda d: (str(d.path), d.part)))
+        if not read:
+            return None
+        unread = self._unread(rows) if _is_of_folders(request, query) else ()
+        return CountedSet(tuple(read), names, unread)
+
+    def _limits(self, request: AnswerRequest) -> tuple[str, ...]:
+        """The names of what the request is limited to."""
+        filters, limits = request.query.filters, request.setup.reach.limits.filters
+        return tuple(
+            name
+            for one in (filters, limits)
+            for name in (*one.folders, *one.files, *one.tags, *one.collections)
+        ) + tuple(
+            name.strip("/") for name in (request.named.names if request.named else ())
+        ) or tuple(request.setup.reach.collection_ids)
+
+    def _named_by(
+        self, words: Sequence[str], query: Query, request: AnswerRequest
+    ) -> tuple[Query, tuple[str, ...]]:
+        """The query limited to a folder whose name is one of the words; else as it is."""
+        reach = request.setup.reach
+        scope = Scope(collection_ids=reach.collection_ids or None, document_ids=reach.document_ids)
+        homes = [PurePath(folder) for folder in self._names.folders(scope)]
+        places = {place for home in homes for place in (home, *home.parents) if place.name}
+        for word in words:
+            found = sorted(p for p in places if is_alike(word, p.name.casefold()))
+            outer = [p for p in found if not any(q in p.parents for q in found)]
+            if 0 < len(outer) <= _MOST_NAMED:
+                folders = tuple(f"{place}/" for place in outer)
+                filters = replace(query.filters, folders=folders)
+                return replace(query, filters=filters), tuple(place.name for place in outer)
+        return query, ()
+
+    def _read(self, rows: Sequence[Document]) -> list[ReadDocument]:
+        read: list[ReadDocument] = []
+        left = _MOST_CHARS
+        for row in rows:
+            if row.part:
+                continue
+            text, places = self._documents.content(row.document_id)
+            marks, headings, tables = places_from_json(places)
+            if not text or any(mark.anchor.cells for mark in marks[:1]):
+                continue
+            left -= len(text)
+            if left < 0:
+                return []
+            front = _front(row) if marks[:1] and (marks[0].anchor.line or 0) > 1 else {}
+            read.append(ReadDocument(row, text, places, headings, tables, front))
+        return read
+
+    def _unread(self, rows: Sequence[Document]) -> tuple[str, ...]:
+        """Files beside and below those of the set that have no text, and why."""
+        if not self._documents.counts().total > self._documents.counts().searchable:
+            return ()
+        homes = {row.path.parent for row in rows}
+        return tuple(
+            f"{row.name}: {row.reason.rstrip('.') or 'not read yet'}"
+            for row in self._documents.documents()
+            if not row.state.is_searchable
+            and row.state is not DocumentState.GONE
+            and not row.part
+            and homes.intersection(row.path.parents)
+        )
+
+
+def _is_of_folders(request: AnswerRequest, query: Query) -> bool:
+    """True when the set is what lies in folders, which may hold files that could not be read."""
+    if request.scope.items:
+        return any(item.kind is not ScopeKind.FILE for item in request.scope.items)
+    only_folders = Filters(folders=query.filters.folders, collections=query.filters.collections)
+    return query.filters == only_folders and request.setup.reach.document_ids is None
+
+
+def _front(row: Document) -> dict[str, str]:
+    """The front matter of a file, from the file: the library keeps only title, date and tags."""
+    if row.url or not row.path.is_file():
+        return {}
+    try:
+        with Path(row.path).open(encoding="utf-8-sig", errors="replace") as file:
+            return front_fields(file.read(LONGEST_CHARS))
+    except OSError:
+        return {}

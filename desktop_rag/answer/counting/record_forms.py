@@ -1,0 +1,87 @@
+"""Records: the entries of documents that a question counts or lists. Frozen values, pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from desktop_rag.core.domain import Document
+from desktop_rag.core.parsed import Heading, TableHeader
+
+
+class Kind(StrEnum):
+    """The form in which documents hold records, the outer forms first."""
+
+    FILE = "file"
+    SECTION = "section"
+    PART = "part between rules"
+    ENTRY = "entry"
+    TERM = "definition"
+    TITLED = "paragraph with a bold title"
+    DATED = "dated entry"
+    ROW = "row of a table"
+    TASK = "task"
+    ITEM = "list item"
+    NUMBERED = "numbered item"
+
+    def of(self, count: int) -> str:
+        """The form in words, after a number: `rows of tables`."""
+        return self.value if count == 1 else _PLURALS.get(self, f"{self.value}s")
+
+
+_PLURALS = {
+    Kind.PART: "parts between rules",
+    Kind.ENTRY: "entries",
+    Kind.TITLED: "paragraphs with bold titles",
+    Kind.DATED: "dated entries",
+    Kind.ROW: "rows of tables",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ReadDocument:
+    """A document with its text and structure.
+
+    `front` holds the entries of the front matter, which is no part of the text.
+    """
+
+    document: Document
+    text: str
+    places: str = ""
+    headings: tuple[Heading, ...] = ()
+    tables: tuple[TableHeader, ...] = ()
+    front: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def name(self) -> str:
+        """The title, or the file name."""
+        return self.document.title or self.document.path.stem
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One entry: the text [start, end) of a document.
+
+    `fields` are its named values by the name in lower case, `path` the titles of the headings above
+    it, the nearest last.
+    """
+
+    source: ReadDocument
+    start: int
+    end: int
+    title: str
+    fields: Mapping[str, str]
+    path: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The text of the record."""
+        return self.source.text[self.start : self.end]
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """Records of one form. `labels` are words of the form itself, such as the name of a column."""
+
+    kind: Kind
+    records: tuple[Record, ...]
+    labels: tuple[str, ...] = ()

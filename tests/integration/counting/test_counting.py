@@ -1,0 +1,129 @@
+"""Questions for a number of records are answered by counting, with and without a model."""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from desktop_rag.app import Services
+from desktop_rag.core.conversation import FileAsked
+from desktop_rag.core.question_scope import QuestionScope, ScopeItem
+from desktop_rag.core.settings import Settings
+from tests.asking import answer_of, ask, events_of
+from tests.indexed import index
+from tests.servers.chat_server import ChatServer
+
+COUNT = 102
+DISH = """---
+status: {status}
+---
+# Dish {n}
+
+Time: {n} minutes
+
+## Ingredients
+
+- {fat}
+- flour
+
+## Method
+
+Stir {n} times.
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "library"
+    recipes = folder / "recipes"
+    recipes.mkdir(parents=True)
+    for n in range(COUNT):
+        fat, status = ("oil", "butter")[n % 2], ("open", "done", "done")[n % 3]
+        (recipes / f"{n:03}.md").write_text(DISH.format(n=n, fat=fat, status=status))
+    (recipes / "README.md").write_text("# Kitchen\n\nAll that we cook at home.\n")
+    (recipes / "broken.docx").write_bytes(b"PK\x03\x04 no archive")
+    (folder / "lamp.md").write_text("# Lamp\n\nThe lamp is lit at dusk by the keeper.\n")
+    sections = "".join(f"## Tower {n}\n\nHeight: {n} m\nCity: Bonn\n\n" for n in range(20))
+    (folder / "towers.md").write_text(f"# Towers\n\n{sections}")
+    return folder
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with ChatServer("Nothing is known [1].") as server:
+        yield server
+
+
+@pytest.fixture
+def indexed(services: Services, folder: Path) -> Services:
+    return index(services, folder)
+
+
+def test_the_number_of_files_of_a_folder_and_all_of_them(indexed: Services, folder: Path) -> None:
+    scope = QuestionScope.of(ScopeItem.of_folder(folder / "recipes"))
+    answer = ask(indexed, "How many recipes are there?", scope=scope)
+    assert answer.text.startswith("**102** recipes. Each file was counted as one.")
+    assert "looks different: Kitchen." in answer.text
+    assert "Could not be read: broken.docx:" in answer.text
+    assert len(answer.sources) == COUNT
+    assert all(source.is_cited for source in answer.sources)
+    assert Path(answer.sources[7].path).name == "007.md"
+    assert answer.is_excerpts
+
+
+def test_a_folder_is_known_by_what_is_counted(indexed: Services) -> None:
+    assert ask(indexed, "How many recipes use butter?").text.startswith("**51** of 102 recipes")
+    assert ask(indexed, "How many recipes are open?").text.startswith("**34** of 102 recipes")
+    assert ask(indexed, "How many towers are there?").text.startswith("**20** towers.")
+
+
+def test_each_item_leads_to_its_place(indexed: Services) -> None:
+    answer = ask(indexed, "List all towers in towers.md over 17 m")
+    assert [source.anchor.heading for source in answer.sources] == [
+        "Towers › Tower 18",
+        "Towers › Tower 19",
+    ]
+    assert answer.sources[0].text.startswith("## Tower 18")
+
+
+def test_what_no_document_holds_is_not_counted(indexed: Services, folder: Path) -> None:
+    scope = QuestionScope.of(ScopeItem.of_folder(folder))
+    for question in ("How many dragons live in Rome?", "How many minutes does dish 7 take?"):
+        assert not ask(indexed, question).text.startswith("**")
+        assert not ask(indexed, question, scope=scope).text.startswith("**")
+
+
+def test_a_model_judges_what_words_do_not_tell(indexed: Services, server: ChatServer) -> None:
+    indexed.chat.apply(replace(Settings(), endpoint=server.endpoint()))
+    server.answer_to = _judgement
+    events = events_of(indexed, "How many towers are climbable?")
+    answer = answer_of(events)
+    assert answer.text.startswith("**2** of 20 towers")
+    assert any(isinstance(event, FileAsked) for event in events)
+    assert "Not certain" in answer.text, "an id that was contradicted stays open"
+    assert "Tower 4" in answer.text.partition("Not certain")[2]
+
+
+def _judgement(prompt: str) -> str:
+    """Yes to the second and third tower, both to the fifth, no to the others."""
+    if "id=" not in prompt:
+        return "Nothing is known [1]."
+    said = [f"{n}: {'yes' if n in (2, 3, 99) else 'no'}" for n in range(1, 100)]
+    return "\n".join([*said, "5: yes"])
+
+
+def test_many_requests_are_made_only_when_every_file_is_asked_for(
+    indexed: Services, server: ChatServer
+) -> None:
+    endpoint = replace(server.endpoint(), context_tokens=1024)
+    indexed.chat.apply(replace(Settings(), endpoint=endpoint))
+    answer = ask(indexed, "How many recipes are festive?")
+    assert "“Ask every file” does it." in answer.text
+    assert not server.chats
+    server.answer_to = lambda _: "\n".join(f"{n}: no" for n in range(1, COUNT + 1))
+    cancel = threading.Event()
+    events = list(indexed.chat.retry(answer.conversation_id, every_file=True, cancel=cancel))
+    assert server.chats
+    assert answer_of(events).text.startswith("**0** of 102 recipes")

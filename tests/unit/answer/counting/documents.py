@@ -1,0 +1,23 @@
+"""Documents as the library holds them, from Markdown."""
+
+from pathlib import Path
+
+from desktop_rag.answer.counting.front_matter_fields import front_fields
+from desktop_rag.answer.counting.record_forms import ReadDocument
+from desktop_rag.core.domain import Document, DocumentState, FileStat
+from desktop_rag.core.parsed import Heading
+from desktop_rag.ingest.read.markup.front_matter import parse_front_matter
+from desktop_rag.ingest.read.markup.markdown import headings
+from desktop_rag.ingest.read.markup.plain_text import line_offsets
+
+
+def document(markdown: str, path: str = "/library/notes/all.md") -> ReadDocument:
+    """The document that such a file becomes."""
+    front = parse_front_matter(markdown)
+    text = markdown[front.end :]
+    offsets = line_offsets(text)
+    found = tuple(Heading(offsets[n - 1], *heading) for n, heading in headings(text).items())
+    stat = FileStat(1, 1, 1)
+    state = DocumentState.SEARCHABLE
+    row = Document(path, "s", Path(path), front.title, "markdown", stat, "hash", state)
+    return ReadDocument(row, text, "", found, (), front_fields(markdown[: front.end]))
