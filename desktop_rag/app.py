@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from desktop_rag.activity.activity import Activity
 from desktop_rag.activity.event_files import EventFiles
@@ -54,6 +54,7 @@ from desktop_rag.models.endpoints.client.rate_limits import Allowances
 from desktop_rag.models.endpoints.keys import KeyStore
 from desktop_rag.models.file_passwords import FilePasswords
 from desktop_rag.rest import Rest
+from desktop_rag.settings_changes import SettingsChanges
 from desktop_rag.standing.schedule_runner import ScheduleRunner
 from desktop_rag.standing.standing_questions import StandingQuestions
 from desktop_rag.store.contract.engine import Engine
@@ -96,6 +97,7 @@ class Services:
     rest: Rest
     standing: StandingQuestions
     schedule: ScheduleRunner
+    settings_changes: SettingsChanges
 
     def repair_index(self) -> IndexRepair:
         """Mend the index of the open library and read the files concerned again."""
@@ -168,12 +170,14 @@ def build_services(
         recorder.close()
         raise
     standing = StandingQuestions(engine.standing, chat, now)
+    appliers = [library.apply, chat.apply]
+    changes = SettingsChanges(home.settings, lambda: models.settings, appliers, recorder)
     return Services(
         home, settings, engine, library, chat, retriever, StoredRuns(engine.evaluations), keys,
         backups, snapshots, (*notices, *faults), tuple(notices), recorder,
         Activity(event_log, chat.history.feedback.newest_first, chat.history.titles),
         _make_rest(engine, library, chat, opener, checker, priority),
-        standing, ScheduleRunner(standing, library, now),
+        standing, ScheduleRunner(standing, library, now), changes,
     )  # fmt: skip
 
 
@@ -188,6 +192,30 @@ def opened_backups(home: Home) -> Generator[tuple[Backups, Snapshots]]:
         yield backups, Snapshots(home, backups, engine.precious)
     finally:
         engine.close()
+
+
+class OpenedModels(NamedTuple):
+    """The chat models, and what changes their settings."""
+
+    models: ChatModels
+    changes: SettingsChanges
+
+
+@contextmanager
+def opened_models(home: Home) -> Generator[OpenedModels]:
+    """The chat models and their settings, without the library."""
+    home.create()
+    settings, _ = load_settings(home.settings)
+    log = EventLog(EventFiles(home.activity))
+    recorder = Recorder(log, is_on=settings.activity.is_recorded)
+    models = _make_models(home, settings, KeyStore(), recorder)
+    try:
+        changes = SettingsChanges(home.settings, lambda: models.settings, [models.apply], recorder)
+        yield OpenedModels(models, changes)
+    finally:
+        models.stop()
+        models.close()
+        recorder.close()
 
 
 def _read_again(library: Library) -> None:

@@ -10,6 +10,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
@@ -22,7 +23,6 @@ from desktop_rag.backup.contents import BackupMerged
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.errors import AppError, DiskFullError
 from desktop_rag.core.files.atomic_file import read_object, write_object
-from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import NothingUsed, Notice
 from desktop_rag.core.paths import resources_dir
@@ -35,6 +35,7 @@ from desktop_rag.diagnosis.finding import Finding
 from desktop_rag.diagnosis.repair_request import RepairRequest
 from desktop_rag.ingest.read.foundation.format_table import kinds_read
 from desktop_rag.running_app import AppEnding, AppServer
+from desktop_rag.settings_changes import Change
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.standing.standing_actions import StandingActions
@@ -109,6 +110,7 @@ class WindowApp:
             self.services.standing.subscribe(self.bridge.post),
         ]
         self.services.backups.subscribe(self._on_merged)
+        services.settings_changes.leave_to(self._change_settings)
         self.services.rest.subscribe(lambda: self.bridge.post(NothingUsed()))
         self.window.notices.shown.connect(self._on_notice_shown)
         self._previous_hook = sys.excepthook
@@ -224,6 +226,7 @@ class WindowApp:
     def shut_down(self) -> None:
         """Close everything in reverse order; unfinished work is resumed at the next start."""
         self._begin_ending()
+        self.services.settings_changes.leave_to(None)
         for unsubscribe in self._unsubscribe:
             unsubscribe()
         self.presence.end()
@@ -271,15 +274,37 @@ class WindowApp:
         self.services.schedule.start()
         import_pages()
 
+    def _change_settings(self, change: Change) -> Settings:
+        """Have the window change its settings for another process. A thread of its own.
+
+        Returns once the change is stored and applied; AppEnding when the app ends before that.
+        """
+        edited, models = self.window.settings, self.services.chat.models
+        changed: Future[Settings] = Future()
+
+        def on_window(_nothing: None) -> None:
+            try:
+                settings = change(edited.value)
+            except AppError as error:
+                changed.set_exception(error)
+            else:
+                edited.change(settings)
+                changed.set_result(settings)
+
+        self.bridge.run(self.window, lambda: None, on_window)
+        deadline = time.monotonic() + _HANDLED_S
+        while not (changed.done() and (changed.exception() or models.settings == changed.result())):
+            if self._server and self._server.is_ending:
+                raise AppEnding
+            if time.monotonic() > deadline:
+                raise AppError(tr("The window is busy."), tr("Look there, then try again."))
+            time.sleep(_POLL_S)
+        return changed.result()
+
     def _save_settings(self, settings: Settings) -> None:
-        save_settings(self.services.home.settings, settings)
+        self.services.settings_changes.store(settings)
         if settings.background.starts_at_login != starts_at_login():
             set_autostart(settings.background.starts_at_login)
-        recorder, before = self.services.recorder, self.services.chat.models.settings
-        recorder.settings_change(before, settings)
-        recorder.set_on(settings.activity.is_recorded)
-        self.services.library.apply(settings)
-        self.services.chat.apply(settings)
         self.services.chat.warm_up()
         gc.freeze()
 

@@ -96,6 +96,9 @@ _VERBS = {
     "collection": _Verb(
         "collection_verbs.add_collections", "List collections and choose their models."
     ),
+    "endpoint": _Verb(
+        "endpoint_verbs.add_endpoints", "Add, list, test, use and remove endpoints of models."
+    ),
     "backup": _Verb("backup_verbs.add_backups", "Back up and move chats, settings and folders."),
     "schedule": _Verb(
         "schedule_verbs.add_schedules", "Have questions asked regularly, and see what changed."

@@ -33,6 +33,7 @@ from pytestqt.exceptions import TimeoutError as Overdue
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.app import build_services
+from desktop_rag.cli import endpoint_verbs
 from desktop_rag.cli.verbs import running_app_verbs
 from desktop_rag.core.paths import Home
 from desktop_rag.ui.messages.segment_view import SegmentView
@@ -225,8 +226,10 @@ def open_window(home: Home, qtbot: QtBot) -> Iterator[Callable[[], Person]]:
     """Starts the app any number of times, and closes what is open at the end of the story."""
     people: list[Person] = []
 
+    verbs = {**running_app_verbs(), **endpoint_verbs.running_app_verbs()}
+
     def start() -> Person:
-        opened = WindowApp(build_services(home, times=FAST_TIMES), running_app_verbs())
+        opened = WindowApp(build_services(home, times=FAST_TIMES), verbs)
         people.append(Person(opened, qtbot))
         # As large as on a usual screen; the one that tests have is small.
         opened.window.resize(_WINDOW)

@@ -1,0 +1,311 @@
+"""The verbs about endpoints: `endpoint list`, `add`, `test`, `use` and `remove`.
+
+A key is typed, or read from standard input, never an argument, which other programs could see.
+"""
+
+import argparse
+import getpass
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from desktop_rag import app
+from desktop_rag.cli import endpoint_lines
+from desktop_rag.cli.argument_types import add_json, not_empty
+from desktop_rag.cli.terminal import print_document, say
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.paths import find_home
+from desktop_rag.core.settings import EndpointSettings, Settings
+from desktop_rag.models.endpoint_address import host_of, is_near, key_in, normalise_base_url
+from desktop_rag.models.endpoints.keys import KEY_VARIABLE
+from desktop_rag.models.endpoints.providers import (
+    Provider,
+    blank_in,
+    find_provider,
+    model_at,
+    programs,
+    provider_at,
+    services,
+)
+from desktop_rag.running_app import ask_running_app
+
+_ON_COMMAND_LINE = AppError(
+    "A key on the command line can be seen by other programs, and stays in the shell's history.",
+    "Leave it out: it is asked for, or read from standard input. Revoke this one if it is real.",
+)
+
+
+def add_endpoints(parser: argparse.ArgumentParser) -> None:
+    """Add the verbs below `endpoint`."""
+    verbs = parser.add_subparsers(required=True)
+    text = "List the endpoints with their models, and which one answers."
+    added = verbs.add_parser("list", help=text, description=text)
+    added.set_defaults(run=_list)
+    add_json(added)
+    text = (
+        "Add an endpoint, or change the one at this address. Its key is asked for, or read from"
+        " standard input, and kept in the keyring. The first endpoint answers from then on."
+    )
+    added = verbs.add_parser("add", help="Add an endpoint.", description=text)
+    added.set_defaults(run=_add)
+    added.add_argument("endpoint", type=not_empty, help="the name of a provider, or an address")
+    added.add_argument("rest", nargs="*", help=argparse.SUPPRESS)
+    added.add_argument("--model", default="", help="the name of the model")
+    added.add_argument("--name", default="", help="what to call it")
+    text = "ask for a key although it is on this computer or network"
+    added.add_argument("--key", nargs="?", const="", help=text)
+    for option in ("--api-key", "--token"):
+        added.add_argument(option, dest="key", help=argparse.SUPPRESS)
+    added.add_argument("--use", action="store_true", help="use it for answers from now on")
+    add_json(added)
+    text = "Test an endpoint: its list of models, and the first words of an answer."
+    added = verbs.add_parser("test", help=text, description=text)
+    added.set_defaults(run=_test)
+    text = "its name, address or a part of them; the one in use if left out"
+    added.add_argument("endpoint", nargs="?", default="", help=text)
+    add_json(added)
+    text = "Use an endpoint for answers from now on."
+    added = verbs.add_parser("use", help=text, description=text)
+    added.set_defaults(run=_use)
+    added.add_argument("endpoint", type=not_empty, help="its name, address or a part of them")
+    added.add_argument("--model", default="", help="the name of the model")
+    add_json(added)
+    text = "Remove an endpoint from the settings."
+    added = verbs.add_parser("remove", help=text, description=text)
+    added.set_defaults(run=_remove)
+    added.add_argument("endpoint", type=not_empty, help="its name, address or a part of them")
+    added.add_argument("--forget-key", action="store_true", help="remove its key as well")
+    add_json(added)
+
+
+def running_app_verbs() -> Mapping[str, app.Verb]:
+    """The handlers of these verbs in the running app; arguments come from another process."""
+
+    def handler(verb: Callable[..., Any]) -> app.Verb:
+        return lambda running, asked: verb(
+            app.OpenedModels(running.chat.models, running.settings_changes), **asked
+        )
+
+    return {name: handler(verb) for name, verb in _VERBS.items()}
+
+
+# --- the verbs ---------------------------------------------------------------------------------
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    rows = _done("endpoints", {})["endpoints"]
+    print_document(rows, endpoint_lines.listed, as_json=arguments.json)
+    return 0
+
+
+def _add(arguments: argparse.Namespace) -> int:
+    if arguments.key or arguments.rest or key_in(arguments.endpoint):
+        raise _ON_COMMAND_LINE
+    base_url = _address_of(arguments.endpoint)
+    wants_key = arguments.key is not None or not is_near(base_url)
+    request: dict[str, Any] = {
+        "base_url": base_url,
+        "model": arguments.model.strip(),
+        "name": arguments.name.strip(),
+        "key": _typed_key(base_url) if wants_key else "",
+        "is_used": arguments.use,
+    }
+    row = _done("endpoint_add", request)
+    if not row.pop("is_key_kept"):
+        say(
+            "The key is kept only while the app runs, because no keyring is available on this"
+            f" computer. Set {KEY_VARIABLE} to have it each time."
+        )
+    print_document(row, endpoint_lines.added, as_json=arguments.json)
+    return 0
+
+
+def _test(arguments: argparse.Namespace) -> int:
+    report = _done("endpoint_test", {"named": arguments.endpoint})
+    print_document(report, endpoint_lines.tested, as_json=arguments.json)
+    return 0 if report["is_ok"] else 1
+
+
+def _use(arguments: argparse.Namespace) -> int:
+    request = {"named": arguments.endpoint, "model": arguments.model.strip()}
+    row = _done("endpoint_use", request)
+    print_document(row, endpoint_lines.used, as_json=arguments.json)
+    return 0
+
+
+def _remove(arguments: argparse.Namespace) -> int:
+    request = {"named": arguments.endpoint, "forgets_key": arguments.forget_key}
+    row = _done("endpoint_remove", request)
+    print_document(row, endpoint_lines.removed, as_json=arguments.json)
+    return 0
+
+
+def _done(verb: str, request: dict[str, Any]) -> dict[str, Any]:
+    """The result of a verb in the running app, else here."""
+    is_answered, result = ask_running_app(find_home(), verb, request)
+    if is_answered:
+        return result
+    with app.opened_models(find_home()) as opened:
+        return _VERBS[verb](opened, **request)
+
+
+def _address_of(named: str) -> str:
+    """The normalised address of a provider by its name, or the address itself."""
+    provider = find_provider(named)
+    address = provider.address if provider else named
+    if not provider and not any(sign in named for sign in ".:/") and named != "localhost":
+        raise AppError(f"There is no provider “{named}”.", _similar(named))
+    if blank := blank_in(address):
+        raise AppError(
+            f"The address of {provider.name if provider else named} has a part that only you know.",
+            f"Give it instead of the name, with {blank} replaced: {address}",
+        )
+    return normalise_base_url(address)
+
+
+def _similar(named: str) -> str:
+    known: Sequence[Provider] = (*services(), *programs())
+    near = [p.name for p in known if named.casefold() in p.name.casefold()]
+    return f"Known are {', '.join(near or [p.name for p in known])}. Or give an address."
+
+
+def _typed_key(base_url: str) -> str:
+    if sys.stdin.isatty():
+        return getpass.getpass(f"Key for {host_of(base_url)} (Enter for none): ").strip()
+    return sys.stdin.readline().strip()
+
+
+# --- in this process or the running app ----------------------------------------------------------
+
+
+def _rows(opened: app.OpenedModels) -> dict[str, Any]:
+    settings = opened.models.settings
+    return {"endpoints": [_row(opened, settings, known) for known in settings.endpoints]}
+
+
+def _row(
+    opened: app.OpenedModels, settings: Settings, endpoint: EndpointSettings
+) -> dict[str, Any]:
+    base_url, has_key = endpoint.base_url, opened.models.has_key(endpoint.base_url)
+    provider = provider_at(base_url)
+    listed = next((m for m in opened.models.offer(base_url) if m.name == endpoint.model), None)
+    is_keyless = not has_key and provider is not None and not provider.is_program
+    return {
+        "name": endpoint.label,
+        "base_url": base_url,
+        "provider": provider.name if provider else "",
+        "model": endpoint.model,
+        "is_used": base_url == settings.endpoint.base_url,
+        "state": "no model" if not endpoint.model else "no key" if is_keyless else "ready",
+        "has_key": has_key,
+        "context_tokens": listed.context_tokens if listed else 0,
+        "price_in": endpoint.price_in or (listed.price_in if listed else None),
+        "price_out": endpoint.price_out or (listed.price_out if listed else None),
+    }
+
+
+def _added(
+    opened: app.OpenedModels,
+    base_url: str,
+    model: str,
+    name: str,
+    key: str,
+    *,
+    is_used: bool,
+) -> dict[str, Any]:
+    # It comes from another process.
+    base_url = normalise_base_url(base_url)
+
+    def add(settings: Settings) -> Settings:
+        known = {endpoint.base_url: endpoint for endpoint in settings.endpoints}
+        before = known.get(base_url, EndpointSettings(base_url, name=_name_at(base_url)))
+        endpoint = replace(
+            before,
+            model=model or before.model or model_at(base_url),
+            name=name or before.name,
+        )
+        place = base_url if base_url in known else ""
+        changed = settings.with_endpoint(place, endpoint)
+        return changed.using(base_url) if is_used else changed
+
+    is_key_kept = opened.models.save_key(base_url, key) if key else True
+    return _row_at(opened, opened.changes.change(add), base_url) | {"is_key_kept": is_key_kept}
+
+
+def _name_at(base_url: str) -> str:
+    """The name of the provider at this address; empty for any other."""
+    provider = provider_at(base_url)
+    return provider.name if provider else ""
+
+
+def _tested(opened: app.OpenedModels, named: str) -> dict[str, Any]:
+    settings = opened.models.settings
+    endpoint = _find(settings, named) if named else settings.endpoint
+    report = opened.models.test_endpoint(endpoint)
+    return {
+        "name": endpoint.label,
+        "base_url": endpoint.base_url,
+        "model": endpoint.model,
+        "is_ok": report.is_ok,
+        "is_reached": report.is_ok or report.is_reached,
+        "title": report.title,
+        "hint": report.hint,
+        "seconds": round(report.seconds, 2),
+        "models": list(report.models),
+    }
+
+
+def _used(opened: app.OpenedModels, named: str, model: str) -> dict[str, Any]:
+    chosen = ""
+
+    def use(settings: Settings) -> Settings:
+        nonlocal chosen
+        endpoint = _find(settings, named)
+        if not (model or endpoint.model):
+            raise AppError(
+                f"No model is chosen for {endpoint.label}.",
+                "Name one with --model. `desktop-rag endpoint test` lists what it offers.",
+            )
+        chosen = endpoint.base_url
+        return settings.using(chosen, model)
+
+    return _row_at(opened, opened.changes.change(use), chosen)
+
+
+def _removed(opened: app.OpenedModels, named: str, *, forgets_key: bool) -> dict[str, Any]:
+    row = _row(opened, opened.models.settings, endpoint := _find(opened.models.settings, named))
+    opened.changes.change(lambda settings: settings.without(endpoint.base_url))
+    if forgets_key:
+        opened.models.save_key(endpoint.base_url, "")
+    return {"name": row["name"], "base_url": row["base_url"], "was_used": row["is_used"],
+            "keeps_key": row["has_key"] and not forgets_key}  # fmt: skip
+
+
+def _row_at(opened: app.OpenedModels, settings: Settings, base_url: str) -> dict[str, Any]:
+    known = {endpoint.base_url: endpoint for endpoint in settings.endpoints}
+    return _row(opened, settings, known[base_url])
+
+
+def _find(settings: Settings, named: str) -> EndpointSettings:
+    """The endpoint with this name or address, or the only one that contains it."""
+    wanted, known = named.strip().casefold(), settings.endpoints
+    same = [e for e in known if wanted in (e.label.casefold(), e.base_url.casefold())]
+    near = [e for e in known if wanted in f"{e.label} {e.base_url}".casefold()]
+    found = same or near
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(f"“{endpoint.label}”" for endpoint in found or known)
+    if not known:
+        raise AppError("There is no endpoint yet.", "Add one: desktop-rag endpoint add NAME")
+    problem = "Several endpoints are called" if found else "There is no endpoint called"
+    raise AppError(f"{problem} “{named}”.", f"Endpoints: {names}.")
+
+
+_VERBS: Mapping[str, Callable[..., Any]] = {
+    "endpoints": _rows,
+    "endpoint_add": _added,
+    "endpoint_test": _tested,
+    "endpoint_use": _used,
+    "endpoint_remove": _removed,
+}
