@@ -9,6 +9,9 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from threading import Event
 
+from desktop_rag.answer.checking.answer_checking import CheckClaim
+from desktop_rag.answer.checking.disputes import Dispute, checked_dispute, dispute_of
+from desktop_rag.answer.checking.standing_firm import excerpt, remark
 from desktop_rag.answer.conversations.answer_memory import Memory
 from desktop_rag.answer.conversations.attachments import Attachments
 from desktop_rag.answer.counting.count_answer import CountAnswer
@@ -25,7 +28,11 @@ from desktop_rag.answer.prompting.instructions import (
 from desktop_rag.answer.prompting.preferences import in_manner
 from desktop_rag.answer.prompting.prompt import IMAGE_TOKENS, PromptExtras
 from desktop_rag.answer.sources.attached_sources import AttachedSources
-from desktop_rag.answer.sources.earlier_sources import numbered_anew
+from desktop_rag.answer.sources.earlier_sources import (
+    numbered_anew,
+    sources_before,
+    with_earlier,
+)
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.tables.table_answer import TableAnswer
 from desktop_rag.answer.understanding.named_answer import NamedAnswer
@@ -93,6 +100,7 @@ class Answering:
         memory: Memory,
         attachments: Attachments,
         scoping: Scoping,
+        check: CheckClaim,
     ) -> None:
         """Without an embedder, sentences are chosen by their words."""
         self._finder = finder
@@ -104,6 +112,7 @@ class Answering:
         self._attachments = attachments
         self._attached = AttachedSources(finder, documents)
         self._scoping = scoping
+        self._check = check
         self._named = NamedAnswer(finder, documents)
         self._counting = CountAnswer(CountedSets(finder, documents, engine.names))
         map_reduce = MapReduce(finder.count_tokens)
@@ -202,6 +211,8 @@ class Answering:
     ) -> Iterator[AnswerEvent]:
         helper = self._models.helper(request.setup.settings)
         self._finder.add_sources(draft, request, helper, cancel)
+        if dispute_of(request.question, request.history):
+            self._add_disputed(draft, request)
         _add_hints(draft, request)
         if model and request.named:
             self._named.read_for(model, draft, request)
@@ -216,7 +227,16 @@ class Answering:
         elif not model:
             self._join_attached(draft, request)
             if draft.sources:
-                yield from self._from_excerpts(draft, _previous_answer(draft, request))
+                yield from self._from_excerpts(draft, request)
+
+    def _add_disputed(self, draft: AnswerDraft, request: AnswerRequest) -> None:
+        """Add the sources of the answer that the person contradicts."""
+        before = sources_before(request.history, self._documents.content)
+        if before:
+            draft.sources, draft.nearest = with_earlier(draft.sources, before), ()
+
+    def _remark(self, dispute: Dispute, sources: Sequence[SourceRef], fence: str) -> str:
+        return remark(checked_dispute(dispute, sources, self._check), fence)
 
     def _should_ask_every_file(self, draft: AnswerDraft, request: AnswerRequest) -> bool:
         """True when nothing is relevant in the whole library, but it has few files.
@@ -266,10 +286,13 @@ class Answering:
             # Examples are answers from sources.
             draft.examples = self._examples(draft, request)
 
+        dispute = dispute_of(request.question, request.history) if has_sources else None
+
         def attached(context_tokens: int) -> PromptExtras:
             room = context_tokens - IMAGE_TOKENS * len(images)
             sources = self._attached.for_prompt(request, draft.query, room, model.count_tokens)
-            return PromptExtras(sources, images)
+            extras = PromptExtras(sources, images)
+            return replace(extras, remark=partial(self._remark, dispute)) if dispute else extras
 
         rules = (
             with_instructions(WITHOUT_DOCUMENTS, setup.instructions)
@@ -310,13 +333,17 @@ class Answering:
         inside = (t.text for t in tables if t.start <= source.start < t.end)
         return next(inside, "")
 
-    def _from_excerpts(self, draft: AnswerDraft, previous: str) -> Iterator[AnswerEvent]:
+    def _from_excerpts(self, draft: AnswerDraft, request: AnswerRequest) -> Iterator[AnswerEvent]:
         draft.is_excerpts = True
+        previous = _previous_answer(draft, request)
         yield SourcesFound(draft.sources, draft.notes)
         asked = draft.plain_question
         asked = draft.notes.repair(asked) if draft.notes else asked
         headers = {source.n: self._header(source) for source in draft.sources}
-        draft.text = excerpts(asked, draft.sources, self._embedder, previous, headers)
+        dispute = dispute_of(request.question, request.history)
+        if dispute:
+            draft.text = excerpt(checked_dispute(dispute, draft.sources, self._check))
+        draft.text = draft.text or excerpts(asked, draft.sources, self._embedder, previous, headers)
         yield TextDelta(draft.text)
 
     def _from_nothing(self, draft: AnswerDraft, reach: SearchScope) -> Iterator[AnswerEvent]:

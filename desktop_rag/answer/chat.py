@@ -95,7 +95,7 @@ class Chat:
         self._places_to_check = PlacesToCheck(self._finder, engine.names)
         self._answering = Answering(
             self._finder, engine, embedder, models,
-            memory=self.memory, attachments=self.attachments, scoping=self._scoping,
+            memory=self.memory, attachments=self.attachments, scoping=self._scoping, check=check,
         )  # fmt: skip
         self._unfinished = UnfinishedAnswers(engine, self._answering.located)
         self._storing = StoredAnswering(

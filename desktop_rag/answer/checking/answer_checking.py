@@ -54,16 +54,27 @@ def statements(answer: str) -> list[Statement]:
     ]
 
 
+# The check of a statement that only the conversation explains; None for any other.
+CheckInContext = Callable[["Statement"], tuple[CheckedClaim, int] | None]
+
+
 def claims_of(
-    answer: str, sources: Sequence[SourceRef], check: CheckClaim, cancel: Event
+    answer: str,
+    sources: Sequence[SourceRef],
+    check: CheckClaim,
+    cancel: Event,
+    in_context: CheckInContext = lambda _: None,
 ) -> tuple[Claim, ...]:
-    """The checked statements, each against its cited sources first; none when cancelled."""
+    """The checked statements, each against its cited sources first; none when cancelled.
+
+    `in_context` goes before the check of a statement by its own words.
+    """
 
     def results() -> Iterator[Claim]:
         for statement in statements(answer):
             if cancel.is_set():
                 return
-            checked, n = _checked(statement, sources, check)
+            checked, n = in_context(statement) or _checked(statement, sources, check)
             if checked.verdict is not Verdict.NOT_CHECKED:
                 yield Claim(statement.start, statement.end, checked, n)
 

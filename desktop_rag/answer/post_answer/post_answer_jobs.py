@@ -11,8 +11,9 @@ from functools import partial
 from threading import Event, Lock
 from typing import TypeVar
 
-from desktop_rag.answer.checking.answer_checking import CheckClaim, claims_of
+from desktop_rag.answer.checking.answer_checking import CheckClaim, Statement, claims_of
 from desktop_rag.answer.checking.claim_judge import ClaimJudge, together
+from desktop_rag.answer.checking.disputes import dispute_of, given_in
 from desktop_rag.answer.endpoints.helper_job import CancelWhen
 from desktop_rag.answer.post_answer.chat_titles import (
     Retitle,
@@ -21,6 +22,7 @@ from desktop_rag.answer.post_answer.chat_titles import (
 )
 from desktop_rag.answer.post_answer.suggested_questions import FollowUps
 from desktop_rag.core.answer_claims import Claim
+from desktop_rag.core.claims import CheckedClaim
 from desktop_rag.core.conversation import AnswerChanged, ChatTitled, Message, MessageState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.question import Setup
@@ -97,7 +99,7 @@ class PostAnswerJobs:
         is_new = is_checked and not answer.claims
         try:
             if is_new:
-                answer = yield from self._with_claims(answer, cancel)
+                answer = yield from self._with_claims(answer, context, cancel)
             if not context.asks_model:
                 return
             yield from self._titled(answer, context, cancel)
@@ -133,10 +135,16 @@ class PostAnswerJobs:
             self._conversations.set_post_answer(answer)
         return answer
 
-    def _with_claims(self, answer: Message, cancel: Event) -> _Changes:
+    def _with_claims(self, answer: Message, context: AnswerContext, cancel: Event) -> _Changes:
         """The answer with its claims. Takes milliseconds, so it does not wait for other answers."""
+        *before, question = context.history
+        dispute = dispute_of(question.text, before)
+
+        def in_context(statement: Statement) -> tuple[CheckedClaim, int] | None:
+            return given_in(statement, dispute, answer.sources, self._check) if dispute else None
+
         with self._checking:
-            claims = claims_of(answer.text, answer.sources, self._check, cancel)
+            claims = claims_of(answer.text, answer.sources, self._check, cancel, in_context)
         if claims:
             answer = self._stored(replace(answer, claims=claims), cancel)
             yield AnswerChanged(answer)

@@ -1,0 +1,65 @@
+"""Turns that insist are recognised by their phrases; figures on phrasings that were held out."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from desktop_rag.answer.checking.insisting import insisted_claim
+
+HERE = Path(__file__).parent
+
+
+def figures(name: str) -> tuple[float, float]:
+    """Precision and recall on a set of turns."""
+    tables = tomllib.loads((HERE / name).read_text(encoding="utf-8")).values()
+    found = [insisted_claim(turn) is not None for table in tables for turn in table["yes"]]
+    wrong = [insisted_claim(turn) is not None for table in tables for turn in table["no"]]
+    return sum(found) / (sum(found) + sum(wrong)), sum(found) / len(found)
+
+
+def test_turns_that_the_phrases_were_made_for() -> None:
+    precision, recall = figures("insisting_turns.toml")
+    assert precision >= 0.98
+    assert recall >= 0.98
+
+
+def test_turns_that_were_held_out() -> None:
+    precision, recall = figures("insisting_held_out.toml")
+    assert precision >= 0.9
+    assert recall >= 0.7
+
+
+@pytest.mark.parametrize(
+    ("turn", "claim"),
+    [
+        ("no, it was 2019, you are wrong", "it was 2019"),
+        ("No. It was 2019!", "It was 2019"),
+        ("I’m sure it was 2019.", "it was 2019"),
+        ("That’s wrong.", ""),
+        ("You are wrong. Why would it be 2017? It was 2019.", "It was 2019"),
+        ("No, it was in Vienna, Austria.", "it was in Vienna, Austria"),
+        ("Nein, das war am 3. Mai 2019, das stimmt nicht.", "das war am 3. Mai 2019"),
+        ("No puede ser, fue en 2019.", "fue en 2019"),
+    ],
+)
+def test_the_claim_is_what_is_left(turn: str, claim: str) -> None:
+    assert insisted_claim(turn) == claim
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "",
+        "?",
+        "no",
+        "No.",
+        "Why?",
+        "Are you sure?",
+        "No, thanks.",
+        "x" * 10_000,
+        "you are wrong" * 99,
+    ],
+)
+def test_turns_without_an_objection(turn: str) -> None:
+    assert insisted_claim(turn) is None
