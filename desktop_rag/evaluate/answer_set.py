@@ -1,6 +1,7 @@
 """Reads sets of questions with their expected answers, if any. Any thread."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,15 +10,21 @@ from desktop_rag.core.errors import AppError
 
 _QUESTIONS = "questions.jsonl"
 _DOCUMENTS = "documents"
+_NO_TEXTS = "Its {} must be a text, or a list of texts."
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerQuestion:
-    """A question; each of `expected` is a complete right answer."""
+    """A question; each of `expected` is a complete right answer, each of `wrong` a wrong one.
+
+    `sources` are paths and addresses that a right answer rests on.
+    """
 
     question_id: str
     text: str
     expected: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +39,8 @@ class AnswerSet:
 def load_answer_set(path: Path, limit: int | None = None) -> AnswerSet:
     """Read a .jsonl file of {question, answer}, or a folder of questions.jsonl and documents/.
 
-    `answer` may be a text, a list of them, or left out. AppError naming the first bad line.
+    `answer`, `wrong` and `sources` may be a text, a list of them, or left out. AppError naming the
+    first bad line.
     """
     is_folder = path.is_dir()
     file = path / _QUESTIONS if is_folder else path
@@ -63,12 +71,19 @@ def _question(path: Path, number: int, line: str) -> AnswerQuestion:
     text: Any = row.get("question")
     if not isinstance(text, str) or not text.strip():
         raise _bad_row(path, number, "It needs a text as its question.")
-    given: Any = row.get("answer")
-    expected: list[Any] = [] if given is None else given if isinstance(given, list) else [given]
-    if not all(isinstance(answer, str) for answer in expected):
-        raise _bad_row(path, number, "Its answer must be a text, or a list of texts.")
-    kept = tuple(answer for answer in expected if answer.strip())
-    return AnswerQuestion(str(row.get("id", number)), text, kept)
+    expected, wrong, sources = (
+        _texts(row.get(name), lambda name=name: _bad_row(path, number, _NO_TEXTS.format(name)))
+        for name in ("answer", "wrong", "sources")
+    )
+    return AnswerQuestion(str(row.get("id", number)), text, expected, wrong, sources)
+
+
+def _texts(given: object, wrong: Callable[[], AppError]) -> tuple[str, ...]:
+    """The texts of a field that is one, a list of them, or missing; raises what `wrong` gives."""
+    listed: list[Any] = [] if given is None else given if isinstance(given, list) else [given]
+    if not all(isinstance(text, str) for text in listed):
+        raise wrong()
+    return tuple(text for text in listed if text.strip())
 
 
 def _bad_row(path: Path, number: int, why: str) -> AppError:

@@ -21,8 +21,10 @@ from desktop_rag.evaluate.answer_set import AnswerQuestion
 from desktop_rag.evaluate.measurement import mean
 from desktop_rag.evaluate.metrics import percentile
 
-_MARKER = re.compile(r"\[\d{1,3}\]")
+_MARKER = re.compile(r"\s*\[\d{1,3}\]")
 _DIGITS = 4
+# The token F1 from which an answer counts as the same.
+_NEARLY_THE_SAME = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,18 @@ class MeasuredAnswer:
         return max((token_f1(self.answer.text, e) for e in self.question.expected), default=0.0)
 
     @property
+    def repeats_wrong(self) -> bool:
+        """True when the answer is nearly one that the person called wrong."""
+        wrong = self.question.wrong
+        return any(token_f1(self.answer.text, text) >= _NEARLY_THE_SAME for text in wrong)
+
+    @property
+    def is_sourced(self) -> bool:
+        """True when the answer cites one of the sources that the set names."""
+        cited = {place for s in self.answer.sources if s.is_cited for place in (s.path, s.url)}
+        return not cited.isdisjoint(self.question.sources)
+
+    @property
     def contains(self) -> bool:
         """True when the answer contains an expected one, word for word."""
         return any(contains(self.answer.text, expected) for expected in self.question.expected)
@@ -85,6 +99,10 @@ class MeasuredAnswer:
                 "contains": self.contains,
                 "judged": self.judged,
             }
+        if self.question.wrong:
+            row |= {"wrong": list(self.question.wrong), "repeats_wrong": self.repeats_wrong}
+        if self.question.sources:
+            row["is_sourced"] = self.is_sourced
         return row
 
 
@@ -119,6 +137,8 @@ class AnswerFigures:
             else None,
             "f1": _mean([a.f1 for a in expected]),
             "contains": _share([a.contains for a in expected]),
+            "repeats_wrong": _share([a.repeats_wrong for a in given if a.question.wrong]),
+            "sourced": _share([a.is_sourced for a in given if a.question.sources]),
             "judged": len(judged),
             "correct": _share([word == "correct" for word in judged]),
             "partly": _share([word == "partly" for word in judged]),
@@ -192,7 +212,9 @@ def _measured(
     elif question.expected and message.text:
         try:
             expected = "\nor: ".join(question.expected)
-            judged = chat.grader.grade(question.text, expected, _plain(message.text), cancel)
+            judged = chat.grader.grade(
+                question.text, expected, without_citations(message.text), cancel
+            )
         except AppError as error:
             say(f"{question.question_id} was not judged. {error.title}")
     tokens = taken if any(taken) else None
@@ -203,12 +225,13 @@ def _asked(question: str) -> Message:
     return Message("", "", Role.USER, question, time.time())
 
 
-def _plain(answer: str) -> str:
+def without_citations(answer: str) -> str:
+    """The text of an answer without its markers."""
     return _MARKER.sub("", answer)
 
 
 def _words(text: str) -> list[str]:
-    return [word.casefold() for word in words(_plain(text))]
+    return [word.casefold() for word in words(without_citations(text))]
 
 
 def _citation(n: int, path: str, place: str, quote: str) -> dict[str, Any]:

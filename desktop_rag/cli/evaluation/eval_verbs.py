@@ -1,4 +1,4 @@
-"""The verbs that measure quality: `eval retrieval`, `eval grounding`, `eval answers`, `eval runs`.
+"""The verbs that measure quality: `eval retrieval`, `eval runs`, and those of their own modules.
 
 The search runs in a scratch home, which is removed; the figures are stored in the person's library.
 """
@@ -13,6 +13,7 @@ from typing import Any
 from desktop_rag import app
 from desktop_rag.cli.argument_types import add_json, positive
 from desktop_rag.cli.evaluation.answers_verb import add_answers
+from desktop_rag.cli.evaluation.feedback_verb import add_feedback_set, feedback_verbs
 from desktop_rag.cli.evaluation.grounding_verb import add_grounding
 from desktop_rag.cli.evaluation.kept_run import ID_CHARS, keep, keep_file, written_later
 from desktop_rag.cli.evaluation.scratch_home import in_scratch_home
@@ -53,6 +54,8 @@ def add_evals(parser: argparse.ArgumentParser) -> None:
     text = "answers to a set of questions: citations, support, correctness, times, tokens"
     added = evals.add_parser("answers", help=text, description=text)
     add_answers(added)
+    text = "a set for `eval answers` from your feedback on answers; it stays on this computer"
+    add_feedback_set(evals.add_parser("set-from-feedback", help=text, description=text))
     text = "List the stored measurements, or one with its queries."
     added = evals.add_parser("runs", help=text, description=text)
     added.set_defaults(run=_runs)
@@ -63,6 +66,7 @@ def add_evals(parser: argparse.ArgumentParser) -> None:
 def running_app_verbs() -> Mapping[str, app.Verb]:
     """The handlers of these verbs in the running app."""
     return {
+        **feedback_verbs(),
         "eval_runs": lambda services, asked: services.evaluation_runs.listed(str(asked["id"])),
         "eval_keep": lambda services, asked: keep_file(services, Path(str(asked["file"]))),
     }

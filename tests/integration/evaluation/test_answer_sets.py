@@ -30,7 +30,8 @@ ROWS = [
 ]
 KEYS = [
     "questions", "failed", "unanswered", "cited", "claims", "supported", "f1", "contains",
-    "judged", "correct", "partly", "wrong", "first_p50_s", "first_p95_s", "p50_s", "p95_s",
+    "repeats_wrong", "sourced", "judged", "correct", "partly", "wrong",
+    "first_p50_s", "first_p95_s", "p50_s", "p95_s",
     "tokens_asked", "tokens_answered", "model", "judge",
 ]  # fmt: skip
 

@@ -1,0 +1,111 @@
+"""Feedback on answers becomes a set that `eval answers` runs."""
+
+import json
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from desktop_rag.app import Services
+from desktop_rag.core.conversation import Feedback, Message
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.settings import AnswerSettings, Settings
+from desktop_rag.evaluate.answer_set import load_answer_set
+from desktop_rag.evaluate.answers import evaluate
+from desktop_rag.evaluate.feedback_set import feedback_rows, write_feedback_set
+from tests.asking import ask
+from tests.command_line import run
+from tests.indexed import index_texts
+from tests.servers.chat_server import ChatServer
+
+LAMP = "When is the lamp of the lighthouse lit?"
+FERRY = "When does the ferry to the island leave?"
+WIND = "What do the sailors do in strong wind?"
+RIGHT = "The lamp of the lighthouse is lit at dusk [1]."
+WRONG = "The ferry to the island leaves at seven from the castle [1]."
+OWN = "The ferry leaves at noon, from the eastern pier."
+
+
+@pytest.fixture
+def asked(services: Services, tmp_path: Path) -> Services:
+    """A library with a liked answer, a disliked and rewritten one, and one without feedback."""
+    texts = {
+        "lamp.md": "The lamp of the lighthouse is lit at dusk by the keeper.",
+        "ferry.md": "The ferry to the island leaves at noon from the eastern pier.",
+    }
+    index_texts(services, tmp_path / "papers", texts)
+    with ChatServer() as server:
+        answers = AnswerSettings(suggests_questions=False)
+        services.chat.apply(Settings(endpoint=server.endpoint(), answers=answers))
+        history = services.chat.history
+
+        def answer(question: str, text: str) -> Message:
+            server.answer = text
+            return ask(services, question)
+
+        liked, disliked = answer(LAMP, RIGHT), answer(FERRY, WRONG)
+        answer(WIND, "They reef the sails [1].")
+    history.set_feedback(liked.message_id, Feedback.LIKED)
+    history.set_feedback(disliked.message_id, Feedback.DISLIKED)
+    history.rewrite(disliked, OWN)
+    # A copy of a chat says nothing new.
+    history.fork(liked.conversation_id, liked.message_id)
+    services.chat.apply(Settings())
+    return services
+
+
+def test_liked_answers_and_rewrites_are_expected_and_disliked_ones_wrong(asked: Services) -> None:
+    rows = {row["question"]: row for row in feedback_rows(asked.chat)}
+    assert set(rows) == {LAMP, FERRY}
+    assert rows[LAMP]["answer"] == [RIGHT.replace(" [1]", "")]
+    assert "wrong" not in rows[LAMP]
+    assert [Path(path).name for path in rows[LAMP]["sources"]] == ["lamp.md"]
+    assert rows[FERRY]["answer"] == [OWN]
+    assert rows[FERRY]["wrong"] == [WRONG.replace(" [1]", "")]
+
+
+def test_the_set_is_private_and_measured_by_eval_answers(asked: Services, tmp_path: Path) -> None:
+    file = tmp_path / "mine.jsonl"
+    told = write_feedback_set(asked.chat, file)
+    assert (told["questions"], told["expected"], told["wrong"]) == (2, 2, 1)
+    if sys.platform != "win32":
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    questions = load_answer_set(file).questions
+    figures = evaluate(questions, asked.chat, lambda _: None)
+    measured = figures.to_json()
+    assert (measured["repeats_wrong"], measured["sourced"]) == (0.0, 1.0)
+    assert {row["question"] for row in figures.query_rows()} == {LAMP, FERRY}
+
+
+def test_a_model_that_repeats_a_wrong_answer_is_counted(asked: Services, tmp_path: Path) -> None:
+    file = tmp_path / "mine.jsonl"
+    write_feedback_set(asked.chat, file)
+    with ChatServer(WRONG) as server:
+        asked.chat.apply(Settings(endpoint=server.endpoint()))
+        measured = evaluate(load_answer_set(file).questions, asked.chat, lambda _: None).to_json()
+    assert measured["repeats_wrong"] == 1.0
+
+
+def test_an_existing_file_is_left_alone(asked: Services, tmp_path: Path) -> None:
+    file = tmp_path / "mine.jsonl"
+    file.write_text("mine")
+    with pytest.raises(AppError, match="exists"):
+        write_feedback_set(asked.chat, file)
+    assert file.read_text() == "mine"
+
+
+def test_the_verb_writes_the_set(asked: Services, tmp_path: Path) -> None:
+    asked.close()
+    file = tmp_path / "mine.jsonl"
+    done = run("eval", "set-from-feedback", str(file))
+    assert done.returncode == 0, done.stderr
+    assert "2 questions, 2 with" in done.stdout
+    rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    assert {row["question"] for row in rows} == {LAMP, FERRY}
+
+
+def test_without_feedback_nothing_is_written(services: Services, tmp_path: Path) -> None:
+    with pytest.raises(AppError, match="no feedback"):
+        write_feedback_set(services.chat, tmp_path / "mine.jsonl")
+    assert not (tmp_path / "mine.jsonl").exists()
