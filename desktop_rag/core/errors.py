@@ -25,6 +25,14 @@ class DiskFullError(AppError):
         super().__init__("The disk is full.", f"{detail} Free some space.".strip())
 
 
+class TooLongError(AppError):
+    """A model refused a request for its length: one made for `fits_tokens` may be accepted."""
+
+    def __init__(self, title: str, hint: str, fits_tokens: int) -> None:
+        super().__init__(title, hint)
+        self.fits_tokens = fits_tokens
+
+
 class Cancelled(Exception):  # noqa: N818  it ends work early, it reports no failure
     """The person stopped the work. Raised between tokens, files or batches; never shown."""
 

@@ -5,6 +5,7 @@ apply.
 """
 
 import dataclasses
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -32,6 +33,43 @@ class LengthField(StrEnum):
     MAX_COMPLETION_TOKENS = "max_completion_tokens"
 
 
+# A limit that the server stated is tried again after a day, a guessed one after an hour.
+_STATED_AGE_S, _GUESSED_AGE_S = 86_400.0, 3_600.0
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedLimit:
+    """A context length learned from a refusal at the Unix time `learned_at`.
+
+    It `is_stated` if the server said the number, or a guess from what was refused.
+    """
+
+    tokens: int
+    learned_at: float
+    is_stated: bool
+
+    @property
+    def ends_at(self) -> float:
+        """The time from which longer requests are tried again."""
+        return self.learned_at + (_STATED_AGE_S if self.is_stated else _GUESSED_AGE_S)
+
+    def is_valid(self, now: float) -> bool:
+        """False once it is time to try again, or if the clock was set back."""
+        return self.learned_at <= now < self.ends_at
+
+    def in_words(self) -> str:
+        """What was learned, when and how, and when it is tried again."""
+        at, ends = (
+            time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
+            for moment in (self.learned_at, self.ends_at)
+        )
+        how = "as the server said" if self.is_stated else "a guess"
+        return (
+            f"Refused a longer request at {at}: {self.tokens:,} tokens are sent at most ({how})."
+            f" More is tried again at {ends}."
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class ModelProfile:
     """Measured capabilities of a model.
@@ -40,7 +78,8 @@ class ModelProfile:
     `tokens_ratio` is the server's token count divided by the estimate of `core.text`, 0 if unknown.
     `context_tokens` is the longest request that was read in full, 0 if unknown; with
     `is_context_open` longer ones were not tried. `stated_tokens` is the context length that the
-    server reports.
+    server reports. `learned_limit` comes from a refusal: it limits requests for a while, and never
+    changes what was measured.
     """
 
     examined_at: float = 0.0
@@ -57,6 +96,7 @@ class ModelProfile:
     takes_images: bool | None = None
     embeds: bool | None = None
     tokens_ratio: float = 0.0
+    learned_limit: LearnedLimit | None = None
 
     @property
     def is_examined(self) -> bool:
@@ -67,6 +107,7 @@ class ModelProfile:
         """The findings in plain sentences, the most important first."""
         answers = (
             self._context_sentence(),
+            self.learned_limit.in_words() if self.learned_limit else "",
             _sentence(
                 self.takes_system, "", "Takes no system message: it is sent with the question."
             ),
@@ -94,7 +135,10 @@ class ModelProfile:
         """The known values as JSON fields."""
         empty = ModelProfile()
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        return {name: value for name, value in fields.items() if value != getattr(empty, name)}
+        known = {name: value for name, value in fields.items() if value != getattr(empty, name)}
+        if self.learned_limit:
+            known["learned_limit"] = dataclasses.asdict(self.learned_limit)
+        return known
 
     @classmethod
     def from_json(cls, fields: Mapping[str, object]) -> "ModelProfile":
@@ -104,6 +148,9 @@ class ModelProfile:
             take = _DECODERS.get(name)
             if take and (taken := take(value)) is not None:
                 known[name] = taken
+        if not known.get("examined_at"):
+            # Earlier versions put there what they had learned from a refusal.
+            known.pop("context_tokens", None)
         return cls(**known)
 
 
@@ -153,7 +200,17 @@ def _length_field(value: object) -> LengthField | None:
     return LengthField(value) if value in list(LengthField) else None
 
 
+def _limit(value: object) -> LearnedLimit | None:
+    match value:
+        case {"tokens": int() as tokens, "learned_at": int() | float() as at,
+              "is_stated": bool() as is_stated} if tokens > 0:  # fmt: skip
+            return LearnedLimit(tokens, float(at), is_stated)
+        case _:
+            return None
+
+
 _DECODERS = {
+    "learned_limit": _limit,
     "examined_at": _moment,
     "context_tokens": _count,
     "stated_tokens": _count,

@@ -11,15 +11,18 @@ from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.core.conversation import (
     AnswerEvent,
     AnswerWaits,
+    SearchNotes,
     SourcesFound,
     TextDelta,
     ThinkingDelta,
 )
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, TooLongError
 from desktop_rag.models.ports import ChatModel, Delta
 
 _HISTORY = 12
-_TRIES = 3
+# Each shorter than the one before, by half where the model doesn't say what it reads.
+_TRIES = 5
+_REFUSED = "The model refused a longer prompt"
 
 
 def answer_with(
@@ -35,16 +38,16 @@ def answer_with(
 
     The text grows in the draft, which keeps the sources and examples that were sent. `attached`
     gives the attachments for a context of so many tokens. Without sources the model answers from
-    its own knowledge, if the `instructions` allow it. When its context turns out to be smaller, it
-    gets a shorter prompt.
+    its own knowledge, if the `instructions` allow it. When the model refuses the prompt for its
+    length, it gets fewer sources, and the notes of the draft say so.
 
     Raises:
         AppError: when the endpoint fails; the draft keeps the text so far.
     """
     draft.model = model.name
     found, examples = draft.sources, draft.examples
+    context_tokens = model.context_tokens
     for tries_left in reversed(range(_TRIES)):
-        context_tokens = model.context_tokens
         prompt = build_prompt(
             request.question,
             found,
@@ -57,15 +60,28 @@ def answer_with(
         )
         draft.send(prompt.sources)
         draft.examples = prompt.examples
+        if tries_left < _TRIES - 1:
+            _note_refusal(draft, len(found))
         yield SourcesFound(draft.sources, draft.notes, draft.is_own_knowledge)
         try:
             yield from _received(model.stream(prompt.turns, cancel), draft)
-        except AppError:
+        except AppError as error:
             has_begun = bool(draft.text or draft.thinking)
-            if has_begun or not tries_left or model.context_tokens >= context_tokens:
+            fits = error.fits_tokens if isinstance(error, TooLongError) else model.context_tokens
+            if has_begun or not tries_left or fits >= context_tokens:
                 raise
+            context_tokens = fits
         else:
             return
+
+
+def _note_refusal(draft: AnswerDraft, found: int) -> None:
+    """Say in the notes that the model refused a longer prompt, in place of an earlier such note."""
+    notes = draft.notes or SearchNotes()
+    hints = tuple(hint for hint in notes.hints if not hint.startswith(_REFUSED))
+    sent = len(draft.sources)
+    fewer = f"{_REFUSED}: {sent} of {found} sources were sent." if sent < found else f"{_REFUSED}."
+    draft.notes = replace(notes, hints=(*hints, fewer))
 
 
 def _received(deltas: Iterator[Delta], draft: AnswerDraft) -> Iterator[AnswerEvent]:

@@ -365,4 +365,8 @@ def test_a_model_that_reads_less_than_thought_gets_less_and_answers(
     assert message.state is MessageState.DONE
     assert server.dialect.tokens(server.chats[0]) > 900 >= server.dialect.tokens(server.chats[-1])
     assert len(message.sources) < 8
-    assert indexed.chat.models.profile(server.endpoint()).context_tokens == 900
+    profile = indexed.chat.models.profile(server.endpoint())
+    assert profile.learned_limit
+    assert (profile.learned_limit.tokens, profile.context_tokens) == (900, 0)
+    assert message.notes
+    assert f"refused a longer prompt: {len(message.sources)} of" in message.notes.in_words()

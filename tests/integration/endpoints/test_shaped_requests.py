@@ -1,13 +1,14 @@
 """Questions to models with special requirements: refusals are learned and remembered."""
 
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from threading import Event
 
 import pytest
 
-from desktop_rag.core.errors import AppError
-from desktop_rag.core.model_profile import ModelProfile, Thinking
+from desktop_rag.core.errors import AppError, TooLongError
+from desktop_rag.core.model_profile import LearnedLimit, ModelProfile, Thinking
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.endpoints.client.chat_client import ChatClient
 from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
@@ -157,18 +158,84 @@ def test_how_much_it_reads_is_what_was_measured_or_less_if_so_chosen(
     assert client.context_tokens == 4096
 
 
-@pytest.mark.parametrize(
-    ("said", "tokens"), [("context size (3000 tokens)", 3000), ("context length exceeded", 512)]
-)
-def test_a_request_that_was_too_long_teaches_how_much_it_reads(
-    server: ChatServer, book: ProfileBook, said: str, tokens: int
-) -> None:
-    server.mode, server.status = "status", 400
+LONG = (ChatTurn("user", "The lamp of the lighthouse is lit at dusk. " * 400),)
+
+
+def refused(server: ChatServer, book: ProfileBook, status: int, said: str) -> AppError:
+    """The error of a long question that is refused like this."""
+    server.mode, server.status = "status", status
     server.error = {"error": {"message": said}}
-    with pytest.raises(AppError) as caught:
-        ask(server, book)
-    assert "too long" in caught.value.title
-    assert known(server, book).context_tokens == tokens
+    with (
+        closing(ChatClient(server.endpoint(), "", book)) as client,
+        pytest.raises(AppError) as caught,
+    ):
+        list(client.stream(LONG, Event()))
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("said", "tokens", "is_stated"),
+    [
+        ("context size (3000 tokens)", 3000, True),
+        ("maximum context length is 900000 tokens", 2019, False),
+        ("context length exceeded", 2019, False),
+    ],
+)
+def test_a_request_that_was_too_long_teaches_how_much_to_send(
+    server: ChatServer, book: ProfileBook, said: str, tokens: int, is_stated: bool
+) -> None:
+    error = refused(server, book, 400, said)
+    assert "too long" in error.title
+    assert isinstance(error, TooLongError)
+    limit = known(server, book).learned_limit
+    assert limit
+    assert (limit.tokens, limit.is_stated) == (pytest.approx(tokens, rel=0.1), is_stated)
+    assert error.fits_tokens == limit.tokens
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "is_shorter"),
+    [
+        (413, "", True),
+        (413, "Request too large for model on tokens per minute (TPM): Limit 600, Requested 9000",
+         True),
+        (400, "Rate limit: too many tokens per minute. Try again in 2m.", False),
+        (400, "context length exceeded", True),
+    ],
+)  # fmt: skip
+def test_a_refusal_that_tells_nothing_of_the_context_teaches_nothing(
+    server: ChatServer, book: ProfileBook, status: int, said: str, is_shorter: bool
+) -> None:
+    book.learn(server.base_url, "test-model", context_tokens=32_768, examined_at=1.0)
+    before = known(server, book)
+    error = refused(server, book, status, said)
+    assert known(server, book) == before
+    assert isinstance(error, TooLongError) == is_shorter
+
+
+def test_what_was_learned_from_a_refusal_ends(server: ChatServer, book: ProfileBook) -> None:
+    client = ChatClient(server.endpoint(), "", book)
+    for age_s, is_stated, tokens in [
+        (0, True, 900), (3_700, True, 900), (90_000, True, 8192),
+        (0, False, 900), (3_700, False, 8192), (-60, True, 8192),
+    ]:  # fmt: skip
+        limit = LearnedLimit(900, time.time() - age_s, is_stated)
+        book.learn(server.base_url, "test-model", learned_limit=limit)
+        assert client.context_tokens == tokens
+    book.learn(server.base_url, "test-model", learned_limit=LearnedLimit(900, time.time(), True))
+    book.forget_limit(server.base_url, "test-model")
+    assert client.context_tokens == 8192
+
+
+def test_a_longer_request_that_is_answered_disproves_the_limit(
+    server: ChatServer, book: ProfileBook
+) -> None:
+    book.learn(server.base_url, "test-model", learned_limit=LearnedLimit(900, 1.0, True))
+    with closing(ChatClient(server.endpoint(), "", book)) as client:
+        list(client.stream(TURNS, Event()))
+        assert known(server, book).learned_limit
+        list(client.stream(LONG, Event()))
+    assert known(server, book).learned_limit is None
 
 
 def counted(server: ChatServer, book: ProfileBook, text: str) -> float:

@@ -3,6 +3,7 @@
 import copy
 import logging
 import math
+import time
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from threading import Event
@@ -10,7 +11,7 @@ from threading import Event
 from desktop_rag.activity.activity_event import Purpose
 from desktop_rag.activity.recorder import Recorder
 from desktop_rag.core.attachment import sees_no_images
-from desktop_rag.core.errors import Cancelled
+from desktop_rag.core.errors import Cancelled, TooLongError
 from desktop_rag.core.model_profile import LEAST_RATIO, MOST_RATIO, ModelProfile, Thinking
 from desktop_rag.core.settings import ASSUMED_CONTEXT_TOKENS, EndpointSettings
 from desktop_rag.core.text import rough_token_counts
@@ -24,6 +25,11 @@ from desktop_rag.models.endpoints.client.endpoint_faults import (
 )
 from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
 from desktop_rag.models.endpoints.client.interruptible_wait import pause
+from desktop_rag.models.endpoints.client.learned_limit import (
+    fitting_tokens,
+    is_disproved,
+    learned_limit,
+)
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.client.rate_limits import Allowances
 from desktop_rag.models.endpoints.client.request_shape import (
@@ -38,9 +44,6 @@ from desktop_rag.models.ports import ChatTurn, Delta
 log = logging.getLogger(__name__)
 
 LONGEST_ANSWER_CHARS = 400_000
-# The share of a too long request that is sent next, where the server doesn't state its limit.
-_SHORTER = 0.7
-_SHORTEST_CONTEXT_TOKENS = 512
 # Shorter requests consist mostly of the markers that a server puts around turns.
 _TELLING_TOKENS = 400
 _NOT_STREAMED = "This endpoint does not stream: the answer appears once it is complete."
@@ -86,9 +89,11 @@ class ChatClient:
 
     @property
     def context_tokens(self) -> int:
-        """The context length: as measured, but no more than the setting."""
-        chosen, known = self._endpoint.context_tokens, self._profile.context_tokens
-        return min(chosen, known) if chosen and known else chosen or known or ASSUMED_CONTEXT_TOKENS
+        """The context length: as measured, but no more than the setting or a recent refusal."""
+        limit = self._profile.learned_limit
+        learned = limit.tokens if limit and limit.is_valid(time.time()) else 0
+        known = (self._endpoint.context_tokens, self._profile.context_tokens, learned)
+        return min((tokens for tokens in known if tokens), default=ASSUMED_CONTEXT_TOKENS)
 
     @property
     def _profile(self) -> ModelProfile:
@@ -135,6 +140,8 @@ class ChatClient:
                         yield delta
                         if cancel.is_set():
                             break
+                if is_disproved(self._profile.learned_limit, turns):
+                    self._learn(learned_limit=None)
                 return
             except Cancelled:
                 return
@@ -144,6 +151,7 @@ class ChatClient:
                     continue
                 pause_s = None if has_begun else retries.pause_after(exc)
                 if pause_s is None:
+                    self._raise_if_too_long(exc, turns, has_begun)
                     raise
                 log.info("Endpoint: %s Asking again in %.1f s.", exc.title, pause_s)
                 status = f"{exc.title} It is asked again in {math.ceil(pause_s)} s."
@@ -167,9 +175,9 @@ class ChatClient:
         profile = self._profile
         facts: dict[str, object] = {**learned_from(exc.said, profile)}
         can_ask_again = bool(facts)
-        if exc.fault is Fault.TOO_LONG and not has_begun:
-            facts["context_tokens"] = exc.limit_tokens or self._shorter_than(turns)
-            facts["is_context_open"] = False
+        limit = None if has_begun else learned_limit(exc, turns, profile, time.time())
+        if limit:
+            facts["learned_limit"] = limit
         elif exc.fault is Fault.EMPTY and profile.thinking is Thinking.END_TAG:
             facts["thinking"] = None
         if facts:
@@ -177,9 +185,13 @@ class ChatClient:
             self._learn(**facts)
         return can_ask_again
 
-    def _shorter_than(self, turns: Sequence[ChatTurn]) -> int:
-        sent = sum(rough_token_counts([turn.text for turn in turns]))
-        return max(_SHORTEST_CONTEXT_TOKENS, int(min(sent, self.context_tokens) * _SHORTER))
+    def _raise_if_too_long(
+        self, exc: EndpointFaultError, turns: Sequence[ChatTurn], has_begun: bool
+    ) -> None:
+        """Raise an error that says how long the next request may be, if a shorter one may help."""
+        fits = 0 if has_begun else fitting_tokens(exc, turns, self.context_tokens)
+        if fits:
+            raise TooLongError(exc.title, exc.hint, fits) from exc
 
     def _learn_ratio(self, turns: Sequence[ChatTurn], counted: int) -> None:
         """Update the ratio of counted to estimated tokens from a request that is long enough.
