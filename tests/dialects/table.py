@@ -1,5 +1,5 @@
 """Every dialect and failure that the tests and `benchmarks/dialects.py` play."""
 
-from tests.dialects import ending_rows, shape_rows
+from tests.dialects import ending_rows, refusal_rows, waiting_rows
 
-ROWS = (*ending_rows.ROWS, *shape_rows.ROWS)
+ROWS = (*ending_rows.ROWS, *refusal_rows.ROWS, *waiting_rows.ROWS)

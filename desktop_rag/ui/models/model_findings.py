@@ -25,6 +25,10 @@ _COST = tr(
     "Measures the context size and features of the model with about ten short requests and a few"
     " long ones. Remote endpoints get at most three long ones, of up to 16,384 tokens each."
 )
+_FORGET = tr(
+    "Forgets the limit that was learned from a refusal. The next question is sent with all of its"
+    " sources again."
+)
 
 
 class ModelFindings(QWidget):
@@ -50,10 +54,15 @@ class ModelFindings(QWidget):
         self.button.setAccessibleDescription(_COST)
         set_tip(self.button, _COST)
         self.button.clicked.connect(self._on_clicked)
+        self.forget_button = TextButton(tr("Try more again"))
+        self.forget_button.setAccessibleDescription(_FORGET)
+        set_tip(self.forget_button, _FORGET)
+        self.forget_button.clicked.connect(self._on_forget_clicked)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
         row.addWidget(self._label, 1)
+        row.addWidget(self.forget_button)
         row.addWidget(self.button)
         self._show_profile(ModelProfile())
 
@@ -103,13 +112,27 @@ class ModelFindings(QWidget):
 
         self._bridge.run(self, lambda: self._chat.models.examine(endpoint, key), show, fail)
 
+    @Slot()
+    def _on_forget_clicked(self) -> None:
+        endpoint = self._endpoint
+        self.forget_button.setEnabled(False)
+
+        def show(profile: ModelProfile) -> None:
+            if endpoint == self._endpoint:
+                self._show_profile(profile)
+
+        self._bridge.run(self, lambda: self._chat.models.forget_limit(endpoint), show)
+
     def _show_profile(self, profile: ModelProfile) -> None:
+        self.forget_button.setVisible(profile.learned_limit is not None)
+        self.forget_button.setEnabled(True)
         findings = profile.findings()
         self._label.setText("\n".join(findings) if findings else _NOT_MEASURED)
         self._label.set_tone("" if findings else "muted")
         self._show_button(tr("Measure again") if profile.is_examined else tr("Measure"), True)
 
     def _show_running(self) -> None:
+        self.forget_button.hide()
         self._label.setText(_RUNNING)
         self._label.set_tone("muted")
         self._show_button(tr("Measuring…"), False)

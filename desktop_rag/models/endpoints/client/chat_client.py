@@ -25,11 +25,12 @@ from desktop_rag.models.endpoints.client.endpoint_faults import (
 )
 from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
 from desktop_rag.models.endpoints.client.interruptible_wait import pause
-from desktop_rag.models.endpoints.client.learned_limit import (
+from desktop_rag.models.endpoints.client.limits.learned_limit import (
     fitting_tokens,
     is_disproved,
     learned_limit,
 )
+from desktop_rag.models.endpoints.client.limits.retries import Retries
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.client.rate_limits import Allowances
 from desktop_rag.models.endpoints.client.request_shape import (
@@ -37,7 +38,6 @@ from desktop_rag.models.endpoints.client.request_shape import (
     learned_from,
     refuses_images,
 )
-from desktop_rag.models.endpoints.client.retries import Retries
 from desktop_rag.models.endpoints.providers import with_quirks
 from desktop_rag.models.ports import ChatTurn, Delta
 

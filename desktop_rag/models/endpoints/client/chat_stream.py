@@ -12,7 +12,11 @@ from typing import Any, cast
 from desktop_rag.core.query import strip_invalid_characters
 from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError
 from desktop_rag.models.endpoints.client.message_repairs import MessageRepairs
-from desktop_rag.models.endpoints.client.refusals.error_body import is_error, server_message
+from desktop_rag.models.endpoints.client.refusals.error_body import (
+    is_error,
+    parsed_body,
+    server_message,
+)
 from desktop_rag.models.ports import Delta
 
 _LARGEST_EVENT_CHARS = 4_000_000
@@ -72,7 +76,7 @@ class EventDecoder:
         self._data: list[str] = []
         self._held_chars = 0
         self._name = ""
-        self._is_stream = False
+        self._is_stream = self._is_read = False
         self._repairs = MessageRepairs()
 
     def feed(self, chunk: bytes, *, is_last: bool = False) -> Iterator[StreamPart]:
@@ -116,6 +120,11 @@ class EventDecoder:
         elif field == "event":
             self._is_stream = True
             self._name = value
+        elif field == "error":
+            self._name = field
+            self._data.append(value)
+        elif line.startswith("{") and is_error(error := parsed_body(line.encode())):
+            raise StreamError(Fault.FAILED, *server_message(error))
         elif not self._is_stream and line.lstrip().startswith("<"):
             raise StreamError(Fault.WEB_PAGE)
         elif not self._data:
@@ -131,13 +140,18 @@ class EventDecoder:
             return
         try:
             event = load_json(data)
+            if name == "error":
+                raise StreamError(Fault.FAILED, *server_message(event))
             self._repairs.repair(event)
             piece = read_event(event)
         except StreamError as exc:
             # Named events may contain anything; none of them is part of the answer.
             if exc.fault is Fault.UNREADABLE and name not in ("", "message", "error"):
                 return
+            if exc.fault is Fault.UNREADABLE and self._is_read:
+                raise StreamError(Fault.GARBLED) from exc
             raise
+        self._is_read = True
         yield piece
 
 

@@ -21,6 +21,7 @@ from desktop_rag.models.endpoints.client.refusals.wait_hints import wait_s_in
 if TYPE_CHECKING:
     import openai
 
+_HAS_CLOSED = re.compile(r"disconnected|closed connection|incomplete")
 # Faults after which a server may say when to ask again; others have times in their words too.
 _HAS_WAIT = frozenset({Fault.BUSY, Fault.LOADING, Fault.OVERLOADED, Fault.FAILED, Fault.REJECTED})
 
@@ -72,7 +73,7 @@ def _by_connection(exc: Exception) -> FaultReport | None:
             return _by_socket_error(exc.args[0] if exc.args else None)
         case httpcore2.ProxyError():
             return FaultReport(Fault.PROXY, str(exc))
-        case httpcore2.RemoteProtocolError() if "disconnected" not in str(exc):
+        case httpcore2.RemoteProtocolError() if not _HAS_CLOSED.search(str(exc)):
             return FaultReport(Fault.NOT_HTTP)
         case httpcore2.RemoteProtocolError() | httpcore2.ReadError() | httpcore2.WriteError():
             return FaultReport(Fault.CLOSED)

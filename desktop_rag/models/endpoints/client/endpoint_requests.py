@@ -8,6 +8,8 @@ import math
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import replace
+from itertools import chain
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,7 @@ from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.models.endpoint_address import host_of, normalise_base_url
+from desktop_rag.models.endpoints.client.answer_form import is_json, read_beginning
 from desktop_rag.models.endpoints.client.chat_stream import (
     DONE,
     LAST,
@@ -34,6 +37,7 @@ from desktop_rag.models.endpoints.client.endpoint_faults import (
     StreamError,
 )
 from desktop_rag.models.endpoints.client.interruptible_wait import pause
+from desktop_rag.models.endpoints.client.limits.believable_usage import believable
 from desktop_rag.models.endpoints.client.rate_limits import Allowances, limits_in_words
 from desktop_rag.models.endpoints.client.remote_vectors import read_vectors
 from desktop_rag.models.endpoints.providers import USUAL_LIST, ListShape
@@ -116,7 +120,9 @@ class EndpointRequests:
         answered = 0
         with self._recorder.call(purpose or self._purpose, self.endpoint) as call:
             try:
-                for piece in self._sent(body, cancel):
+                for sent in self._sent(body, cancel):
+                    piece = replace(sent, usage=believable(sent.usage, body["messages"]))
+                    piece = LAST if sent is LAST else piece
                     counted = piece.usage or counted
                     answered += sum(rough_token_counts([piece.text, piece.thinking]))
                     yield piece
@@ -155,15 +161,14 @@ class EndpointRequests:
                         timeout=self._patience(is_streamed=body["stream"]),
                     )
                 ).http_response
-            kind = response.headers.get("content-type", "").lower()
-            if "html" in kind:
-                raise StreamError(Fault.WEB_PAGE)
-            if kind.startswith("application/json"):
-                with interruption.within(limit_s, cancel):
-                    whole = read_whole(response.iter_raw())
+            chunks = response.iter_raw()
+            with interruption.within(limit_s, cancel):
+                begun = read_beginning(chunks)
+                whole = read_whole(chain(begun, chunks)) if is_json(begun) else b""
+            if whole:
                 yield read_completion(whole)
             else:
-                yield from _read_stream(response, interruption, limit_s, cancel)
+                yield from _read_stream(chain(begun, chunks), interruption, limit_s, cancel)
             yield LAST
 
     def _patience(self, *, is_streamed: bool) -> "httpx2.Timeout":
@@ -231,10 +236,9 @@ class EndpointRequests:
 
 
 def _read_stream(
-    response: "httpx2.Response", interruption: "Interruption", limit_s: float, cancel: Event
+    chunks: Iterator[bytes], interruption: "Interruption", limit_s: float, cancel: Event
 ) -> Iterator[StreamPart]:
     decoder = EventDecoder()
-    chunks = response.iter_raw()
     last_text_at, bytes_since = time.monotonic(), 0
     is_read = is_finished = False
     chunk: bytes | None = b""

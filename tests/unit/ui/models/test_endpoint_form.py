@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 
 import pytest
 from PySide6.QtCore import Qt
@@ -11,9 +12,11 @@ from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLineEdit, QMessageBox,
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.answer.chat import Chat
+from desktop_rag.core.errors import TooLongError
 from desktop_rag.core.model_profile import ExaminationChanged
-from desktop_rag.core.settings import EndpointSettings
+from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.models.endpoints.local_servers import USUAL
+from desktop_rag.models.ports import ChatTurn
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.models.endpoint_form import EndpointForm, privacy_note
@@ -296,6 +299,23 @@ def test_measuring_shows_its_result(
     assert any("Not measured yet" in text for text in texts(form))
     form.show_endpoint(server.endpoint())
     qtbot.waitUntil(lambda: any("Reads 5,000 tokens." in text for text in texts(form)))
+
+
+def test_a_limit_learned_from_a_refusal_is_shown_and_forgotten(
+    form: EndpointForm, server: ChatServer, chat: Chat, qtbot: QtBot
+) -> None:
+    server.mode, server.status = "status", 400
+    server.error = {"error": {"message": "maximum context length is 900 tokens"}}
+    model = chat.models.main(Settings(endpoint=server.endpoint()))
+    assert model
+    with pytest.raises(TooLongError):
+        list(model.stream([ChatTurn("user", "The lamp is lit at dusk. " * 200)], Event()))
+    chat.models.close()
+    form.show_endpoint(server.endpoint())
+    qtbot.waitUntil(lambda: any("900 tokens are sent at most" in text for text in texts(form)))
+    button(form, "Try more again").click()
+    qtbot.waitUntil(lambda: not any("900 tokens" in text for text in texts(form)))
+    assert chat.models.profile(server.endpoint()).learned_limit is None
 
 
 def test_a_failed_measurement_shows_the_error(

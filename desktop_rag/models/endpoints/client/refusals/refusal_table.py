@@ -183,14 +183,14 @@ REFUSALS = (
         Fault.LOADING,
         (
             (
-                r"^(?!.*(?:fail|error|unable|cannot|could not|couldn't)[^.]{0,20}load).*\b(?:model"
+                r"^(?!.*(?:fail|\berror|unable|cannot|could ?n[o']t)[^.]{0,20}load).*\b(?:model"
                 r"|weights|engine)\b[^.]{0,60}?(?:is|are|still|being"
                 r"|currently) (?:\w+ ){0,2}(?:loading|loaded|starting|warming|initiali[sz]ing"
                 r"|downloading|booting)\b"
             ),
             "Hugging Face, KoboldCpp, Baseten",
         ),
-        (r"^(?!.*(?:fail|error)[^.]{0,20}load).*loading (?:the )?model", "llama.cpp, TabbyAPI"),
+        (r"^(?!.*(?:fail|\berror)[^.]{0,20}load).*loading (?:the )?model", "llama.cpp, TabbyAPI"),
         (r"warming up|cold start|starting up|正在加载|模型加载", "Cloudflare, ModelScope"),
     ),
     *_rows(

@@ -1,8 +1,9 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from desktop_rag.core.model_profile import LengthField, ModelProfile, Thinking
+from desktop_rag.core.model_profile import LearnedLimit, LengthField, ModelProfile, Thinking
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 
 URL = "http://localhost:1/v1"
@@ -29,6 +30,22 @@ def test_what_is_known_survives_a_restart(path: Path) -> None:
     assert again.get(URL, "small") == KNOWN
     assert again.get(URL, "large") == ModelProfile(must_alternate=True)
     assert again.get("http://localhost:2/v1", "small") == ModelProfile()
+
+
+def test_a_limit_that_was_learned_survives_a_restart_and_can_be_forgotten(path: Path) -> None:
+    limit = LearnedLimit(900, 5.0, is_stated=True)
+    ProfileBook(path).put(URL, "small", replace(KNOWN, learned_limit=limit))
+    again = ProfileBook(path)
+    assert again.get(URL, "small").learned_limit == limit
+    assert any("900 tokens" in sentence for sentence in again.get(URL, "small").findings())
+    assert again.forget_limit(URL, "small") == KNOWN
+    assert ProfileBook(path).get(URL, "small") == KNOWN
+
+
+def test_what_an_earlier_version_learned_from_a_refusal_is_no_measurement() -> None:
+    assert ModelProfile.from_json({"context_tokens": 512}) == ModelProfile()
+    assert ModelProfile.from_json({"context_tokens": 512, "examined_at": 1}).context_tokens == 512
+    assert ModelProfile.from_json({"learned_limit": {"tokens": "x"}}) == ModelProfile()
 
 
 def test_one_fact_is_learned_and_the_others_stay() -> None:
