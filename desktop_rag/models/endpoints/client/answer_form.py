@@ -2,7 +2,7 @@
 declare is often another. On the calling worker thread.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError
 
@@ -10,22 +10,20 @@ _BLANK = b"\xef\xbb\xbf \r\n\t"
 _MOST_BLANK_CHUNKS = 1_000
 
 
-def read_beginning(chunks: Iterator[bytes]) -> list[bytes]:
-    """The first chunks, up to the first that isn't blank.
+def read_beginning(take: Callable[[], bytes | None]) -> list[bytes]:
+    """The first chunks, up to the first that isn't blank; `take` returns None after the last.
 
     Raises:
-        StreamError: when the connection ends before.
+        StreamError: when the connection ends before; then nothing was lost.
     """
-    import httpcore2
-
     begun: list[bytes] = []
     try:
-        for chunk in chunks:
+        while (chunk := take()) is not None:
             begun.append(chunk)
             if chunk.strip(_BLANK) or len(begun) > _MOST_BLANK_CHUNKS:
                 break
-    except (httpcore2.NetworkError, httpcore2.ProtocolError) as exc:
-        raise StreamError(Fault.CLOSED) from exc
+    except StreamError as exc:
+        raise StreamError(Fault.CLOSED if exc.fault is Fault.CUT else exc.fault) from exc
     return begun
 
 

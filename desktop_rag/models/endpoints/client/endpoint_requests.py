@@ -163,7 +163,7 @@ class EndpointRequests:
                 ).http_response
             chunks = response.iter_raw()
             with interruption.within(limit_s, cancel):
-                begun = read_beginning(chunks)
+                begun = read_beginning(lambda: _next_chunk(chunks, is_finished=False))
                 whole = read_whole(chain(begun, chunks)) if is_json(begun) else b""
             if whole:
                 yield read_completion(whole)

@@ -1,12 +1,9 @@
 """Whether an answer is JSON or events, by its first bytes."""
 
-from collections.abc import Iterator
-
-import httpcore2
 import pytest
 
 from desktop_rag.models.endpoints.client.answer_form import is_json, read_beginning
-from desktop_rag.models.endpoints.client.endpoint_faults import StreamError
+from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError
 
 
 @pytest.mark.parametrize(
@@ -23,16 +20,16 @@ from desktop_rag.models.endpoints.client.endpoint_faults import StreamError
 )
 def test_the_first_bytes_tell(chunks: list[bytes], begun: int, is_one_body: bool) -> None:
     left = iter(chunks)
-    read = read_beginning(left)
+    read = read_beginning(lambda: next(left, None))
     assert read == chunks[:begun]
     assert [*left] == chunks[begun:]
     assert is_json(read) is is_one_body
 
 
 def test_a_connection_that_ends_before_is_a_fault() -> None:
-    def broken() -> Iterator[bytes]:
-        yield b" "
-        raise httpcore2.RemoteProtocolError("incomplete")
+    def cut() -> bytes:
+        raise StreamError(Fault.CUT)
 
-    with pytest.raises(StreamError):
-        read_beginning(broken())
+    with pytest.raises(StreamError) as caught:
+        read_beginning(cut)
+    assert caught.value.fault is Fault.CLOSED
