@@ -199,9 +199,9 @@ class EndpointForm(SettingsSection):
         self._order_stops()
 
     def _add_rows(self) -> None:
-        self._choice_label = self.add_row(tr("Endpoint"), self.choice, is_wide=True)
+        self._choice_label = self.add_row(tr("Endpoint"), self.choice, is_wide=True, is_tall=True)
         self._name_label = self.add_row(tr("Name"), self._name, is_wide=True)
-        self.add_row(tr("On this computer"), self._servers)
+        self.add_row(tr("On this computer"), self._servers, is_tall=True)
         self.add_note(self._guide)
         self.add_row(tr("Online service"), *self._services.fields)
         self.add_note(self._services)

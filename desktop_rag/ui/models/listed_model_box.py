@@ -6,7 +6,7 @@ The list of the last test is read through the bridge.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtCore import QMargins, QModelIndex, QPersistentModelIndex, QSize, Qt
 from PySide6.QtWidgets import (
     QComboBox,
     QCompleter,
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _FACTS = Qt.ItemDataRole.UserRole
 _LEAST_CHARS = 20
+_ROW_MARGINS = QMargins(4, 3, 12, 3)
 
 
 class ListedModelBox(QComboBox):
@@ -80,7 +81,8 @@ class ListedModelBox(QComboBox):
         self.setCurrentIndex(self.findText(chosen))
         self.setEditText(chosen)
         self.blockSignals(False)
-        self.view().setMinimumWidth(self.view().sizeHintForColumn(0))
+        bar_px = self.view().verticalScrollBar().sizeHint().width()
+        self.view().setMinimumWidth(self.view().sizeHintForColumn(0) + bar_px)
         self._show_facts()
 
     def _complete_within_names(self) -> None:
@@ -110,6 +112,11 @@ class _FactsDelegate(QStyledItemDelegate):
         super().initStyleOption(option, index)
         if facts := index.data(_FACTS):
             option.text = f"{option.text}   ·   {facts}"
+
+    def sizeHint(
+        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> QSize:
+        return super().sizeHint(option, index).grownBy(_ROW_MARGINS)
 
 
 def facts_in_words(model: ListedModel) -> str:

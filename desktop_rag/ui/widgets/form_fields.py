@@ -25,6 +25,7 @@ _TEXT_MARGIN_PX = 7
 # A note is closer to the field it explains than to the next row.
 _NOTE_GAP_PX = 5
 _ROW_GAP_PX = 7
+_LINE_PX = 32
 # Fields without a text of their own, which need an accessible name.
 _UNNAMED = (QLineEdit, QComboBox, QSpinBox, QSlider)
 
@@ -135,10 +136,20 @@ class SettingsSection(Card):
         self._column.addLayout(self._grid)
 
     def add_row(
-        self, label: str, *fields: QWidget, is_wide: bool = False, spacing_px: int = 8
+        self,
+        label: str,
+        *fields: QWidget,
+        is_wide: bool = False,
+        is_tall: bool = False,
+        spacing_px: int = 8,
     ) -> PlainLabel:
-        """Add a row. Its label names the first field, which fills the row if `is_wide`."""
+        """Add a row. Its label names the first field, which fills the row if `is_wide`.
+
+        The label stands beside the first line of a field that `is_tall`.
+        """
         name = PlainLabel(label)
+        if is_tall:
+            name.setFixedHeight(_LINE_PX)
         name.setBuddy(fields[0])
         if isinstance(fields[0], _UNNAMED) and not fields[0].accessibleName():
             fields[0].setAccessibleName(label)
@@ -150,7 +161,8 @@ class SettingsSection(Card):
             row.addStretch(1)
         place = self._grid.rowCount() + 1
         self._grid.setRowMinimumHeight(place - 1, _ROW_GAP_PX)
-        self._grid.addWidget(name, place, 0, Qt.AlignmentFlag.AlignVCenter)
+        side = Qt.AlignmentFlag.AlignTop if is_tall else Qt.AlignmentFlag.AlignVCenter
+        self._grid.addWidget(name, place, 0, side)
         self._grid.addLayout(row, place, 1)
         return name
 
