@@ -197,14 +197,22 @@ class Answering:
     def _without_documents(
         self, draft: AnswerDraft, request: AnswerRequest, cancel: Event
     ) -> Iterator[AnswerEvent]:
-        """Ask the model, and search nothing. What is attached to the chat is read all the same."""
+        """Ask the model, and search nothing. What is attached to the chat is read all the same: by
+        itself, also without a model.
+        """
         draft.scope = request.scope
         if refusal := request.setup.refusal:
             raise refusal
-        model = self._models.main(request.setup.settings)
-        if model is None:
+        if model := self._models.main(request.setup.settings):
+            yield from self._from_model(model, draft, request, cancel)
+            return
+        self._join_attached(draft, request)
+        if not (draft.sources or draft.nearest):
             raise AppError("Without documents, only a model can answer.", _HOW_TO_GET_ONE)
-        yield from self._from_model(model, draft, request, cancel)
+        if draft.sources:
+            yield from self._from_excerpts(draft, "")
+        else:
+            yield from self._from_nothing(draft, request.setup.reach)
 
     def _from_search(
         self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel | None, cancel: Event

@@ -29,7 +29,7 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
     text = "a file or folder of the library: nothing else is read; may be repeated"
     scope = parser.add_mutually_exclusive_group()
     scope.add_argument("--about", action="append", default=[], metavar="PATH", help=text)
-    text = "ask the model alone, and search nothing"
+    text = "ask the model alone, and search nothing; what is attached is read all the same"
     scope.add_argument("--no-documents", action="store_true", help=text)
     text = "put the question into the open window"
     parser.add_argument("--popup", action="store_true", help=text)
