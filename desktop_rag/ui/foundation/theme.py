@@ -111,7 +111,8 @@ class Theme(QObject):
             f.stem: f.read_text(encoding="utf-8") for f in (resources / "icons").glob("*.svg")
         }
         self._icons: dict[str, QIcon] = {}
-        self._icon_users: list[tuple[weakref.ref[QAbstractButton | QAction], str]] = []
+        self._icon_users: weakref.WeakKeyDictionary[QAbstractButton | QAction, str]
+        self._icon_users = weakref.WeakKeyDictionary()
         self._font_size_pt = app.font().pointSizeF()
         self._appearance = appearance or AppearanceSettings()
         self._scheme: Scheme | None = None
@@ -157,10 +158,7 @@ class Theme(QObject):
 
     def set_icon(self, target: QAbstractButton | QAction, spec: str) -> None:
         """Give a button or action an icon that follows the theme, replacing any earlier one."""
-        self._icon_users = [
-            (ref, old) for ref, old in self._icon_users if ref() not in {None, target}
-        ]
-        self._icon_users.append((weakref.ref(target), spec))
+        self._icon_users[target] = spec
         target.setIcon(self.icon(spec))
 
     @property
@@ -186,9 +184,8 @@ class Theme(QObject):
         self._app.setFont(font)
         self._app.setPalette(self._palette())
         self._app.setStyleSheet(self._style_sheet.substitute(self._tokens()))
-        for ref, spec in self._icon_users:
-            target = ref()
-            if target is not None and isValid(target):
+        for target, spec in list(self._icon_users.items()):
+            if isValid(target):
                 target.setIcon(self.icon(spec))
         self.changed.emit()
 

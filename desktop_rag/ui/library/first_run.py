@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QVBoxLayout, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import Card, IconLabel, PlainLabel, TextButton
 
 _ICON_PX = 28
+_GAP_PX = 14
 # Title, text and button of each card.
 _FOLDER = (
     tr("Add a folder"),
@@ -88,15 +90,16 @@ class FirstRun(QWidget):
         self._endpoint.chosen.connect(self.settings_requested)
 
     def _build(self) -> None:
-        cards = QHBoxLayout()
-        cards.setSpacing(14)
+        # Beside each other where there is room for their words, else below each other.
+        self._cards = cards = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        cards.setSpacing(_GAP_PX)
         for card in (self._folder, self._demo, self._endpoint):
             cards.addWidget(card, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(10)
         column.addStretch(1)
-        column.addWidget(PlainLabel(tr("Ask your documents"), scale="title"))
+        column.addWidget(PlainLabel(tr("Ask your documents"), scale="title", wrap=True))
         column.addWidget(
             PlainLabel(
                 tr(
@@ -122,3 +125,19 @@ class FirstRun(QWidget):
             )
         )
         column.addStretch(2)
+
+    def minimumSizeHint(self) -> QSize:
+        size = super().minimumSizeHint()
+        return QSize(min(size.width(), self._column_px()), size.height())
+
+    def _column_px(self) -> int:
+        """The width of the widest card."""
+        cards = (self._folder, self._demo, self._endpoint)
+        return max(card.minimumSizeHint().width() for card in cards)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        needed_px = self._cards.count() * (self._column_px() + _GAP_PX)
+        directions = QBoxLayout.Direction
+        is_wide = event.size().width() >= needed_px
+        self._cards.setDirection(directions.LeftToRight if is_wide else directions.TopToBottom)

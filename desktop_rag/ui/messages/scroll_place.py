@@ -16,12 +16,13 @@ _NEAR_PX = 4
 
 
 class ScrollPlace(QObject):
-    """Moves the scroll bar of an area. `moved` follows every movement.
+    """Moves the scroll bar of an area. `moved` follows every movement, `scrolled` the person's.
 
     `is_whole` says whether the end of what is shown is the end of all there is.
     """
 
     moved = Signal()
+    scrolled = Signal()
 
     def __init__(self, area: QScrollArea, is_whole: Callable[[], bool]) -> None:
         super().__init__(area)
@@ -30,8 +31,8 @@ class ScrollPlace(QObject):
         self._is_whole = is_whole
         self.is_at_end = True
         self._is_own = False
-        self._distance_from_end: int | None = None
-        # While the width changes: a message, and the share of its height that stays in view.
+        # While the width changes or rows come and go: a message, and the share of its height that
+        # stays in view.
         self._held: tuple[QWidget, float] | None = None
         self._sought: Callable[[], int | None] | None = None
         self._timer = QTimer(self)
@@ -50,7 +51,7 @@ class ScrollPlace(QObject):
 
     def seek(self, place: Callable[[], int | None]) -> None:
         """Go to a height within the area's content, which is asked for until it has settled."""
-        self._distance_from_end, self._held = None, None
+        self._held = None
         self.is_at_end, self._sought = False, place
         self.seek_again()
 
@@ -68,14 +69,9 @@ class ScrollPlace(QObject):
             self._held = self._item_in_view(items())
         self._timer.start()
 
-    def keep_distance_from_end(self) -> None:
-        """Keep in view what is in view, while rows are added above."""
-        self._distance_from_end = self._bar.maximum() - self._bar.value()
-
     @Slot()
     def release(self) -> None:
         """The person scrolls."""
-        self._distance_from_end = None
         self._let_go()
 
     def _third(self) -> int:
@@ -115,8 +111,6 @@ class ScrollPlace(QObject):
             item, share = self._held
             self._move(round(self._top_of(item) + share * item.height()) - self._third())
             self._timer.start()
-        elif self._distance_from_end is not None:
-            self._move(self._bar.maximum() - self._distance_from_end)
         self.moved.emit()
 
     @Slot(int)
@@ -124,4 +118,5 @@ class ScrollPlace(QObject):
         self.is_at_end = self._is_whole() and value >= self._bar.maximum() - _NEAR_PX
         if not self._is_own:
             self._held = None
+            self.scrolled.emit()
         self.moved.emit()

@@ -90,6 +90,7 @@ class SearchPage(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._above = QWidget()
         self.field = self._build_field()
+        self.completion = TagCompletion(self.field)
         self.filters = FilterBar(self._theme)
         self._count = PlainLabel(tone="muted", wrap=True)
         self._by_file = TextButton(tr("By file"), kind="chip")
@@ -135,8 +136,6 @@ class SearchPage(QWidget):
         field.setPlaceholderText(tr("Search your files"))
         field.setAccessibleName(tr("Search your files"))
         add_clear_button(field)
-        field.installEventFilter(self)
-        self.completion = TagCompletion(field)
         return field
 
     def _build_foot(self) -> QWidget:
@@ -154,6 +153,7 @@ class SearchPage(QWidget):
         return self._foot
 
     def _connect(self) -> None:
+        self.field.installEventFilter(self)
         self.field.textChanged.connect(lambda _: self._search_now())
         self.filters.changed.connect(self._search_now)
         self._ways.buttonClicked.connect(lambda _: self._show_results(self._ranked))
