@@ -14,6 +14,8 @@ from desktop_rag.core.paths import resources_dir
 
 # Courtesies: a text of nothing else is one, and others may follow them.
 _COURTESIES = ("greeting", "thanks", "farewell")
+# Whole clauses of the same kinds, in languages that have them.
+_SAID = {"greetings": "greeting", "thanked": "thanks", "parted": "farewell"}
 _VAGUE = "vague"
 _TOPICS = ("about", "model", "privacy", _VAGUE)
 _LONGEST_CHARS = 120
@@ -21,6 +23,7 @@ _LONGEST_CHARS = 120
 _POLITENESS = frozenset(
     ["please", "pls", "plz", "bitte", "svp", "alsjeblieft", "alstublieft", "lütfen", "пожалуйста"]
 )
+_CLAUSE_END = re.compile(r"[,;.!?…:،؟。！？、，]+(?=\s|$)|[。！？、，]|\s[-–—]\s|\n")
 _NO_WORD = re.compile(r"[^\w'-]+|(?<!\w)['-]|['-](?!\w)")
 
 
@@ -42,6 +45,8 @@ class _Language:
     what: frozenset[str]
     asks_how: frozenset[str]
     with_add: frozenset[str]
+    said: dict[str, str]
+    openers: frozenset[str]
     answers: dict[str, str]
     pieces: tuple[str, ...]
 
@@ -54,12 +59,28 @@ class _Language:
             if bag.needed.union(bag.others).issuperset(words) and bag.needed.intersection(words):
                 return name
         rest = self._without_greeting(words)
-        topic = self.topics.get(self._joined(rest), "")
+        # "Great job" begins like "great, bye", so the whole is looked up first.
+        phrases = [self._joined(each) for each in (rest, self._without_openers(rest))]
+        if said := next((self.said[phrase] for phrase in phrases if phrase in self.said), ""):
+            return said
+        topic = next((self.topics[phrase] for phrase in phrases if phrase in self.topics), "")
         if topic and (is_first or topic != _VAGUE):
             return "about" if topic == _VAGUE else topic
         is_adding = all(part.intersection(rest) for part in (self.add, self.what, self.asks_how))
         known = self.add.union(self.what, self.asks_how, self.with_add)
         return "add" if is_adding and known.issuperset(rest) else ""
+
+    def kind_of_all(self, clauses: list[str], *, is_first: bool) -> str:
+        """The kind of a text of these clauses; "" unless each of them is small talk."""
+        kinds = [self.kind_of(clause, is_first=is_first) for clause in clauses]
+        if not kinds or not all(kinds):
+            return ""
+        return next((kind for kind in kinds if kind not in _COURTESIES), kinds[0])
+
+    def _without_openers(self, words: list[str]) -> list[str]:
+        """The words after "ok", "so" and the like, unless they are all there is."""
+        count = next((n for n, word in enumerate(words) if word not in self.openers), 0)
+        return words[count:]
 
     def _without_greeting(self, words: list[str]) -> list[str]:
         """The words after a greeting, and before words of politeness at the end."""
@@ -87,8 +108,10 @@ def reply_to(text: str, *, is_first: bool = True) -> str:
     if len(text) > _LONGEST_CHARS:
         return ""
     plain = _plain(text)
+    clauses = [clause for part in _CLAUSE_END.split(text) if (clause := _plain(part))]
     for language in _languages():
-        if kind := language.kind_of(plain, is_first=is_first):
+        kind = language.kind_of(plain, is_first=is_first)
+        if kind := kind or language.kind_of_all(clauses, is_first=is_first):
             return language.answers[kind]
     return ""
 
@@ -131,6 +154,8 @@ def _language_of(table: dict[str, Any]) -> _Language:
         what,
         asks_how,
         with_add,
+        {p: kind for name, kind in _SAID.items() for p in table.get(name, "").split("|") if p},
+        frozenset(table.get("openers", "").split()),
         table["answers"],
         tuple(sorted(pieces, key=len, reverse=True)) if table.get("pieces") else (),
     )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope, ScopeItem, ScopeKind
@@ -48,9 +48,13 @@ class ScopeBar(QWidget):
         self._flow = FlowRow(self._chips)
         self._notice_row = QWidget()
         self._notice = PlainLabel(tone="warning", scale="small", wrap=True)
-        self._notice_line = QHBoxLayout(self._notice_row)
-        self._notice_line.setContentsMargins(0, 0, 0, 0)
-        self._notice_line.addWidget(self._notice, 1)
+        ways_out = QWidget()
+        self._ways_out = FlowRow(ways_out)
+        lines = QVBoxLayout(self._notice_row)
+        lines.setContentsMargins(0, 0, 0, 0)
+        lines.setSpacing(0)
+        lines.addWidget(self._notice)
+        lines.addWidget(ways_out)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 2)
         column.setSpacing(4)
@@ -99,14 +103,14 @@ class ScopeBar(QWidget):
     def show_notice(self, text: str, *offers: tuple[str, Callable[[], None]]) -> None:
         """Say what can't be searched, with a button for each way out; "" for nothing."""
         for former in self._offers:
-            self._notice_line.removeWidget(former)
+            self._ways_out.removeWidget(former)
             former.hide()
             former.deleteLater()
         self._offers = []
         for words, act in offers:
             button = TextButton(words, self._notice_row, kind="quiet")
             button.clicked.connect(act)
-            self._notice_line.addWidget(button)
+            self._ways_out.addWidget(button)
             self._offers.append(button)
         self._notice.setText(text)
         self._notice_row.setVisible(bool(text))

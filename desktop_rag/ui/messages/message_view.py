@@ -28,10 +28,8 @@ RENDER_EVERY_MS = 80
 # A long paragraph takes longer to render, so it is rendered less often.
 _PAUSE_FACTOR = 10
 _BATCH = 40
-# Further rows are let go at the end from which the person scrolls away.
+# Upwards, further rows are let go at the end.
 _MOST_ROWS = 160
-# New rows take their heights within so long; until then what is read is held in its place.
-_GROWTH_MS = 1_000
 _BUDGET_S = 0.008
 _COLUMN_PX = 780
 
@@ -72,8 +70,7 @@ class MessageView(QScrollArea):
         self._days: dict[int, QWidget] = {}
         self._words = ""
         self._found: tuple[int, int] | None = None
-        self._has_news = False
-        self._hides_unsupported = False
+        self._has_news = self._hides_unsupported = self._is_growing_up = False
         self._build()
         self._connect()
 
@@ -102,8 +99,6 @@ class MessageView(QScrollArea):
         self._newest = NewestButton(self._theme, self)
         self._build_timer = QTimer(self)
         self._build_timer.setSingleShot(True)
-        self._growth = QTimer(self, singleShot=True, interval=_GROWTH_MS)
-        self._is_growing_up = True
         self._pause_ms = RENDER_EVERY_MS
         self._rendered_at = 0.0
         self._place = ScrollPlace(self, lambda: self._end >= self._model.rowCount())
@@ -249,49 +244,39 @@ class MessageView(QScrollArea):
                 last += 1
             self._add_item(first if is_above else last, at_end=not is_above)
         is_whole = first <= self._first_wanted and last + 1 >= self._end
-        while is_whole and len(self._items) > _MOST_ROWS and time.perf_counter() < stop_at:
-            self._let_go_of_one()
-        if not is_whole or len(self._items) > _MOST_ROWS:
+        is_long = self._is_growing_up and len(self._items) > _MOST_ROWS
+        if is_whole and is_long:
+            self._let_go_of_last()
+        if not is_whole or is_long:
             self._build_timer.start(0)
+        elif not self._place.is_at_end:
+            # Somebody may have scrolled faster than rows were built.
+            self._on_scrolled()
         self._earlier.setVisible(self._first_wanted > 0)
         self._later.setVisible(self._end < self._model.rowCount())
         self._place.seek_again()
 
-    def _let_go_of_one(self) -> None:
-        """Remove the row that is farthest from where the person scrolls."""
-        row = max(self._items) if self._is_growing_up else min(self._items)
+    def _let_go_of_last(self) -> None:
+        row = max(self._items)
         for widget in (self._items.pop(row), self._days.pop(row, None)):
             if widget is not None:
+                self._place.shorten(widget.height() + self._rows.spacing())
                 self._rows.removeWidget(widget)
                 widget.hide()
                 widget.deleteLater()
         self._changed.discard(row)
-        if self._is_growing_up:
-            self._end = row
-        else:
-            self._first_wanted = row + 1
+        self._end = row
 
     @Slot()
     def _on_scrolled(self) -> None:
         """Build what is above or below before the person gets there."""
         bar = self.verticalScrollBar()
-        if self._growth.isActive():
-            self._place.hold(self._shown)
         if self._build_timer.isActive():
             return
         if bar.value() < bar.pageStep() and self._first_wanted > 0:
             self._on_earlier_clicked()
         elif bar.maximum() - bar.value() < bar.pageStep() and self._end < self._model.rowCount():
             self._on_later_clicked()
-
-    def _shown(self) -> list[QWidget]:
-        return list(self._items.values())
-
-    def _grow(self, *, is_up: bool) -> None:
-        self._is_growing_up = is_up
-        self._place.hold(self._shown)
-        self._growth.start()
-        self._build_rows()
 
     def _add_item(self, row: int, *, at_end: bool) -> None:
         turn = self._model.turn(row)
@@ -335,13 +320,16 @@ class MessageView(QScrollArea):
 
     @Slot()
     def _on_earlier_clicked(self) -> None:
+        self._place.keep_distance_from_end()
+        self._is_growing_up = True
         self._first_wanted = max(0, self._first_wanted - _BATCH)
-        self._grow(is_up=True)
+        self._build_rows()
 
     @Slot()
     def _on_later_clicked(self) -> None:
+        self._is_growing_up = False
         self._end = min(self._model.rowCount(), self._end + _BATCH)
-        self._grow(is_up=False)
+        self._build_rows()
 
     @Slot(int)
     def _on_citation_clicked(self, n: int) -> None:
@@ -392,7 +380,7 @@ class MessageView(QScrollArea):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         if event.size().width() != event.oldSize().width():
-            self._place.hold(self._shown)
+            self._place.hold(lambda: list(self._items.values()))
         super().resizeEvent(event)
         self._offer_newest()
 

@@ -12,6 +12,8 @@ from shiboken6 import isValid
 
 # Messages take their new heights within a few events after the width.
 _HELD_MS = 250
+# New rows take theirs one after the other.
+_GROWTH_MS = 1_000
 _NEAR_PX = 4
 
 
@@ -31,8 +33,9 @@ class ScrollPlace(QObject):
         self._is_whole = is_whole
         self.is_at_end = True
         self._is_own = False
-        # While the width changes or rows come and go: a message, and the share of its height that
-        # stays in view.
+        self._distance_from_end: int | None = None
+        self._growth = QTimer(self, singleShot=True, interval=_GROWTH_MS)
+        # While the width changes: a message, and the share of its height that stays in view.
         self._held: tuple[QWidget, float] | None = None
         self._sought: Callable[[], int | None] | None = None
         self._timer = QTimer(self)
@@ -51,7 +54,7 @@ class ScrollPlace(QObject):
 
     def seek(self, place: Callable[[], int | None]) -> None:
         """Go to a height within the area's content, which is asked for until it has settled."""
-        self._held = None
+        self._distance_from_end, self._held = None, None
         self.is_at_end, self._sought = False, place
         self.seek_again()
 
@@ -69,9 +72,20 @@ class ScrollPlace(QObject):
             self._held = self._item_in_view(items())
         self._timer.start()
 
+    def keep_distance_from_end(self) -> None:
+        """Keep in view what is in view while rows are added above, wherever the person scrolls."""
+        self._distance_from_end = self._bar.maximum() - self._bar.value()
+        self._growth.start()
+
+    def shorten(self, height_px: int) -> None:
+        """So much is taken away at the end."""
+        if self._distance_from_end is not None:
+            self._distance_from_end -= height_px
+
     @Slot()
     def release(self) -> None:
         """The person scrolls."""
+        self._distance_from_end = None
         self._let_go()
 
     def _third(self) -> int:
@@ -111,6 +125,8 @@ class ScrollPlace(QObject):
             item, share = self._held
             self._move(round(self._top_of(item) + share * item.height()) - self._third())
             self._timer.start()
+        elif self._distance_from_end is not None:
+            self._move(self._bar.maximum() - self._distance_from_end)
         self.moved.emit()
 
     @Slot(int)
@@ -118,5 +134,7 @@ class ScrollPlace(QObject):
         self.is_at_end = self._is_whole() and value >= self._bar.maximum() - _NEAR_PX
         if not self._is_own:
             self._held = None
+            if self._growth.isActive():
+                self._distance_from_end = self._bar.maximum() - value
             self.scrolled.emit()
         self.moved.emit()

@@ -7,7 +7,8 @@ from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.search_syntax import SEARCH_SYNTAX
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 
-_MOST_PX = 520
+# As wide as lines are read well, in pixels and in heights of the text.
+_MOST_PX, _MOST_LINES = 520, 34
 
 
 class SearchNotice(QScrollArea):
@@ -41,11 +42,17 @@ class SearchNotice(QScrollArea):
         content = QWidget()
         content.setProperty("kind", "page")
         content.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        column = QVBoxLayout(content)
-        column.setContentsMargins(16, 24, 16, 16)
+        inner = QWidget()
+        # Bound in a row: a column would ask for the height at its own width.
+        inner.setMaximumWidth(max(_MOST_PX, _MOST_LINES * self.fontMetrics().height()))
+        row = QHBoxLayout(content)
+        row.setContentsMargins(16, 24, 16, 16)
+        row.addWidget(inner, 1)
+        row.addStretch(0)
+        column = QVBoxLayout(inner)
+        column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(10)
         for widget in (self._title, self._hint, self._syntax):
-            widget.setMaximumWidth(_MOST_PX)
             column.addWidget(widget)
         column.addLayout(buttons)
         column.addStretch(1)

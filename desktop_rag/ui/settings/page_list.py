@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import QEvent, Qt, Slot
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
@@ -19,7 +19,8 @@ from desktop_rag.ui.widgets.controls import PlainLabel
 from desktop_rag.ui.widgets.stacked_pages import put_in_place
 
 _WIDTH_PX = 168
-_NARROW_PX = 760
+# A window is narrow below this width, or below so many heights of its text.
+_NARROW_PX, _NARROW_LINES = 760, 46
 
 
 class PageList(QWidget):
@@ -125,7 +126,15 @@ class PageList(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        is_narrow = event.size().width() < _NARROW_PX
+        self._fit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._fit()
+
+    def _fit(self) -> None:
+        is_narrow = self.width() < max(_NARROW_PX, _NARROW_LINES * self.fontMetrics().height())
         if is_narrow == self._bar.isHidden():
             self._show_narrow(is_narrow)
 

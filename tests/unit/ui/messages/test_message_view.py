@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QAbstractButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QAbstractSlider, QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.anchors import Anchor
@@ -232,6 +232,27 @@ def test_a_long_conversation_builds_only_the_newest_rows(view: MessageView, qtbo
     button(view, "Show earlier messages").click()
     qtbot.waitUntil(lambda: view.is_settled)
     assert len(view.findChildren(QuestionItem)) == 80
+
+
+def test_a_long_conversation_grows_as_it_is_scrolled_and_lets_go_of_its_end(
+    view: MessageView, qtbot: QtBot
+) -> None:
+    load(view, [replace(QUESTION, text=f"Question {n}") for n in range(220)], qtbot)
+    bar = view.verticalScrollBar()
+
+    def goes(action: QAbstractSlider.SliderAction) -> int:
+        """Scroll by a page; nothing jumps while rows come. The first row that can be read."""
+        seen = view.first_row_in_view()
+        bar.triggerAction(action)
+        QApplication.processEvents()
+        assert abs(view.first_row_in_view() - seen) < 40
+        return view.first_row_in_view()
+
+    qtbot.waitUntil(lambda: goes(bar.SliderAction.SliderPageStepSub) == 0)
+    qtbot.waitUntil(lambda: view.is_settled and len(view.findChildren(QuestionItem)) == 160)
+    assert "Question 219" not in labels(view)
+    qtbot.waitUntil(lambda: goes(bar.SliderAction.SliderPageStepAdd) > 200)
+    qtbot.waitUntil(lambda: "Question 219" in labels(view))
 
 
 def test_another_conversation_replaces_the_first(view: MessageView, qtbot: QtBot) -> None:
