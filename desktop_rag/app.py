@@ -54,6 +54,8 @@ from desktop_rag.models.endpoints.client.rate_limits import Allowances
 from desktop_rag.models.endpoints.keys import KeyStore
 from desktop_rag.models.file_passwords import FilePasswords
 from desktop_rag.rest import Rest
+from desktop_rag.serve.served import Served
+from desktop_rag.serve.switch import ServerSwitch
 from desktop_rag.settings_changes import SettingsChanges
 from desktop_rag.standing.schedule_runner import ScheduleRunner
 from desktop_rag.standing.standing_questions import StandingQuestions
@@ -98,6 +100,7 @@ class Services:
     standing: StandingQuestions
     schedule: ScheduleRunner
     settings_changes: SettingsChanges
+    server: ServerSwitch
 
     def repair_index(self) -> IndexRepair:
         """Mend the index of the open library and read the files concerned again."""
@@ -118,7 +121,8 @@ class Services:
         )
 
     def close(self) -> None:
-        """Stop indexing, give up connections, then close the store."""
+        """Stop serving and indexing, give up connections, then close the store."""
+        self.server.close()
         self.schedule.close()
         self.rest.close()
         self.snapshots.close()
@@ -178,6 +182,7 @@ def build_services(
         Activity(event_log, chat.history.feedback.newest_first, chat.history.titles),
         _make_rest(engine, library, chat, opener, checker, priority),
         standing, ScheduleRunner(standing, library, now), changes,
+        ServerSwitch(Served(home, chat, library, dense.embedder)),
     )  # fmt: skip
 
 

@@ -298,6 +298,19 @@ class Chat:
             yield from self._post_answer.run(messages[place], context, stopping)
             self.memory.catch_up(stopping)
 
+    def complete(
+        self, answer: Message, history: Sequence[Message], setup: Setup, *, cancel: Event
+    ) -> Iterator[AnswerChanged]:
+        """Check the claims of an answer from `answer` and find follow-up questions; stores nothing.
+
+        `history` ends with the question. Yields the answer after each change.
+        """
+        context = AnswerContext(history, setup, is_stored=False)
+        stopping = CancelWhen(cancel, self._stopping.is_set)
+        for change in self._post_answer.run(answer, context, stopping):
+            if isinstance(change, AnswerChanged):
+                yield change
+
     def search(
         self,
         query: str,

@@ -20,7 +20,7 @@ from desktop_rag.core.files.settings_file import (
     settings_to_text,
 )
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import EndpointSettings, Settings
+from desktop_rag.core.settings import EndpointSettings, ServerSettings, Settings
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ def add_home_files(
                 _add(archive, folder, file)
     if message_ids is None and home.settings.exists():
         settings, _ = load_settings(home.settings)
-        archive.add(SETTINGS, [settings_to_text(_without_users(settings)).encode()])
+        archive.add(SETTINGS, [settings_to_text(_of_any_computer(settings)).encode()])
 
 
 def has_news(archive: Archive, home: Home) -> bool:
@@ -78,7 +78,7 @@ def has_news(archive: Archive, home: Home) -> bool:
                 now[folder + file.name] = (status.st_size, max(0.0, status.st_mtime))
     before = archive.manifest.files.items()
     texts = {n: (f.size, f.changed_at) for n, f in before if n.startswith((PROMPTS, REWRITES))}
-    settings = _without_users(load_settings(home.settings)[0]) if home.settings.exists() else None
+    settings = _of_any_computer(load_settings(home.settings)[0]) if home.settings.exists() else None
     return now != texts or settings != settings_of(archive)
 
 
@@ -102,7 +102,7 @@ def settings_of(archive: Archive) -> Settings | None:
     if SETTINGS not in archive.manifest.files:
         return None
     try:
-        return settings_from_text(_text(archive, SETTINGS))
+        return _of_any_computer(settings_from_text(_text(archive, SETTINGS)))
     except ValueError as exc:
         raise WrongValueError(SETTINGS) from exc
 
@@ -138,8 +138,12 @@ def _is_news(target: Path, content: str, changed_at: float) -> bool:
         return False
 
 
-def _without_users(settings: Settings) -> Settings:
-    """Addresses without the name and password that somebody may have typed into one."""
+def _of_any_computer(settings: Settings) -> Settings:
+    """The settings without what must not travel.
+
+    That is the name and password that somebody may have typed into an address, and the local
+    server: a backup of somebody else must open no port.
+    """
 
     def clean(endpoint: EndpointSettings) -> EndpointSettings:
         return replace(endpoint, base_url=_USER.sub("", endpoint.base_url))
@@ -150,4 +154,5 @@ def _without_users(settings: Settings) -> Settings:
         other_endpoints=tuple(map(clean, settings.other_endpoints)),
         helper=replace(settings.helper, base_url=_USER.sub("", settings.helper.base_url)),
         index=replace(settings.index, model_folder=_USER.sub("", settings.index.model_folder)),
+        server=ServerSettings(),
     )

@@ -92,6 +92,10 @@ _VERBS = {
         "privacy.add_privacy", "List every connection the app can make, and its state."
     ),
     "demo": _Verb("demo.add_demo_verb", "Index the demo library and answer a first question."),
+    "serve": _Verb(
+        "server_verbs.add_serve", "Let other programs ask the library, without a window."
+    ),
+    "token": _Verb("server_verbs.add_token", "Make, list and revoke the tokens of other programs."),
     "events": _Verb("event_verbs.add_events", "List what the app did, and the feedback given."),
     "collection": _Verb(
         "collection_verbs.add_collections", "List collections and choose their models."

@@ -85,6 +85,16 @@ class Home:
         return self.root / "app.sock"
 
     @property
+    def tokens(self) -> Path:
+        """The tokens of the local server, JSON, without their secrets."""
+        return self.root / "server" / "tokens.json"
+
+    @property
+    def link_key(self) -> Path:
+        """The key that signs the local server's links to sources."""
+        return self.root / "server" / "link.key"
+
+    @property
     def window(self) -> Path:
         """The size and place of the window."""
         return self.root / "window.json"

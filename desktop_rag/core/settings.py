@@ -196,6 +196,26 @@ class ActivitySettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """The local server for other programs, off by default and for this computer alone.
+
+    When `port` is taken, one of those after it is used; 0 means any. Beyond loopback, `host_names`
+    are those by which it may be asked. `certificate` and `certificate_key` are PEM files. Pages of
+    the `origins` may use it with any token. With `exposes_models` the models of the endpoints can
+    be asked without documents.
+    """
+
+    is_on: bool = False
+    port: int = 8642
+    host: str = "127.0.0.1"
+    host_names: tuple[str, ...] = ()
+    certificate: str = ""
+    certificate_key: str = ""
+    origins: tuple[str, ...] = ()
+    exposes_models: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class HelperSettings:
     """The model for background tasks at one of the endpoints; empty means the chat model."""
 
@@ -223,6 +243,7 @@ class Settings:
     appearance: AppearanceSettings = field(default_factory=AppearanceSettings)
     background: BackgroundSettings = field(default_factory=BackgroundSettings)
     activity: ActivitySettings = field(default_factory=ActivitySettings)
+    server: ServerSettings = field(default_factory=ServerSettings)
 
     @property
     def endpoints(self) -> tuple[EndpointSettings, ...]:

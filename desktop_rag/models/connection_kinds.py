@@ -24,6 +24,7 @@ class Place(StrEnum):
     ANSWERS = "Settings, Answers"
     INDEXING = "Settings, Indexing"
     LIBRARY = "Library"
+    SERVER = "Settings, Server"
     NOWHERE = ""
 
     @property
@@ -210,6 +211,24 @@ KINDS: tuple[ConnectionKind, ...] = (
         "It is part of the app.",
         Place.NOWHERE,
         ("running_app", "local_socket"),
+    ),
+    ConnectionKind(
+        "server",
+        "The local server",
+        Reach.NETWORK,
+        "Programs that ask with a token you made: on this computer, or wherever the address you"
+        " chose can be reached from.",
+        "Answers with their passages, lists of documents and their texts, as the token allows.",
+        "When such a program asks. The server is off until you turn it on.",
+        "Turn it off, or revoke the token.",
+        Place.SERVER,
+        (
+            "serve.server",
+            "serve.worker_events",
+            "serve.waiting_for_end",
+            "serve.guards.paced_protocol",
+            "serve.guards.request_guard",
+        ),
     ),
     ConnectionKind(
         "parser",

@@ -128,6 +128,13 @@ def _proxy(facts: Facts) -> _Found:
     return _on_where(_site(proxy) for url in _contacted(facts) if (proxy := proxy_for(url)))
 
 
+def _server(facts: Facts) -> _Found:
+    server = facts.settings.server
+    scheme = "https" if server.certificate else "http"
+    host = f"[{server.host}]" if ":" in server.host else server.host
+    return _on_where([f"{scheme}://{host}:{server.port}"] if server.is_on else [])
+
+
 def _on_where(addresses: Iterable[str]) -> _Found:
     found = tuple(dict.fromkeys(addresses))
     return (ConnectionState.ON if found else ConnectionState.OFF), found
@@ -183,6 +190,7 @@ _FOUND: dict[str, Callable[[Facts], _Found]] = {
     "links": _steady(ConnectionState.ON_REQUEST),
     "local-servers": lambda _facts: _on_request(USUAL.values()),
     "keyring": _steady(ConnectionState.ON),
+    "server": _server,
     "running-app": _steady(ConnectionState.ON),
     "parser": _steady(ConnectionState.ON),
     "desktop": _steady(ConnectionState.ON),

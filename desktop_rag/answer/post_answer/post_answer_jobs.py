@@ -48,12 +48,14 @@ _MOST_JUDGED = 40
 class AnswerContext:
     """The context of a finished answer; `history` ends with its question.
 
-    Without `asks_model`, only this computer works on it.
+    Without `asks_model`, only this computer works on it. Without `is_stored` the answer belongs to
+    no chat, and nothing of it is kept.
     """
 
     history: Sequence[Message]
     setup: Setup
     asks_model: bool = True
+    is_stored: bool = True
 
 
 class PostAnswerJobs:
@@ -85,7 +87,7 @@ class PostAnswerJobs:
     def run(
         self, answer: Message, context: AnswerContext, cancel: Event
     ) -> Iterator[AnswerChanged | ChatTitled]:
-        """Yield the answer after each change to it; all changes are stored.
+        """Yield the answer after each change to it; all changes are stored, if the answer is.
 
         An answer that was stopped, failed or has no sources is left alone. A failing endpoint ends
         the jobs and is only logged: nobody waits for them.
@@ -102,11 +104,12 @@ class PostAnswerJobs:
                 answer = yield from self._with_claims(answer, context, cancel)
             if not context.asks_model:
                 return
-            yield from self._titled(answer, context, cancel)
+            if context.is_stored:
+                yield from self._titled(answer, context, cancel)
             if wanted.suggests_questions and not answer.follow_ups:
                 answer = yield from self._with_questions(answer, context, cancel)
             if is_new and wanted.checks_with_model:
-                yield from self._judged(answer, settings, cancel)
+                yield from self._judged(answer, context, cancel)
         except AppError as error:
             log.info("the jobs after an answer ended early: %s", error.title)
 
@@ -130,8 +133,8 @@ class PostAnswerJobs:
             if changed:
                 yield ChatTitled(changed)
 
-    def _stored(self, answer: Message, cancel: Event) -> Message:
-        if not cancel.is_set():
+    def _stored(self, answer: Message, context: AnswerContext, cancel: Event) -> Message:
+        if context.is_stored and not cancel.is_set():
             self._conversations.set_post_answer(answer)
         return answer
 
@@ -146,7 +149,7 @@ class PostAnswerJobs:
         with self._checking:
             claims = claims_of(answer.text, answer.sources, self._check, cancel, in_context)
         if claims:
-            answer = self._stored(replace(answer, claims=claims), cancel)
+            answer = self._stored(replace(answer, claims=claims), context, cancel)
             yield AnswerChanged(answer)
         return answer
 
@@ -161,15 +164,15 @@ class PostAnswerJobs:
             )
 
         if found := self._when_free(find, cancel):
-            answer = self._stored(replace(answer, follow_ups=found), cancel)
+            answer = self._stored(replace(answer, follow_ups=found), context, cancel)
             yield AnswerChanged(answer)
         return answer
 
-    def _judged(self, answer: Message, settings: Settings, cancel: Event) -> _Changes:
+    def _judged(self, answer: Message, context: AnswerContext, cancel: Event) -> _Changes:
         """The answer after each request by which the model has judged some of its claims."""
 
         def judge(claims: Sequence[Claim], yielding: Event) -> tuple[Claim, ...] | None:
-            model = self._helper(settings)
+            model = self._helper(context.setup.settings)
             return self._judge.judge(claims, answer.sources, model, yielding) if model else None
 
         done = 0
@@ -184,7 +187,7 @@ class PostAnswerJobs:
                     yield AnswerChanged(answer)
                 done += len(found)
         finally:
-            self._stored(answer, cancel)
+            self._stored(answer, context, cancel)
         return answer
 
     def _when_free(self, job: Callable[[Event], T], cancel: Event) -> T | None:

@@ -18,7 +18,7 @@ DOORS = {
     "aiohttp", "anyio", "asyncio", "fsspec", "ftplib", "http.client", "http.server", "httpcore2",
     "httpx2", "huggingface_hub", "imaplib", "jeepney", "keyring", "multiprocessing", "nntplib",
     "openai", "poplib", "pty", "requests", "secretstorage", "smtplib", "socket", "socketserver",
-    "ssl", "subprocess", "telnetlib", "urllib.request", "urllib.robotparser", "urllib3",
+    "ssl", "subprocess", "telnetlib", "urllib.request", "urllib.robotparser", "urllib3", "uvicorn",
     "webbrowser", "wsgiref", "xmlrpc",
     "PySide6.QtCore.QProcess", "PySide6.QtDBus", "PySide6.QtGui.QDesktopServices",
     "PySide6.QtNetwork", "PySide6.QtNetworkAuth", "PySide6.QtQml", "PySide6.QtQuick",
@@ -55,6 +55,7 @@ QUIET_LIBRARIES = {
     "py3langid": "its own server, a script",
     "pygments": "the scripts that update its tables",
     "rapidocr": "downloads of models; those in its package are used",
+    "starlette": "it makes responses; uvicorn listens",
     "trafilatura": "downloads of pages; it gets text only",
 }
 _NETWORK_DOORS = {name for name in DOORS if "." not in name or name.startswith(("http", "urllib"))}

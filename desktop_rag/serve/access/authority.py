@@ -1,0 +1,67 @@
+"""Tells who sent a request, by its token. Worker threads."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.serve.access.callers import Caller
+from desktop_rag.serve.access.rate_limit import RateLimits
+from desktop_rag.serve.access.token_book import TokenBook
+from desktop_rag.serve.refusals import Refusal
+
+_BEARER = "bearer "
+
+
+class Authority:
+    """Checks tokens. Every request needs one, also on this computer: other programs and other
+    people may use it too.
+    """
+
+    def __init__(
+        self, tokens: TokenBook, limits: RateLimits, origins: Callable[[], Iterable[str]]
+    ) -> None:
+        """`origins` may use every token; beside them those that a token names may use it."""
+        self._tokens = tokens
+        self._limits = limits
+        self._origins = origins
+
+    def allowed_origins(self) -> set[str]:
+        """Every web origin that some token, or the settings, let in."""
+        try:
+            of_tokens = {origin for token in self._tokens.all() for origin in token.origins}
+        except AppError:
+            of_tokens = set[str]()
+        return of_tokens | set(self._origins())
+
+    def is_valid(self, token_id: str) -> bool:
+        """True while a token is neither revoked nor expired."""
+        try:
+            return self._tokens.is_valid(token_id)
+        except AppError:
+            return False
+
+    def caller(self, scope: Any) -> Caller:  # noqa: ANN401  an ASGI scope
+        """Who sent the request of this scope; refuses one without a valid token."""
+        address = (scope.get("client") or ("",))[0]
+        self._limits.check_failures(address)
+        secret = _secret_in(scope["headers"])
+        try:
+            token = self._tokens.find(secret) if secret else None
+        except AppError as error:
+            raise Refusal.of_error(error, 503) from error
+        if token is None:
+            self._limits.count_failure(address)
+            said = "A valid token is needed." if secret else "A token is needed: Bearer drag-…"
+            raise Refusal(401, said, code="invalid_api_key")
+        origin = scope.get("desktop_rag.foreign_origin", "")
+        if origin and origin not in {*token.origins, *self._origins()}:
+            raise Refusal(403, "This token is not for this origin.", code="wrong_origin")
+        return Caller(token, address, origin)
+
+
+def _secret_in(headers: Iterable[tuple[bytes, bytes]]) -> str:
+    """The secret of the one Authorization header; "" without one, or with several."""
+    given = [value.decode("latin-1") for name, value in headers if name == b"authorization"]
+    if len(given) != 1 or not given[0].lower().startswith(_BEARER):
+        return ""
+    return given[0][len(_BEARER) :].strip()

@@ -1,0 +1,108 @@
+"""Tokens of the local server: what a program that has one may do. Frozen values, pure."""
+
+import hashlib
+import secrets
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+# The beginning of every secret, by which scanners for leaked secrets can know it.
+PREFIX = "drag-"
+_SECRET_BYTES = 32
+DEFAULT_REQUESTS_PER_MINUTE = 120
+
+
+class TokenScope(StrEnum):
+    """What a token allows. `ADMIN` includes all others, `WRITE` includes `READ`."""
+
+    ASK = "ask"
+    READ = "read"
+    WRITE = "write"
+    ADMIN = "admin"
+
+
+_INCLUDED = {
+    TokenScope.ASK: frozenset({TokenScope.ASK}),
+    TokenScope.READ: frozenset({TokenScope.READ}),
+    TokenScope.WRITE: frozenset({TokenScope.READ, TokenScope.WRITE}),
+    TokenScope.ADMIN: frozenset(TokenScope),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token without its secret, of which only the SHA-256 `digest` is kept.
+
+    The secret has 256 random bits, so a plain hash can't be guessed backwards. Without
+    `collection_ids` it covers every collection. A web page may use it only from one of the
+    `origins`. `expires_at` 0 means never.
+    """
+
+    token_id: str
+    name: str
+    digest: str
+    scopes: frozenset[TokenScope]
+    collection_ids: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    requests_per_minute: int = DEFAULT_REQUESTS_PER_MINUTE
+    created_at: float = 0.0
+    expires_at: float = 0.0
+
+    def allows(self, scope: TokenScope) -> bool:
+        """True when the token allows this."""
+        return any(scope in _INCLUDED[given] for given in self.scopes)
+
+    def is_expired(self, now: float) -> bool:
+        """True from the moment at which it expires."""
+        return bool(self.expires_at) and now >= self.expires_at
+
+    def to_json(self) -> dict[str, Any]:
+        """The stored form; it has no secret."""
+        return asdict(self) | {"scopes": sorted(scope.value for scope in self.scopes)}
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> "Token":
+        """The inverse of `to_json`; ValueError, TypeError or KeyError for anything else."""
+        return cls(
+            str(fields["token_id"]),
+            str(fields["name"]),
+            str(fields["digest"]),
+            frozenset(TokenScope(scope) for scope in fields["scopes"]),
+            tuple(str(each) for each in fields["collection_ids"]),
+            tuple(str(each) for each in fields["origins"]),
+            int(fields["requests_per_minute"]),
+            float(fields["created_at"]),
+            float(fields["expires_at"]),
+        )
+
+
+def new_token(
+    name: str,
+    scopes: Iterable[TokenScope],
+    *,
+    collection_ids: Iterable[str] = (),
+    origins: Iterable[str] = (),
+    requests_per_minute: int = DEFAULT_REQUESTS_PER_MINUTE,
+    expires_at: float = 0.0,
+) -> tuple[Token, str]:
+    """A new token and its secret, which is to be shown once and then forgotten."""
+    secret = PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
+    token = Token(
+        secrets.token_hex(8),
+        name,
+        digest_of(secret),
+        frozenset(scopes),
+        tuple(collection_ids),
+        tuple(origins),
+        requests_per_minute,
+        time.time(),
+        expires_at,
+    )
+    return token, secret
+
+
+def digest_of(secret: str) -> str:
+    """What is stored in place of a secret."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

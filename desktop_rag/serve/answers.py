@@ -1,0 +1,47 @@
+"""Answers for other programs: as the chat window gives them, and stored nowhere.
+
+Worker threads.
+"""
+
+from collections.abc import Generator
+from threading import Event
+
+from desktop_rag.answer.chat import Chat
+from desktop_rag.core.conversation import AnswerChanged, AnswerDone, AnswerEvent, MessageState
+from desktop_rag.core.errors import AppError
+from desktop_rag.serve.asked import Asked
+from desktop_rag.serve.refusals import Refusal
+
+# A refusal of the endpoint is not the client's fault.
+_BAD_GATEWAY = 502
+
+
+class Answers:
+    """Answers questions, checks the claims and finds follow-up questions."""
+
+    def __init__(self, chat: Chat) -> None:
+        self._chat = chat
+
+    def events(self, asked: Asked, cancel: Event) -> Generator[AnswerEvent | AnswerChanged]:
+        """The events of an answer; after AnswerDone it may change: its claims, its follow-ups.
+
+        Refuses a question that can't be asked. An endpoint's failure is in the last message.
+        """
+        try:
+            for event in self._chat.answer(asked.messages, asked.setup, cancel=cancel):
+                yield event
+                if isinstance(event, AnswerDone) and event.message.state is MessageState.DONE:
+                    yield from self._chat.complete(
+                        event.message, asked.messages, asked.setup, cancel=cancel
+                    )
+        except AppError as error:
+            raise Refusal.of_error(error) from error
+
+
+def failure(done: AnswerDone) -> Refusal | None:
+    """Why an answer failed, None when it didn't."""
+    message = done.message
+    if message.state is not MessageState.FAILED:
+        return None
+    said = " ".join(part for part in (message.error_title, message.error_hint) if part)
+    return Refusal(_BAD_GATEWAY, said, code="answer_failed")

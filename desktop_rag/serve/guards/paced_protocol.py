@@ -1,0 +1,35 @@
+"""HTTP/1.1 as uvicorn speaks it, without clients that never finish a request. Its thread."""
+
+import asyncio
+from typing import TYPE_CHECKING, cast
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+if TYPE_CHECKING:
+    from asyncio import Transport
+
+# From the connection to the end of the headers.
+_HEADERS_S = 10.0
+
+
+class PacedProtocol(H11Protocol):
+    """Closes a connection whose first request's headers do not come in time.
+
+    uvicorn limits the pause between two requests, but not how long one may take to arrive.
+    """
+
+    def connection_made(self, transport: "Transport") -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Begin to wait for the headers."""
+        super().connection_made(transport)
+        loop = asyncio.get_running_loop()
+        self._waiting = loop.call_later(_HEADERS_S, self._give_up)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._waiting.cancel()
+        super().connection_lost(exc)
+
+    def _give_up(self) -> None:
+        has_request = cast("object", self.cycle) is not None
+        if not has_request:
+            self.transport.close()

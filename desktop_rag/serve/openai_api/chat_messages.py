@@ -1,0 +1,69 @@
+"""Messages of a request as a conversation of the app. Pure."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from desktop_rag.core.conversation import Message, Role
+from desktop_rag.core.query import strip_invalid_characters
+from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
+from desktop_rag.serve.asked import message_of
+from desktop_rag.serve.refusals import Refusal
+
+_INSTRUCTING = ("system", "developer")
+_TEXT_PARTS = ("text", "input_text", "output_text")
+
+
+class TextPart(BaseModel):
+    """A part of a message. Only text is read; others are refused by their kind."""
+
+    model_config = ConfigDict(extra="allow")
+    type: str
+    text: str = ""
+
+
+class GivenMessage(BaseModel):
+    """A message as OpenAI's APIs carry it. Fields that don't concern its text are left alone."""
+
+    model_config = ConfigDict(extra="allow")
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: str | list[TextPart] | None = None
+
+
+def instructions_in(messages: Sequence[GivenMessage]) -> list[str]:
+    """The texts of the messages that instruct."""
+    return [text_of(message) for message in messages if message.role in _INSTRUCTING]
+
+
+def conversation(
+    messages: Sequence[GivenMessage], scope: QuestionScope = ALL_DOCUMENTS
+) -> tuple[Message, ...]:
+    """The turns of both sides, the last one a question; refuses a conversation without one."""
+    turns: list[Message] = []
+    for message in messages:
+        if message.role in _INSTRUCTING:
+            continue
+        if message.role not in ("user", "assistant"):
+            raise Refusal(400, f"Messages of the role “{message.role}” are not supported.")
+        role = Role.USER if message.role == "user" else Role.ASSISTANT
+        text = strip_invalid_characters(text_of(message))
+        turns.append(message_of(role, text, scope if role is Role.USER else ALL_DOCUMENTS))
+    if not turns or turns[-1].role is not Role.USER or not turns[-1].text.strip():
+        raise Refusal(400, "The last message must be a question of the user.", param="messages")
+    return tuple(turns)
+
+
+def text_of(message: GivenMessage) -> str:
+    """The whole text of a message; refuses parts that are no text."""
+    if not isinstance(message.content, list):
+        return message.content or ""
+    for part in message.content:
+        if part.type not in _TEXT_PARTS:
+            raise Refusal(
+                400,
+                f"Parts of the type “{part.type}” are not supported; only text is.",
+                param="messages",
+                code="unsupported_content",
+            )
+    return "\n".join(part.text for part in message.content)

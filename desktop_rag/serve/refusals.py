@@ -1,0 +1,55 @@
+"""A request that is not answered, and why. Pure."""
+
+from desktop_rag.core.errors import AppError
+
+_TYPES = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "invalid_request_error",
+    429: "rate_limit_error",
+}
+_SERVER_FAULT = 500
+
+
+class Refusal(Exception):  # noqa: N818  the request is at fault, not the app
+    """Answered with this status and message, in the form of OpenAI's errors.
+
+    `param` names the field at fault, `code` is for programs. The message reaches the client, so it
+    holds nothing about what the client may not read.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        param: str | None = None,
+        code: str | None = None,
+        retry_after_s: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.param = param
+        self.code = code
+        self.retry_after_s = retry_after_s
+
+    @classmethod
+    def of_error(cls, error: AppError, status: int = 400) -> "Refusal":
+        """The refusal that says what an AppError says."""
+        return cls(status, " ".join(part for part in (error.title, error.hint) if part))
+
+    def to_json(self) -> dict[str, object]:
+        """The body of the response."""
+        other = "server_error" if self.status >= _SERVER_FAULT else _TYPES[400]
+        kind = _TYPES.get(self.status, other)
+        return {
+            "error": {
+                "message": self.message,
+                "type": kind,
+                "param": self.param,
+                "code": self.code,
+            }
+        }

@@ -1,0 +1,214 @@
+"""The local server: uvicorn in a thread of its own with its own event loop. Any thread."""
+
+import asyncio
+import ipaddress
+import logging
+import socket
+import ssl
+import threading
+from pathlib import Path
+
+import uvicorn
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.settings import ServerSettings
+from desktop_rag.serve.access.authority import Authority
+from desktop_rag.serve.access.rate_limit import RateLimits
+from desktop_rag.serve.access.token_book import TokenBook
+from desktop_rag.serve.answers import Answers
+from desktop_rag.serve.guards.hosts import Addresses
+from desktop_rag.serve.guards.paced_protocol import PacedProtocol
+from desktop_rag.serve.model_names import ModelNames
+from desktop_rag.serve.served import Served
+from desktop_rag.serve.serving import Serving
+from desktop_rag.serve.source_links import SourceLinks
+from desktop_rag.serve.web_app import web_app
+from desktop_rag.serve.worker_events import MOST_ANSWERS, Workers
+
+log = logging.getLogger(__name__)
+
+_PORTS_TRIED = 20
+_MOST_CONNECTIONS = 512
+_BACKLOG = 128
+_MOST_HEADER_BYTES = 64 * 1024
+# Streams that are still open at the end are cut after this long.
+_GRACE_S = 3
+
+
+class LocalServer:
+    """Serves the library to other programs, from `start` to `stop`."""
+
+    def __init__(self, served: Served, settings: ServerSettings) -> None:
+        self._served = served
+        self._settings = settings
+        self._socket: socket.socket | None = None
+        self._server: uvicorn.Server | None = None
+        self._thread: threading.Thread | None = None
+        self._workers: Workers | None = None
+        self.tokens = TokenBook(served.home.tokens)
+
+    @property
+    def is_running(self) -> bool:
+        """True between `start` and `stop`."""
+        return self._thread is not None
+
+    @property
+    def port(self) -> int:
+        """The port it listens on; it may not be the one of the settings, which was taken."""
+        assert self._socket is not None, "it runs"
+        return self._socket.getsockname()[1]
+
+    @property
+    def address(self) -> str:
+        """The address for programs on this computer: `http://127.0.0.1:8642`."""
+        host = self._settings.host
+        shown = "127.0.0.1" if is_every_address(host) else host
+        return f"{self._scheme}://{f'[{shown}]' if ':' in shown else shown}:{self.port}"
+
+    @property
+    def _scheme(self) -> str:
+        return "https" if self._settings.certificate else "http"
+
+    def start(self) -> None:
+        """Listen and serve. AppError when it can't listen, or the certificate can't be used."""
+        tls = _tls(self._settings)
+        self._socket = _listening(self._settings)
+        started = threading.Event()
+        self._thread = threading.Thread(
+            target=self._run, args=(tls, started), name="local-server", daemon=True
+        )
+        self._thread.start()
+        started.wait()
+
+    def stop(self) -> None:
+        """Stop listening, cut open streams, and wait for the end of what is under way."""
+        if self._thread is None:
+            return
+        if self._workers:
+            self._workers.stop()
+        if self._server:
+            self._server.should_exit = True
+        self._thread.join()
+        if self._workers:
+            self._workers.close()
+        if self._socket:
+            self._socket.close()
+        self._thread = self._server = self._workers = None
+
+    def _run(self, tls: ssl.SSLContext | None, started: threading.Event) -> None:
+        async def serve() -> None:
+            self._workers = Workers()
+            config = self._config(self._serving(self._workers), tls)
+            self._server = uvicorn.Server(config)
+            started.set()
+            assert self._socket is not None, "it was opened before"
+            # Not `serve`, which takes over the signals of the process.
+            await self._server._serve([self._socket])  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+
+        try:
+            asyncio.run(serve())
+        finally:
+            started.set()
+
+    def _config(self, serving: Serving, tls: ssl.SSLContext | None) -> uvicorn.Config:
+        addresses = Addresses(self._scheme, self.port, self._settings.host_names)
+        config = uvicorn.Config(
+            web_app(serving, addresses),
+            http=PacedProtocol,
+            ws="none",
+            loop="asyncio",
+            lifespan="off",
+            log_config=None,
+            # What it warns of is what clients do wrong.
+            log_level="error",
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            limit_concurrency=_MOST_CONNECTIONS,
+            h11_max_incomplete_event_size=_MOST_HEADER_BYTES,
+            timeout_graceful_shutdown=_GRACE_S,
+        )
+        if tls:
+            config.load()
+            config.ssl = tls
+        return config
+
+    def _serving(self, workers: Workers) -> Serving:
+        chat, library = self._served.chat, self._served.library
+        settings = self._settings
+        limits = RateLimits(MOST_ANSWERS)
+        return Serving(
+            chat,
+            library,
+            self._served.embedder,
+            Authority(self.tokens, limits, lambda: settings.origins),
+            limits,
+            SourceLinks(self._served.home.link_key, lambda: self.address),
+            ModelNames(chat, library, exposes_endpoints=settings.exposes_models),
+            Answers(chat),
+            workers,
+        )
+
+
+def is_every_address(host: str) -> bool:
+    """True for `0.0.0.0` and `::`, which listen on every address of the computer."""
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return False
+
+
+def is_loopback(host: str) -> bool:
+    """True for an address that only this computer reaches."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def exposure(settings: ServerSettings) -> str:
+    """What these settings expose, in words; "" for this computer alone."""
+    if is_loopback(settings.host):
+        return ""
+    where = "every network of this computer" if is_every_address(settings.host) else settings.host
+    how = "" if settings.certificate else " Without a certificate, everyone on the way can read it."
+    return f"Whoever reaches {where} and has a token can ask your documents and read them.{how}"
+
+
+def _listening(settings: ServerSettings) -> socket.socket:
+    """A listening socket on the port of the settings, or on one of those after it."""
+    host = settings.host
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    fault: OSError | None = None
+    last = settings.port + _PORTS_TRIED if settings.port else 1
+    for port in range(settings.port, last):
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind((host, port))
+            listener.listen(_BACKLOG)
+        except (OSError, OverflowError) as exc:
+            listener.close()
+            fault = exc if isinstance(exc, OSError) else OSError(str(exc))
+            continue
+        return listener
+    said = fault.strerror if fault and fault.strerror else str(fault)
+    raise AppError(
+        "The local server cannot listen.", f"{host}, port {settings.port} and after: {said}."
+    ) from fault
+
+
+def _tls(settings: ServerSettings) -> ssl.SSLContext | None:
+    if not settings.certificate:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        key = Path(settings.certificate_key) if settings.certificate_key else None
+        context.load_cert_chain(settings.certificate, key)
+    except (OSError, ssl.SSLError) as exc:
+        raise AppError(
+            "The certificate of the local server can't be used.",
+            f"{settings.certificate}: {exc.strerror or exc}.",
+        ) from exc
+    return context

@@ -1,0 +1,39 @@
+"""What every route of the server works with. Made once, on the server's thread."""
+
+from dataclasses import dataclass
+
+from starlette.requests import Request
+
+from desktop_rag.answer.chat import Chat
+from desktop_rag.ingest.library import Library
+from desktop_rag.models.ports import Embedder
+from desktop_rag.serve.access.authority import Authority
+from desktop_rag.serve.access.callers import Caller
+from desktop_rag.serve.access.rate_limit import RateLimits
+from desktop_rag.serve.access.tokens import TokenScope
+from desktop_rag.serve.answers import Answers
+from desktop_rag.serve.model_names import ModelNames
+from desktop_rag.serve.source_links import SourceLinks
+from desktop_rag.serve.worker_events import Workers
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """The two faces, and what stands between them and the clients."""
+
+    chat: Chat
+    library: Library
+    embedder: Embedder | None
+    authority: Authority
+    limits: RateLimits
+    links: SourceLinks
+    names: ModelNames
+    answers: Answers
+    workers: Workers
+
+    async def caller(self, request: Request, scope: TokenScope) -> Caller:
+        """Who sent the request; refuses one without a valid token, or whose token is for less."""
+        caller = await self.workers.call(lambda: self.authority.caller(request.scope))
+        caller.need(scope)
+        self.limits.count_request(caller)
+        return caller

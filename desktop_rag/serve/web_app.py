@@ -1,0 +1,68 @@
+"""The server as one ASGI application: its routes behind the guard. The server's thread."""
+
+import logging
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.serve.guards.hosts import Addresses
+from desktop_rag.serve.guards.request_guard import RequestGuard, RequestLimits
+from desktop_rag.serve.openai_api.routes import OpenAIRoutes
+from desktop_rag.serve.refusals import Refusal
+from desktop_rag.serve.responses import refused
+from desktop_rag.serve.serving import Serving
+from desktop_rag.serve.source_pages import SourcePages
+
+log = logging.getLogger(__name__)
+
+_UNAVAILABLE = 503
+
+
+def web_app(serving: Serving, addresses: Addresses, limits: RequestLimits | None = None) -> ASGIApp:
+    """The whole application."""
+    routes = [
+        Route("/health", _health, methods=["GET"]),
+        *OpenAIRoutes(serving).routes(),
+        *SourcePages(serving).routes(),
+    ]
+    app = Starlette(
+        routes=routes,
+        exception_handlers={
+            Refusal: _on_refusal,
+            AppError: _on_error,
+            HTTPException: _on_http_exception,
+            Exception: _on_bug,
+        },
+    )
+    app.router.redirect_slashes = False
+    return RequestGuard(app, addresses, serving.authority.allowed_origins, limits)
+
+
+async def _health(_request: Request) -> Response:
+    return JSONResponse({"status": "ok"})
+
+
+async def _on_refusal(_request: Request, exc: Exception) -> Response:
+    assert isinstance(exc, Refusal)
+    return refused(exc)
+
+
+async def _on_error(_request: Request, exc: Exception) -> Response:
+    assert isinstance(exc, AppError)
+    return refused(Refusal.of_error(exc, _UNAVAILABLE))
+
+
+async def _on_http_exception(_request: Request, exc: Exception) -> Response:
+    assert isinstance(exc, HTTPException)
+    return refused(Refusal(exc.status_code, exc.detail))
+
+
+async def _on_bug(request: Request, exc: Exception) -> Response:
+    # The path only: a query may hold the signature of a link.
+    log.error("a request to %s failed", request.scope["path"], exc_info=exc)
+    return refused(Refusal(500, "The app made a mistake. Its log says more."))
