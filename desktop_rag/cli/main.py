@@ -96,6 +96,9 @@ _VERBS = {
         "server_verbs.add_serve", "Let other programs ask the library, without a window."
     ),
     "token": _Verb("server_verbs.add_token", "Make, list and revoke the tokens of other programs."),
+    "mcp": _Verb(
+        "mcp_verb.add_mcp", "Serve the library to a program that speaks MCP and starts this."
+    ),
     "events": _Verb("event_verbs.add_events", "List what the app did, and the feedback given."),
     "collection": _Verb(
         "collection_verbs.add_collections", "List collections and choose their models."

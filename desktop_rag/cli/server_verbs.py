@@ -12,7 +12,7 @@ from desktop_rag.cli.terminal import open_services, print_document, say
 from desktop_rag.core.paths import find_home
 from desktop_rag.core.settings import ServerSettings
 from desktop_rag.serve.access.token_book import TokenBook
-from desktop_rag.serve.access.tokens import (
+from desktop_rag.serve.access.access_tokens import (
     DEFAULT_REQUESTS_PER_MINUTE,
     Token,
     TokenScope,

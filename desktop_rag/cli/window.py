@@ -46,6 +46,7 @@ def _answered() -> Mapping[str, "Verb"]:
         endpoint_verbs,
         event_verbs,
         index_verb,
+        mcp_verb,
         privacy,
         schedule_verbs,
         verbs,
@@ -55,6 +56,7 @@ def _answered() -> Mapping[str, "Verb"]:
     return {
         **verbs.running_app_verbs(),
         **index_verb.running_app_verbs(),
+        **mcp_verb.running_app_verbs(),
         **doctor.running_app_verbs(),
         **collection_verbs.running_app_verbs(),
         **endpoint_verbs.running_app_verbs(),

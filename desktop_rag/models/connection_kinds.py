@@ -228,6 +228,8 @@ KINDS: tuple[ConnectionKind, ...] = (
             "serve.waiting_for_end",
             "serve.guards.paced_protocol",
             "serve.guards.request_guard",
+            "serve.mcp_server.library_mcp",
+            "serve.mcp_server.mcp_over_stdio",
         ),
     ),
     ConnectionKind(

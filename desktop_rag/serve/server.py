@@ -6,6 +6,7 @@ import logging
 import socket
 import ssl
 import threading
+from importlib.metadata import version
 from pathlib import Path
 
 import uvicorn
@@ -15,9 +16,10 @@ from desktop_rag.core.settings import ServerSettings
 from desktop_rag.serve.access.authority import Authority
 from desktop_rag.serve.access.rate_limit import RateLimits
 from desktop_rag.serve.access.token_book import TokenBook
-from desktop_rag.serve.answers import Answers
+from desktop_rag.serve.program_answers import Answers
 from desktop_rag.serve.guards.hosts import Addresses
 from desktop_rag.serve.guards.paced_protocol import PacedProtocol
+from desktop_rag.serve.mcp_server.mcp_over_http import MCPOverHTTP
 from desktop_rag.serve.model_names import ModelNames
 from desktop_rag.serve.served import Served
 from desktop_rag.serve.serving import Serving
@@ -98,22 +100,26 @@ class LocalServer:
     def _run(self, tls: ssl.SSLContext | None, started: threading.Event) -> None:
         async def serve() -> None:
             self._workers = Workers()
-            config = self._config(self._serving(self._workers), tls)
-            self._server = uvicorn.Server(config)
+            serving = self._serving(self._workers)
+            mcp = MCPOverHTTP(serving, version("desktop-rag"))
+            self._server = uvicorn.Server(self._config(serving, mcp, tls))
             started.set()
             assert self._socket is not None, "it was opened before"
-            # Not `serve`, which takes over the signals of the process.
-            await self._server._serve([self._socket])  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+            async with mcp.running():
+                # Not `serve`, which takes over the signals of the process.
+                await self._server._serve([self._socket])  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
         try:
             asyncio.run(serve())
         finally:
             started.set()
 
-    def _config(self, serving: Serving, tls: ssl.SSLContext | None) -> uvicorn.Config:
+    def _config(
+        self, serving: Serving, mcp: MCPOverHTTP, tls: ssl.SSLContext | None
+    ) -> uvicorn.Config:
         addresses = Addresses(self._scheme, self.port, self._settings.host_names)
         config = uvicorn.Config(
-            web_app(serving, addresses),
+            web_app(serving, mcp, addresses),
             http=PacedProtocol,
             ws="none",
             loop="asyncio",

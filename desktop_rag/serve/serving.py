@@ -10,8 +10,8 @@ from desktop_rag.models.ports import Embedder
 from desktop_rag.serve.access.authority import Authority
 from desktop_rag.serve.access.callers import Caller
 from desktop_rag.serve.access.rate_limit import RateLimits
-from desktop_rag.serve.access.tokens import TokenScope
-from desktop_rag.serve.answers import Answers
+from desktop_rag.serve.access.access_tokens import TokenScope
+from desktop_rag.serve.program_answers import Answers
 from desktop_rag.serve.model_names import ModelNames
 from desktop_rag.serve.source_links import SourceLinks
 from desktop_rag.serve.worker_events import Workers
@@ -31,9 +31,13 @@ class Serving:
     answers: Answers
     workers: Workers
 
-    async def caller(self, request: Request, scope: TokenScope) -> Caller:
-        """Who sent the request; refuses one without a valid token, or whose token is for less."""
+    async def caller(self, request: Request, scope: TokenScope | None = None) -> Caller:
+        """Who sent the request; refuses one without a valid token, or whose token is for less.
+
+        Without a `scope` the caller is asked later for what it may do.
+        """
         caller = await self.workers.call(lambda: self.authority.caller(request.scope))
-        caller.need(scope)
+        if scope is not None:
+            caller.need(scope)
         self.limits.count_request(caller)
         return caller

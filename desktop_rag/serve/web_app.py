@@ -12,23 +12,30 @@ from starlette.types import ASGIApp
 from desktop_rag.core.errors import AppError
 from desktop_rag.serve.guards.hosts import Addresses
 from desktop_rag.serve.guards.request_guard import RequestGuard, RequestLimits
+from desktop_rag.serve.mcp_server.mcp_over_http import MCPOverHTTP
 from desktop_rag.serve.openai_api.routes import OpenAIRoutes
 from desktop_rag.serve.refusals import Refusal
 from desktop_rag.serve.responses import refused
 from desktop_rag.serve.serving import Serving
-from desktop_rag.serve.source_pages import SourcePages
+from desktop_rag.serve.passage_pages import SourcePages
 
 log = logging.getLogger(__name__)
 
 _UNAVAILABLE = 503
 
 
-def web_app(serving: Serving, addresses: Addresses, limits: RequestLimits | None = None) -> ASGIApp:
-    """The whole application."""
+def web_app(
+    serving: Serving,
+    mcp: MCPOverHTTP,
+    addresses: Addresses,
+    limits: RequestLimits | None = None,
+) -> ASGIApp:
+    """The whole application; `mcp` must be running while it is used."""
     routes = [
         Route("/health", _health, methods=["GET"]),
         *OpenAIRoutes(serving).routes(),
         *SourcePages(serving).routes(),
+        *mcp.routes(),
     ]
     app = Starlette(
         routes=routes,

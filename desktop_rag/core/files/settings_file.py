@@ -142,7 +142,7 @@ def _has_type_of(value: object, example: object) -> bool:
     if isinstance(example, StrEnum):
         return value in list(type(example))
     if isinstance(example, tuple):
-        rows = cast("list[object]", value) if isinstance(value, list) else [None]
+        rows = cast("list[object]", value) if isinstance(value, list | tuple) else [None]
         return all(isinstance(row, str) for row in rows)
     if isinstance(example, float):
         return isinstance(value, int | float) and not isinstance(value, bool)

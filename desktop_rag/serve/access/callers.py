@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from desktop_rag.core.question import SearchScope, Setup
-from desktop_rag.serve.access.tokens import Token, TokenScope
+from desktop_rag.serve.access.access_tokens import Token, TokenScope
 from desktop_rag.serve.refusals import Refusal
 
 

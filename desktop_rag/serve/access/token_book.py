@@ -13,7 +13,7 @@ from filelock import FileLock, Timeout
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.atomic_file import write_atomically
-from desktop_rag.serve.access.tokens import Token, digest_of
+from desktop_rag.serve.access.access_tokens import Token, digest_of
 
 log = logging.getLogger(__name__)
 

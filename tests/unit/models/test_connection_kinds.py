@@ -49,6 +49,7 @@ QUIET_LIBRARIES = {
     "duckdb": "remote files and extensions, both switched off",
     "filelock": "the name of this computer; it locks files",
     "lxml": "pages by address; it gets bytes only",
+    "mcp": "its clients, and servers of its own; here it gets requests from ours",
     "numpy": "data sets by address; never opened",
     "onnxruntime": "its tools; its telemetry is switched off before the import",
     "psutil": "constants of connections that it lists",

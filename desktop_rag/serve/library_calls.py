@@ -1,0 +1,227 @@
+"""What programs without a stream ask of the library: search, fetch, ask, lists. JSON in and out.
+
+The tools of MCP, over HTTP and in a process of their own, stand on it. Worker threads. A document
+that the caller may not read is answered as one that does not exist.
+"""
+
+from collections.abc import Callable
+from threading import Event
+from typing import Any
+
+from desktop_rag.answer.chat import Chat
+from desktop_rag.core.conversation import (
+    AnswerChanged,
+    AnswerDone,
+    Message,
+    MessageState,
+    Role,
+    SourceRef,
+)
+from desktop_rag.core.domain import Document, Passage
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.question import SearchScope
+from desktop_rag.ingest.library import Library
+from desktop_rag.serve.access.callers import Caller
+from desktop_rag.serve.access.access_tokens import TokenScope
+from desktop_rag.serve.asked import message_of
+from desktop_rag.serve.wire_sources import source_json, title_of
+
+# The address that shows [start, end) of a document to a caller.
+LinkTo = Callable[[Caller, str, int, int], str]
+
+_MOST_RESULTS = 50
+_MOST_TEXT = 200_000
+_PAGE = 100
+
+
+class LibraryCalls:
+    """Answers calls for a caller. AppError for what can't be done."""
+
+    def __init__(self, chat: Chat, library: Library, link: LinkTo) -> None:
+        self._chat = chat
+        self._library = library
+        self._link = link
+
+    def call(self, caller: Caller, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The result of the call of this name. Refuses what the caller's token does not allow."""
+        caller.need(TokenScope.ASK if name == "ask" else TokenScope.READ)
+        match name:
+            case "search":
+                return self.search(caller, **arguments)
+            case "fetch":
+                return self.fetch(caller, **arguments)
+            case "ask":
+                return self.ask(caller, **arguments)
+            case "list_collections":
+                return self.list_collections(caller)
+            case "list_documents":
+                return self.list_documents(caller, **arguments)
+            case "list_prompts":
+                return self.list_prompts()
+            case _:
+                raise AppError(f"There is no call “{name}”.")
+
+    def search(
+        self, caller: Caller, query: str, collection: str = "", limit: int = 10
+    ) -> dict[str, Any]:
+        """The best passage of each document, best first."""
+        reach = caller.reach(self._reach(caller, collection))
+        most = max(1, min(limit, _MOST_RESULTS))
+        found = self._chat.search(query, limit=3 * most, reach=reach)
+        best = {passage.document_id: passage for passage in reversed(found)}
+        order = list(dict.fromkeys(passage.document_id for passage in found))[:most]
+        return {"results": [self._result(caller, best[each]) for each in order]}
+
+    def fetch(self, caller: Caller, document_id: str) -> dict[str, Any]:
+        """The text of a document with what is known of it; a very long one is cut, and says so."""
+        document = self._document(caller, document_id)
+        text = self._library.documents.text(document_id)
+        return {
+            "id": document_id,
+            "title": document.title or document.name,
+            "text": text[:_MOST_TEXT],
+            "url": document.url or self._link(caller, document_id, 0, 0),
+            "metadata": _metadata(document) | {"is_cut": len(text) > _MOST_TEXT},
+        }
+
+    def ask(
+        self, caller: Caller, question: str, collection: str = "", assistant: str = ""
+    ) -> dict[str, Any]:
+        """An answer with its sources, claims and follow-up questions."""
+        assistant_id = self._chat.assistants.find(assistant).assistant_id if assistant else ""
+        setup = caller.limited(
+            self._chat.set_up(assistant_id, self._collection_id(caller, collection))
+        )
+        asked, message = [message_of(Role.USER, question)], None
+        for event in self._chat.answer(asked, setup, cancel=Event()):
+            if isinstance(event, AnswerDone):
+                message = event.message
+        assert message is not None, "every answer ends with AnswerDone"
+        if message.state is MessageState.FAILED:
+            raise AppError(message.error_title, message.error_hint)
+        for change in self._chat.complete(message, asked, setup, cancel=Event()):
+            assert isinstance(change, AnswerChanged)
+            message = change.message
+        return self._answer_json(caller, message)
+
+    def list_collections(self, caller: Caller) -> dict[str, Any]:
+        """The collections that the caller may read, with the number of their documents."""
+        sources = self._library.sources.all()
+        rows: list[dict[str, Any]] = []
+        for collection in self._library.collections.all():
+            if caller.may_read_collection(collection.collection_id):
+                own = [s for s in sources if s.collection_id == collection.collection_id]
+                count = sum(len(self._readable(caller, s.source_id)) for s in own)
+                rows.append({"name": collection.name, "documents": count})
+        return {"collections": rows}
+
+    def list_documents(
+        self, caller: Caller, collection: str = "", offset: int = 0
+    ) -> dict[str, Any]:
+        """A page of the documents that the caller may read, by path, and where the next begins."""
+        wanted = self._collection_id(caller, collection)
+        every = [
+            document
+            for source in self._library.sources.all()
+            if wanted in ("", source.collection_id)
+            and caller.may_read_collection(source.collection_id)
+            for document in self._readable(caller, source.source_id)
+        ]
+        page = every[max(0, offset) : max(0, offset) + _PAGE]
+        end = max(0, offset) + len(page)
+        return {
+            "documents": [self._document_json(caller, document) for document in page],
+            "total": len(every),
+            "next_offset": end if end < len(every) else None,
+        }
+
+    def list_prompts(self) -> dict[str, Any]:
+        """The saved prompts by name."""
+        return {"prompts": [{"name": p.name, "text": p.text} for p in self._chat.prompts.all()]}
+
+    # --- rights ----------------------------------------------------------------------------
+
+    def _reach(self, caller: Caller, collection: str) -> SearchScope:
+        return SearchScope.of_collection(self._collection_id(caller, collection))
+
+    def _collection_id(self, caller: Caller, name: str) -> str:
+        """The id of a collection by its name, "" for no name."""
+        if not name:
+            return ""
+        for collection in self._library.collections.all():
+            is_open = caller.may_read_collection(collection.collection_id)
+            if is_open and collection.name.casefold() == name.casefold():
+                return collection.collection_id
+        raise AppError(f"There is no collection “{name}”.", "list_collections names all.")
+
+    def _readable(self, caller: Caller, source_id: str) -> list[Document]:
+        found = self._library.documents.all(source_id=source_id)
+        return [d for d in found if d.state.is_searchable and _is_open(caller, d)]
+
+    def _document(self, caller: Caller, document_id: str) -> Document:
+        document = self._library.documents.get(document_id)
+        sources = {s.source_id: s.collection_id for s in self._library.sources.all()}
+        collection_id = sources.get(document.source_id) if document else None
+        if (
+            document is None
+            or collection_id is None
+            or not document.state.is_searchable
+            or not _is_open(caller, document)
+            or not caller.may_read_collection(collection_id)
+        ):
+            raise AppError("There is no such document.", "search and list_documents name them.")
+        return document
+
+    # --- JSON ------------------------------------------------------------------------------
+
+    def _result(self, caller: Caller, passage: Passage) -> dict[str, Any]:
+        url = passage.url or self._link(caller, passage.document_id, passage.start, passage.end)
+        return {
+            "id": passage.document_id,
+            "title": passage.title or passage.path,
+            "url": url,
+            "text": passage.text,
+            "place": passage.anchor.label(),
+        }
+
+    def _document_json(self, caller: Caller, document: Document) -> dict[str, Any]:
+        url = document.url or self._link(caller, document.document_id, 0, 0)
+        head = {"id": document.document_id, "title": document.title or document.name, "url": url}
+        return head | _metadata(document)
+
+    def _answer_json(self, caller: Caller, message: Message) -> dict[str, Any]:
+        def address(source: SourceRef) -> str:
+            return source.url or self._link(caller, source.document_id, source.start, source.end)
+
+        sources = [source_json(source, message.claims, address) for source in message.sources]
+        return {
+            "answer": message.text,
+            "sources": sources,
+            "follow_ups": list(message.follow_ups),
+            "in_words": _with_sources(message, address),
+        }
+
+
+def _with_sources(message: Message, address: Callable[[SourceRef], str]) -> str:
+    """The answer and its numbered sources as plain text: some programs show nothing else."""
+    cited = [source for source in message.sources if source.is_cited] or list(message.sources)
+    lines = [
+        f"[{s.n}] {title_of(s)}{f', {place}' if (place := s.anchor.label()) else ''}: {address(s)}"
+        for s in cited
+    ]
+    return "\n".join([message.text, "", "Sources:", *lines]) if lines else message.text
+
+
+def _metadata(document: Document) -> dict[str, Any]:
+    return {
+        "path": "" if document.url else str(document.path),
+        "part": document.part,
+        "format": document.format,
+        "language": document.language,
+        "tags": list(document.all_tags),
+        "dated": document.dated,
+    }
+
+
+def _is_open(caller: Caller, document: Document) -> bool:
+    return caller.document_ids is None or document.document_id in caller.document_ids
