@@ -106,8 +106,7 @@ class Chat:
         self._answers = AnswerPriority()
         self._stopping = Event()
         follow_ups, retitle = FollowUps(self._finder, documents), conversations.retitle
-        comparison = AnswerComparison(check, embedder)
-        self.background = self._in_background(comparison, engine)
+        self.background = self._in_background(AnswerComparison(check, embedder), engine)
         self._post_answer = PostAnswerJobs(
             conversations, follow_ups, check, models.helper, self._answers, retitle=retitle
         )
@@ -306,10 +305,8 @@ class Chat:
         `history` ends with the question. Yields the answer after each change.
         """
         context = AnswerContext(history, setup, is_stored=False)
-        stopping = CancelWhen(cancel, self._stopping.is_set)
-        for change in self._post_answer.run(answer, context, stopping):
-            if isinstance(change, AnswerChanged):
-                yield change
+        jobs = self._post_answer.run(answer, context, CancelWhen(cancel, self._stopping.is_set))
+        yield from (change for change in jobs if isinstance(change, AnswerChanged))
 
     def search(
         self,
@@ -398,6 +395,6 @@ def _no_question() -> AppError:
 
 def _last_question(messages: Sequence[Message]) -> int:
     last = max((i for i, m in enumerate(messages) if m.role is Role.USER), default=None)
-    if last is None:
-        raise AppError("There is no question to answer again.", "Ask one first.")
-    return last
+    if last is not None:
+        return last
+    raise AppError("There is no question to answer again.", "Ask one first.")

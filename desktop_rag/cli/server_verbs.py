@@ -11,13 +11,13 @@ from desktop_rag.cli.argument_types import add_json, not_empty
 from desktop_rag.cli.terminal import open_services, print_document, say
 from desktop_rag.core.paths import find_home
 from desktop_rag.core.settings import ServerSettings
-from desktop_rag.serve.access.token_book import TokenBook
 from desktop_rag.serve.access.access_tokens import (
     DEFAULT_REQUESTS_PER_MINUTE,
     Token,
     TokenScope,
     new_token,
 )
+from desktop_rag.serve.access.token_book import TokenBook
 
 _DAY_S = 86_400.0
 _HIGHEST_PORT = 65_535

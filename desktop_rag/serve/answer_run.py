@@ -7,8 +7,8 @@ from functools import partial
 
 from desktop_rag.core.conversation import AnswerChanged, AnswerDone, Message, SourceRef, TextDelta
 from desktop_rag.serve.access.rate_limit import RateLimits
-from desktop_rag.serve.program_answers import Answers, failure
 from desktop_rag.serve.asked import Asked
+from desktop_rag.serve.program_answers import Answers, failure
 from desktop_rag.serve.refusals import Refusal
 from desktop_rag.serve.source_links import SourceLinks
 from desktop_rag.serve.wire_sources import Citation, citations, markdown_list

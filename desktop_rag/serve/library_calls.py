@@ -21,8 +21,8 @@ from desktop_rag.core.domain import Document, Passage
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.question import SearchScope
 from desktop_rag.ingest.library import Library
-from desktop_rag.serve.access.callers import Caller
 from desktop_rag.serve.access.access_tokens import TokenScope
+from desktop_rag.serve.access.callers import Caller
 from desktop_rag.serve.asked import message_of
 from desktop_rag.serve.wire_sources import source_json, title_of
 

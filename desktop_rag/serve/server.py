@@ -16,11 +16,11 @@ from desktop_rag.core.settings import ServerSettings
 from desktop_rag.serve.access.authority import Authority
 from desktop_rag.serve.access.rate_limit import RateLimits
 from desktop_rag.serve.access.token_book import TokenBook
-from desktop_rag.serve.program_answers import Answers
 from desktop_rag.serve.guards.hosts import Addresses
 from desktop_rag.serve.guards.paced_protocol import PacedProtocol
 from desktop_rag.serve.mcp_server.mcp_over_http import MCPOverHTTP
 from desktop_rag.serve.model_names import ModelNames
+from desktop_rag.serve.program_answers import Answers
 from desktop_rag.serve.served import Served
 from desktop_rag.serve.serving import Serving
 from desktop_rag.serve.source_links import SourceLinks

@@ -7,12 +7,12 @@ from starlette.requests import Request
 from desktop_rag.answer.chat import Chat
 from desktop_rag.ingest.library import Library
 from desktop_rag.models.ports import Embedder
+from desktop_rag.serve.access.access_tokens import TokenScope
 from desktop_rag.serve.access.authority import Authority
 from desktop_rag.serve.access.callers import Caller
 from desktop_rag.serve.access.rate_limit import RateLimits
-from desktop_rag.serve.access.access_tokens import TokenScope
-from desktop_rag.serve.program_answers import Answers
 from desktop_rag.serve.model_names import ModelNames
+from desktop_rag.serve.program_answers import Answers
 from desktop_rag.serve.source_links import SourceLinks
 from desktop_rag.serve.worker_events import Workers
 

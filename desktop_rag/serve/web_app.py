@@ -14,10 +14,10 @@ from desktop_rag.serve.guards.hosts import Addresses
 from desktop_rag.serve.guards.request_guard import RequestGuard, RequestLimits
 from desktop_rag.serve.mcp_server.mcp_over_http import MCPOverHTTP
 from desktop_rag.serve.openai_api.routes import OpenAIRoutes
+from desktop_rag.serve.passage_pages import SourcePages
 from desktop_rag.serve.refusals import Refusal
 from desktop_rag.serve.responses import refused
 from desktop_rag.serve.serving import Serving
-from desktop_rag.serve.passage_pages import SourcePages
 
 log = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.ingest.library import Library
-from desktop_rag.serve.access.callers import Caller
 from desktop_rag.serve.access.access_tokens import Token, TokenScope
+from desktop_rag.serve.access.callers import Caller
 from desktop_rag.serve.library_calls import LibraryCalls
 from desktop_rag.serve.mcp_server.library_mcp import LibraryMCP
 

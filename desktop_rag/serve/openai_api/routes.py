@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from desktop_rag.serve.access.callers import Caller
 from desktop_rag.serve.access.access_tokens import TokenScope
+from desktop_rag.serve.access.callers import Caller
 from desktop_rag.serve.answer_run import AnswerRun
 from desktop_rag.serve.asked import Asked, with_instructions
 from desktop_rag.serve.openai_api.chat_completions import ChatCompletion, ChatRequest

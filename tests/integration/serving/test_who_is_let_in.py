@@ -13,8 +13,8 @@ import httpx2
 import pytest
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.serve.access.token_book import TokenBook
 from desktop_rag.serve.access.access_tokens import TokenScope
+from desktop_rag.serve.access.token_book import TokenBook
 from desktop_rag.serve.guards import paced_protocol
 from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer

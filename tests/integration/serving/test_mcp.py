@@ -1,0 +1,187 @@
+"""The MCP SDK's client finds, reads and asks, over HTTP and over standard input and output."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+
+from desktop_rag.app import Services
+from desktop_rag.cli import mcp_verb
+from desktop_rag.core.paths import Home
+from desktop_rag.core.saved_prompts import SavedPrompt
+from desktop_rag.running_app import AppServer
+from desktop_rag.serve.access.access_tokens import TokenScope
+from tests.integration.serving.conftest import Server
+from tests.servers.chat_server import ChatServer
+
+QUESTION = "When is the lamp of the lighthouse lit?"
+_T = TypeVar("_T")
+Use = Callable[[Client], Awaitable[_T]]
+
+
+def over_http(server: Server, use: "Use[_T]", secret: str = "") -> _T:
+    """The result of using a client that has a token for everything."""
+    token = secret or server.token(TokenScope.ADMIN)
+
+    async def run() -> _T:
+        headers = {"authorization": f"Bearer {token}"}
+        async with (
+            httpx2.AsyncClient(headers=headers, trust_env=False) as http,
+            Client(streamable_http_client(f"{server.address}/mcp", http_client=http)) as client,
+        ):
+            return await use(client)
+
+    return asyncio.run(run())
+
+
+async def called(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
+    """The structured result of a tool, which its text repeats unless it is an answer."""
+    result = await client.call_tool(name, arguments)
+    assert not result.is_error, result.content
+    assert result.structured_content is not None
+    if name != "ask":
+        assert json.loads(result.content[0].text) == result.structured_content  # type: ignore[union-attr]
+    return result.structured_content
+
+
+def test_search_and_fetch_have_the_shape_of_deep_research(server: Server) -> None:
+    async def use(client: Client) -> None:
+        found = await called(client, "search", query=QUESTION)
+        first = found["results"][0]
+        assert first.keys() >= {"id", "title", "url"}
+        assert first["title"] == "The lamp"
+        assert first["url"].startswith(server.address)
+        whole = await called(client, "fetch", id=first["id"])
+        assert whole.keys() >= {"id", "title", "text", "url", "metadata"}
+        assert "lit at dusk" in whole["text"]
+        assert whole["url"]
+
+    over_http(server, use)
+
+
+def test_an_answer_has_numbered_sources_in_its_text(server: Server, endpoint: ChatServer) -> None:
+    async def use(client: Client) -> None:
+        result = await client.call_tool("ask", {"question": QUESTION})
+        text = result.content[0].text  # type: ignore[union-attr]
+        assert endpoint.answer in text
+        assert "Sources:\n[1] The lamp, The lamp: http://" in text
+
+    over_http(server, use)
+
+
+def test_documents_and_collections_are_listed(server: Server) -> None:
+    async def use(client: Client) -> None:
+        listed = await called(client, "list_documents")
+        assert listed["total"] == 3
+        collections = await called(client, "list_collections")
+        assert sum(row["documents"] for row in collections["collections"]) == 3
+        resources = (await client.list_resources()).resources
+        assert len(resources) == 3
+        read = await client.read_resource(str(resources[0].uri))
+        assert read.contents[0].text  # type: ignore[union-attr]
+
+    over_http(server, use)
+
+
+def test_saved_prompts_are_prompts_with_arguments(server: Server) -> None:
+    server.services.chat.prompts.save(SavedPrompt("letter", "Write to {{name}} about {{topic}}."))
+
+    async def use(client: Client) -> None:
+        prompts = {p.name: p for p in (await client.list_prompts()).prompts}
+        assert [a.name for a in prompts["letter"].arguments or []] == ["name", "topic"]
+        got = await client.get_prompt("letter", {"name": "the cook", "topic": "lunch"})
+        assert got.messages[0].content.text == "Write to the cook about lunch."  # type: ignore[union-attr]
+
+    over_http(server, use)
+
+
+def test_what_is_wrong_is_told_to_the_model(server: Server) -> None:
+    async def use(client: Client) -> None:
+        for name, arguments in (
+            ("fetch", {"id": "nothing"}),
+            ("search", {"query": "lamp", "collection": "Nowhere"}),
+            ("ask", {"question": "lamp", "assistant": "Nobody"}),
+        ):
+            result = await client.call_tool(name, arguments)
+            assert result.is_error
+            assert "There is no" in result.content[0].text  # type: ignore[union-attr]
+
+    over_http(server, use)
+
+
+def test_a_token_limits_what_is_found_and_done(server: Server) -> None:
+    empty = server.services.library.collections.add("Empty")
+    ids = (empty.collection_id,)
+    secret = server.token(TokenScope.READ, collection_ids=ids)
+    document_id = server.services.library.documents.all()[0].document_id
+
+    async def use(client: Client) -> None:
+        assert (await called(client, "search", query=QUESTION))["results"] == []
+        assert (await called(client, "list_documents"))["total"] == 0
+        assert (await called(client, "list_collections"))["collections"] == [
+            {"name": "Empty", "documents": 0}
+        ]
+        assert (await client.call_tool("fetch", {"id": document_id})).is_error
+        refused = await client.call_tool("ask", {"question": QUESTION})
+        assert refused.is_error
+        assert "does not allow" in refused.content[0].text  # type: ignore[union-attr]
+
+    over_http(server, use, secret)
+
+
+def test_no_token_no_session(server: Server) -> None:
+    with server.client("") as client:
+        answer = client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "ping"})
+        assert answer.status_code == 401
+
+
+def over_stdio(home: Home, use: "Use[_T]") -> _T:
+    """The result of using a client that started the command."""
+
+    async def run() -> _T:
+        command = StdioServerParameters(
+            command=sys.executable,
+            args=["-m", "desktop_rag", "mcp"],
+            env={**os.environ, "DESKTOP_RAG_HOME": str(home.root)},
+        )
+        async with Client(stdio_client(command)) as client:
+            return await use(client)
+
+    return asyncio.run(run())
+
+
+def test_over_standard_input_the_running_app_is_reached(indexed: Services) -> None:
+    answer = mcp_verb.running_app_verbs()["mcp"]
+    app = AppServer(indexed.home, {"mcp": lambda asked: answer(indexed, asked)})
+
+    async def use(client: Client) -> None:
+        found = await called(client, "search", query=QUESTION)
+        assert found["results"][0]["url"].startswith("desktop-rag://open?document=")
+
+    try:
+        over_stdio(indexed.home, use)
+    finally:
+        app.close()
+
+
+def test_over_standard_input_the_library_is_opened_where_no_app_runs(tmp_path: Path) -> None:
+    async def use(client: Client) -> None:
+        assert (await called(client, "list_documents"))["documents"] == []
+
+    over_stdio(Home(tmp_path / "other"), use)
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null"])
+def test_a_foreign_page_reaches_no_tool(server: Server, origin: str) -> None:
+    with server.client(server.token(TokenScope.ADMIN), origin=origin) as client:
+        answer = client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+        assert answer.status_code == 403
