@@ -93,11 +93,14 @@ _VERBS = {
     ),
     "demo": _Verb("demo.add_demo_verb", "Index the demo library and answer a first question."),
     "serve": _Verb(
-        "server_verbs.add_serve", "Let other programs ask the library, without a window."
+        "programs.server_verbs.add_serve", "Let other programs ask the library, without a window."
     ),
-    "token": _Verb("server_verbs.add_token", "Make, list and revoke the tokens of other programs."),
+    "token": _Verb(
+        "programs.server_verbs.add_token", "Make, list and revoke tokens of other programs."
+    ),
     "mcp": _Verb(
-        "mcp_verb.add_mcp", "Serve the library to a program that speaks MCP and starts this."
+        "programs.mcp_verb.add_mcp",
+        "Serve the library to a program that starts this and speaks MCP.",
     ),
     "events": _Verb("event_verbs.add_events", "List what the app did, and the feedback given."),
     "collection": _Verb(

@@ -46,12 +46,12 @@ def _answered() -> Mapping[str, "Verb"]:
         endpoint_verbs,
         event_verbs,
         index_verb,
-        mcp_verb,
         privacy,
         schedule_verbs,
         verbs,
     )
     from desktop_rag.cli.evaluation import eval_verbs
+    from desktop_rag.cli.programs import mcp_verb
 
     return {
         **verbs.running_app_verbs(),

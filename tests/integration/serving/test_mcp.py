@@ -15,7 +15,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from desktop_rag.app import Services
-from desktop_rag.cli import mcp_verb
+from desktop_rag.cli.programs import mcp_verb
 from desktop_rag.core.paths import Home
 from desktop_rag.core.saved_prompts import SavedPrompt
 from desktop_rag.running_app import AppServer
