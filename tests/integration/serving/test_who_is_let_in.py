@@ -1,4 +1,4 @@
-"""Tokens, hosts, origins and limits: N-01 to N-05 of the faults."""
+"""Tokens, hosts, origins and limits: N-01 to N-05."""
 
 import asyncio
 import contextlib
