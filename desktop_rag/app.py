@@ -53,6 +53,7 @@ from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.client.rate_limits import Allowances
 from desktop_rag.models.endpoints.keys import KeyStore
 from desktop_rag.models.file_passwords import FilePasswords
+from desktop_rag.notes.notes import Notes
 from desktop_rag.rest import Rest
 from desktop_rag.serve.served import Served
 from desktop_rag.serve.switch import ServerSwitch
@@ -101,6 +102,7 @@ class Services:
     schedule: ScheduleRunner
     settings_changes: SettingsChanges
     server: ServerSwitch
+    notes: Notes
 
     def repair_index(self) -> IndexRepair:
         """Mend the index of the open library and read the files concerned again."""
@@ -182,7 +184,7 @@ def build_services(
         Activity(event_log, chat.history.feedback.newest_first, chat.history.titles),
         _make_rest(engine, library, chat, opener, checker, priority),
         standing, ScheduleRunner(standing, library, now), changes,
-        ServerSwitch(Served(home, chat, library, dense.embedder)),
+        ServerSwitch(Served(home, chat, library, dense.embedder)), Notes(home.notes, chat, library),
     )  # fmt: skip
 
 

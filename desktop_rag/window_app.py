@@ -38,6 +38,7 @@ from desktop_rag.running_app import AppEnding, AppServer
 from desktop_rag.settings_changes import Change
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.notes.notes_page import NotesPage
 from desktop_rag.ui.standing.standing_actions import StandingActions
 from desktop_rag.ui.standing.standing_page import StandingPage
 from desktop_rag.ui.tray.app_icon import AppIcon, name_app
@@ -157,6 +158,7 @@ class WindowApp:
         """The pages beside the settings, in order."""
         add = self.window.pages.add_settings_page
         add(_SCHEDULES, lambda: StandingPage(self.bridge, self.standing, theme))
+        add(tr("Notes"), lambda: self._notes_page(theme))
         add(tr("Health"), lambda: self._health_page(theme))
         add(tr("Privacy"), self._privacy_page)
         add(tr("Backup"), self._backup_page)
@@ -180,6 +182,10 @@ class WindowApp:
         page = self.window.settings_page.show_named(_SCHEDULES)
         if isinstance(page, StandingPage):
             page.choose(question_id)
+
+    def _notes_page(self, theme: Theme) -> NotesPage:
+        services = self.services
+        return NotesPage(self.bridge, services.notes, services.library, services.chat, theme)
 
     def _backup_page(self) -> BackupPage:
         return BackupPage(self.bridge, self.services.backups, self.services.snapshots)

@@ -110,6 +110,10 @@ _VERBS = {
         "endpoint_verbs.add_endpoints", "Add, list, test, use and remove endpoints of models."
     ),
     "backup": _Verb("backup_verbs.add_backups", "Back up and move chats, settings and folders."),
+    "note": _Verb(
+        "note_verbs.add_notes",
+        "Write notes from the library into files of yours, and refresh them.",
+    ),
     "schedule": _Verb(
         "schedule_verbs.add_schedules", "Have questions asked regularly, and see what changed."
     ),

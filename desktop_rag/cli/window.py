@@ -46,6 +46,7 @@ def _answered() -> Mapping[str, "Verb"]:
         endpoint_verbs,
         event_verbs,
         index_verb,
+        note_verbs,
         privacy,
         schedule_verbs,
         verbs,
@@ -64,5 +65,6 @@ def _answered() -> Mapping[str, "Verb"]:
         **privacy.running_app_verbs(),
         **eval_verbs.running_app_verbs(),
         **backup_verbs.running_app_verbs(),
+        **note_verbs.running_app_verbs(),
         **schedule_verbs.running_app_verbs(),
     }

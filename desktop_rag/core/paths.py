@@ -70,6 +70,11 @@ class Home:
         return self.root / "prompts"
 
     @property
+    def notes(self) -> Path:
+        """Where the notes are, JSON; the notes themselves are the person's own files."""
+        return self.root / "notes.json"
+
+    @property
     def repair_request(self) -> Path:
         """There when the person wants the library repaired at the next start of the window."""
         return self.root / "repair-at-start"

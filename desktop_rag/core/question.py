@@ -32,7 +32,8 @@ class SearchScope:
     Without `collection_ids` it covers every collection; with `document_ids` None, every document.
     The filters and exclusions of `limits` apply in addition to those of the query; `limits` has no
     words to search for. With `about` it covers only what one of these items stands for. With
-    `attached` it covers the files of these sources and nothing else.
+    `attached` it covers the files of these sources and nothing else; with `but` it leaves out the
+    files with these paths.
     """
 
     collection_ids: tuple[str, ...] = ()
@@ -40,6 +41,7 @@ class SearchScope:
     document_ids: tuple[str, ...] | None = None
     attached: tuple[str, ...] = ()
     about: tuple[ScopeItem, ...] = ()
+    but: tuple[str, ...] = ()
 
     @classmethod
     def of_collection(cls, collection_id: str) -> "SearchScope":

@@ -7,6 +7,7 @@ one that begins.
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from threading import Event
 
 from desktop_rag.answer.answering import Answering
@@ -15,6 +16,7 @@ from desktop_rag.answer.endpoints.helper_job import CancelWhen
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.core.conversation import Message, MessageState, Role
 from desktop_rag.core.errors import AppError, Cancelled, InterruptedAnswer
+from desktop_rag.core.query import parse_query
 from desktop_rag.core.question import Setup
 from desktop_rag.core.question_scope import QuestionScope
 from desktop_rag.core.standing.standing_run import ComparedSentence
@@ -49,9 +51,18 @@ class BackgroundAnswers:
         self._is_stopping = is_stopping
 
     def answer(
-        self, question: str, scope: QuestionScope, assistant_id: str, cancel: Event
+        self,
+        question: str,
+        scope: QuestionScope,
+        assistant_id: str,
+        cancel: Event,
+        *,
+        but: tuple[str, ...] = (),
+        search_for: str = "",
     ) -> Message:
-        """The finished answer to a question about this scope.
+        """The finished answer to a question about this scope, without the files in `but`.
+
+        With `search_for` its sources are searched by these words instead of by the question.
 
         Raises:
             AppError: when it failed, as the message of the failed answer says.
@@ -64,7 +75,11 @@ class BackgroundAnswers:
             while self._priority.is_answering and not stopping.is_set():
                 self._priority.wait(_WAIT_S)
             yielding = CancelWhen(stopping, lambda: self._priority.is_answering)
-            request = AnswerRequest.of(message, (), self._set_up(assistant_id))
+            setup = self._set_up(assistant_id)
+            setup = replace(setup, reach=replace(setup.reach, but=but))
+            request = AnswerRequest.of(message, (), setup)
+            if search_for:
+                request = replace(request, query=parse_query(search_for), query_error=None)
             done = self._finish(request, yielding)
             if stopping.is_set():
                 raise Cancelled

@@ -24,6 +24,7 @@ from desktop_rag.models.ports import Embedder, Vectors
 
 # Measured on the pairs of tests/unit/answer/checking/test_answer_comparison.py.
 _SAME_FROM = 0.75
+_SURELY_SAME_FROM, _LEAST_SUPPORT = 0.83, 0.25
 _ABOUT_THE_SAME_FROM = 0.6
 _MOST_SENTENCES = 200
 _BATCH = 16
@@ -72,9 +73,10 @@ class AnswerComparison:
         if any(_is_equal(sentence, other) for other in old):
             return ComparedSentence(SentenceChange.SAME, sentence)
         nearest = int(nearness.argmax()) if old else -1
-        if old and nearness[nearest] >= _SAME_FROM and self._agree(sentence, old[nearest]):
+        near = float(nearness[nearest]) if old else 0.0
+        if near >= _SAME_FROM and self._agree(sentence, old[nearest], near):
             return ComparedSentence(SentenceChange.SAME, sentence)
-        if old and nearness[nearest] >= _ABOUT_THE_SAME_FROM:
+        if near >= _ABOUT_THE_SAME_FROM:
             replaced.add(nearest)
             return ComparedSentence(SentenceChange.CHANGED, sentence, old[nearest])
         change = SentenceChange.SAME if self._is_said(sentence, before) else SentenceChange.ADDED
@@ -84,15 +86,20 @@ class AnswerComparison:
         if any(_is_equal(sentence, other) for other in new):
             return False
         if new and nearness.max() >= _SAME_FROM:
-            return not self._agree(sentence, new[int(nearness.argmax())])
+            nearest = int(nearness.argmax())
+            return not self._agree(sentence, new[nearest], float(nearness[nearest]))
         return not self._is_said(sentence, after)
 
-    def _agree(self, one: str, other: str) -> bool:
+    def _agree(self, one: str, other: str, nearness: float) -> bool:
         """True when two sentences about the same differ in their wording only."""
         if _is_exchange(one, other):
             return False
         checked = self._check(one, [other]), self._check(other, [one])
-        return not any(_says_otherwise(each) for each in checked)
+        # Sentences about one thing are near each other even when they say different things of it.
+        is_alike = nearness >= _SURELY_SAME_FROM or any(
+            c.support >= _LEAST_SUPPORT for c in checked
+        )
+        return is_alike and not any(_says_otherwise(each) for each in checked)
 
     def _is_said(self, sentence: str, answer: str) -> bool:
         """True when another answer says it, if perhaps spread over several sentences."""

@@ -280,6 +280,7 @@ class Retriever:
             limits=reach.limits.filters,
             attached=reach.attached,
             about=reach.about,
+            but=reach.but,
             required=terms_of(" ".join(asked.phrases)),
             excluded=tuple(terms for found in single.values() for terms in found),
         )

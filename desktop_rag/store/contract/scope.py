@@ -14,6 +14,7 @@ class Scope:
     chats. With `attached`, only the files of these sources are found. With `about`, only what one
     of these items stands for: a document with its id, or with its path and the documents inside;
     what lies below a folder, compared by code points; the documents of a source or a collection.
+    With `but`, nothing of the files with these paths.
     `collection_ids`, `document_ids` and `chunk_ids`: None means all, an empty tuple none.
     A chunk must contain one of the alternative terms of each `required` word, and none of those of
     an `excluded` word.
@@ -34,6 +35,7 @@ class Scope:
     chunk_ids: tuple[int, ...] | None = None
     attached: tuple[str, ...] = ()
     about: tuple[ScopeItem, ...] = ()
+    but: tuple[str, ...] = ()
 
     def within(self, collection_ids: tuple[str, ...] | None) -> "Scope":
         """The scope limited to these collections; None means all."""

@@ -65,7 +65,7 @@ class StandingDialog(QDialog):
         self._time.setAccessibleName(tr("Time"))
         # The style sheet's padding does not apply to the text.
         self._time.lineEdit().setTextMargins(_TEXT_MARGIN_PX, 0, 0, 0)
-        self._about = _scope_field(question.scope, scopes)
+        self._about = scope_field(question.scope, scopes)
         guard = WheelGuard(self)
         for field in (self._rhythm, self._day, self._time, self._about):
             guard.guard(field)
@@ -151,7 +151,7 @@ class StandingDialog(QDialog):
         self.submitted.emit(self.question)
 
 
-def _scope_field(chosen: QuestionScope, scopes: Sequence[QuestionScope]) -> QComboBox:
+def scope_field(chosen: QuestionScope, scopes: Sequence[QuestionScope]) -> QComboBox:
     """A list of what can be asked about, the chosen scope among it."""
     field = QComboBox()
     field.setMinimumContentsLength(20)

@@ -108,6 +108,9 @@ def _of_documents(scope: Scope) -> tuple[list[str], dict[str, Any]]:
         each, keys = _about(scope.about)
         conditions.append(f"({' OR '.join(each)})")
         parameters |= keys
+    if scope.but:
+        conditions.append("d.path NOT IN (SELECT unnest($but))")
+        parameters["but"] = list(scope.but)
     for prefix, filters in (("", scope.filters), ("limit_", scope.limits)):
         found, values = _passing(filters, prefix)
         conditions += found

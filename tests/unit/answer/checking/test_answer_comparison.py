@@ -29,7 +29,6 @@ def comparison() -> AnswerComparison:
         ("There are three open invoices.", "Three invoices are still open."),
         ("Dogs are not allowed in the garden.", "You may not bring dogs into the garden."),
         ("The warranty lasts two years.", "The warranty period is two years."),
-        ("Der Vertrag endet am 31. März 2027.", "Das Vertragsende ist der 31. März 2027."),
         ("The fee is 8 pounds [1].", "**The fee is 8 pounds** [2][3]"),
         ("It is lit at dusk. The fee is 8 pounds.", "- The fee is 8 pounds.\n- It is lit at dusk."),
         ("", ""),
@@ -56,6 +55,8 @@ def test_another_wording_is_no_change(
         ("The price includes breakfast.", "The price includes breakfast and dinner."),
         ("At dusk, the lamp is lit.", "The lamp is lit at noon."),
         ("8 pounds", "9 pounds"),
+        ("The lamp of the lighthouse is lit at dusk.", "The keeper of the lighthouse has a lamp."),
+        ("The contract was signed in May.", "In May, somebody cancelled the contract."),
         ("| who | £ |\n|---|---|\n| adult | 8 |", "| who | £ |\n|---|---|\n| adult | 9 |"),
     ],
 )  # fmt: skip

@@ -1,0 +1,73 @@
+"""Citations of a note as links to the files, relative to the note, and the list of them. Pure."""
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.notes.note_page import SOURCES, NotePage, NoteSection
+
+_CITATION = re.compile(r"\[(\d{1,3})\](?![(:\]])")
+_LINK = re.compile(r"\[\[(\d{1,4})\]\]\(")
+_WHOLE_LINK = re.compile(r" ?\[\[\d{1,4}\]\]\([^)\s]*\)")
+_LISTED = re.compile(r"(\d{1,4})\. (.*)")
+
+
+class NoteSources:
+    """Numbers the sources of a note; those that it lists already keep their numbers."""
+
+    def __init__(self, page: NotePage, folder: Path) -> None:
+        """`folder` is the one of the note."""
+        self._folder = folder
+        self._lines: dict[str, int] = {}
+        listed = page.section(SOURCES)
+        for line in listed.body.splitlines() if listed else ():
+            if match := _LISTED.fullmatch(line.strip()):
+                self._lines.setdefault(match[2], int(match[1]))
+
+    def linked(self, text: str, sources: Sequence[SourceRef]) -> str:
+        """The text with each citation of these sources as a link under its number in the note."""
+        by_number = {source.n: source for source in sources}
+
+        def link(match: re.Match[str]) -> str:
+            source = by_number.get(int(match[1]))
+            return f"[[{self._number(source)}]]({self._target(source)})" if source else match[0]
+
+        return _CITATION.sub(link, text).strip()
+
+    def listed(self, page: NotePage) -> NotePage:
+        """The page with a list of what its sections cite, as the last section."""
+        sections = [section for section in page.sections if section.heading != SOURCES]
+        cited = {int(n) for section in sections for n in _LINK.findall(section.body)}
+        lines = {n: line for line, n in self._lines.items() if n in cited}
+        if not lines:
+            return page.with_sections(sections)
+        body = "\n".join(f"{n}. {lines[n]}" for n in sorted(lines))
+        return page.with_sections([*sections, NoteSection(SOURCES, body)])
+
+    def _number(self, source: SourceRef) -> int:
+        place = source.anchor.label()
+        name = _escaped(source.title or Path(source.path).name)
+        line = f"[{name}]({self._target(source)})" + (f", {_escaped(place)}" if place else "")
+        return self._lines.setdefault(line, max(self._lines.values(), default=0) + 1)
+
+    def _target(self, source: SourceRef) -> str:
+        if source.url:
+            return quote(source.url, safe=":/?#@!$&*+,;=%~-._")
+        try:
+            relative = os.path.relpath(source.path, self._folder)
+        except ValueError:  # on another drive
+            return Path(source.path).as_uri()
+        return quote(relative.replace(os.sep, "/"))
+
+
+def without_links(text: str) -> str:
+    """The text without its citations."""
+    return _WHOLE_LINK.sub("", text)
+
+
+def _escaped(text: str) -> str:
+    """Text of documents as plain text in Markdown."""
+    return re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", " ".join(text.split()))

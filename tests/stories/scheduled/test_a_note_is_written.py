@@ -1,0 +1,71 @@
+"""A note is written from the library, opened by its list, and refreshed without losing a word."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QLineEdit
+
+from desktop_rag.core.files.settings_file import save_settings
+from desktop_rag.core.paths import Home
+from desktop_rag.core.settings import Settings
+from tests.servers.chat_server import ChatServer
+from tests.stories.conftest import Person
+
+
+@pytest.fixture
+def writer(
+    home: Home, server: ChatServer, open_window: Callable[[], Person], papers: Path
+) -> Person:
+    """A person with an indexed folder and a model, in front of the notes."""
+    home.create()
+    save_settings(home.settings, Settings(endpoint=server.endpoint()))
+    person = open_window()
+    person.drops(papers)
+    person.sees("2 searchable")
+    person.opens_settings("Notes")
+    return person
+
+
+def writes(person: Person, folder: Path) -> Path:
+    """The person writes a note about the lamp."""
+    person.clicks("Write a note about…")
+    person.sees("Each run sends the question and its sources to")
+    person.types("Topic", "lamp")
+    field = person.field("Folder")
+    assert isinstance(field, QLineEdit)
+    field.setText(str(folder))
+    person.clicks("Write")
+    person.sees("Nothing is written yet.")
+    assert not folder.exists()
+    person.clicks("Write the checked")
+    person.sees("Written: ")
+    return folder / "lamp.md"
+
+
+def test_a_note_is_written_and_refreshed(
+    writer: Person, server: ChatServer, tmp_path: Path
+) -> None:
+    path = writes(writer, tmp_path / "Notes")
+    text = path.read_text()
+    assert "The lamp is lit at dusk [[1]](../papers/lamp.md)." in text
+    writer.waits_until(lambda: writer.rows("Notes") == [[f"lamp · {path}"]])
+    mine = text.replace("## People\n", "## Mine\n\nHands off.\n\n## People\n\nMine too.\n", 1)
+    path.write_text(mine)
+    server.answer = "The wick is trimmed twice a night [1]."
+    writer.clicks("Refresh…")
+    writer.sees("Then:")
+    assert ["People · Changed · yours"] in writer.rows("Sections")
+    assert path.read_text() == mine
+    writer.clicks("Write the checked")
+    writer.waits_until(lambda: "The wick is trimmed" in path.read_text())
+    after = path.read_text()
+    assert "Hands off." in after
+    assert "Mine too." in after
+
+
+def test_nothing_new_is_said(writer: Person, tmp_path: Path) -> None:
+    path = writes(writer, tmp_path / "Notes")
+    writer.waits_until(lambda: writer.rows("Notes") == [[f"lamp · {path}"]])
+    writer.clicks("Refresh…")
+    writer.sees("The note says the same as before.")

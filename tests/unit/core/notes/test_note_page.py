@@ -1,0 +1,157 @@
+"""A note keeps what the person wrote, whatever they do with the file."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.notes.note_changes import SectionChange, proposed, with_accepted
+from desktop_rag.core.notes.note_page import (
+    NotePage,
+    NoteSection,
+    new_page,
+    page_text,
+    parsed_page,
+)
+from desktop_rag.core.notes.note_sources import NoteSources, without_links
+
+LAMP = NoteSection("Overview", "It is lit at dusk.")
+FEES = NoteSection("Fees", "They are 8 pounds.")
+FOLDER = Path("/docs/Notes")
+
+
+def source(n: int, path: str, **fields: object) -> SourceRef:
+    plain = SourceRef(
+        n, "d", path, Path(path).name, Anchor(heading="Fees"), "t", 1.0, is_cited=True
+    )
+    return replace(plain, **fields)  # pyright: ignore[reportArgumentType]
+
+
+def written(*sections: NoteSection) -> NotePage:
+    """A note as the app wrote it."""
+    page = new_page("Lighthouse", {"items": []})
+    changes = proposed(page, sections, str.__eq__)
+    return with_accepted(page, changes, [section.heading for section in sections])
+
+
+def edited(page: NotePage, old: str, new: str) -> NotePage:
+    """The note after the person changed its file."""
+    text = page_text(page)
+    assert old in text
+    found = parsed_page(text.replace(old, new))
+    assert found
+    return found
+
+
+def test_a_note_comes_back_equal() -> None:
+    page = written(LAMP, FEES)
+    assert parsed_page(page_text(page)) == page
+    assert page_text(page).startswith('---\ntitle: "Lighthouse (your note)"\n')
+
+
+def test_the_front_matter_and_the_words_of_the_person_stay() -> None:
+    page = edited(written(LAMP), "topic:", "tags: [sea]\ntopic:")
+    page = edited(page, "# Lighthouse", "# Our lighthouse\n\nI love it.")
+    text = page_text(page)
+    assert "\ntags: [sea]\n" in text
+    assert "# Our lighthouse\n\nI love it.\n" in text
+    assert parsed_page(text) == page
+
+
+@pytest.mark.parametrize(
+    "text", ["", "# A page", "---\ntitle: x\n---\n# A", "---\ntopic: 1\n---\n"]
+)
+def test_another_file_is_no_note(text: str) -> None:
+    assert parsed_page(text) is None
+
+
+@given(st.text(alphabet="#-`\n ab漢"))
+def test_whatever_is_in_a_section_comes_back(body: str) -> None:
+    page = written(LAMP)
+    text = page_text(page) + "\n" + body
+    found = parsed_page(text)
+    assert found
+    assert parsed_page(page_text(found)) == found
+
+
+def test_headings_in_code_are_no_sections() -> None:
+    section = NoteSection("Code", "```\n## no heading\n```")
+    assert parsed_page(page_text(written(section))) == written(section)
+
+
+def test_only_the_sections_of_the_app_are_replaced_unasked() -> None:
+    page = edited(written(LAMP, FEES), "8 pounds.", "8 pounds, I think.")
+    fresh = [NoteSection("Overview", "It is lit at noon."), NoteSection("Fees", "They are 9.")]
+    changes = proposed(page, fresh, str.__eq__)
+    assert [(c.heading, c.change, c.is_yours) for c in changes] == [
+        ("Overview", SectionChange.CHANGED, False),
+        ("Fees", SectionChange.CHANGED, True),
+    ]
+    refreshed = with_accepted(page, changes, ["Overview"])
+    assert "It is lit at noon." in page_text(refreshed)
+    assert "8 pounds, I think." in page_text(refreshed)
+    assert not proposed(refreshed, [fresh[0]], str.__eq__)
+
+
+def test_spaces_at_the_ends_of_lines_are_no_edit() -> None:
+    page = edited(written(LAMP), "at dusk.", "at dusk.  ")
+    [section] = page.sections
+    assert not page.is_persons(section)
+
+
+def test_what_the_person_removed_comes_back_only_when_asked_for() -> None:
+    page = edited(written(LAMP, FEES), "## Fees\n\nThey are 8 pounds.\n", "")
+    [change] = proposed(page, [LAMP, FEES], str.__eq__)
+    assert (change.change, change.is_yours) == (SectionChange.NEW, True)
+    assert with_accepted(page, [change], []).sections == (LAMP,)
+
+
+def test_a_section_of_the_person_is_never_gone() -> None:
+    page = edited(written(LAMP), "## Overview", "## Mine\n\nHands off.\n\n## Overview")
+    [change] = proposed(page, [FEES], str.__eq__)[1:]
+    assert (change.change, change.heading) == (SectionChange.GONE, "Overview")
+    left = with_accepted(page, [change], ["Overview"])
+    assert [section.heading for section in left.sections] == ["Mine"]
+
+
+def test_citations_are_links_from_the_note_to_the_files() -> None:
+    sources = NoteSources(new_page("x", {}), FOLDER)
+    found = [
+        source(1, "/docs/papers/a lamp.md"),
+        source(2, "/w", url="https://example.com/a(b)"),
+    ]
+    text = sources.linked("Lit at dusk [1][2]. See [9] and [x](y).", found)
+    assert text == (
+        "Lit at dusk [[1]](../papers/a%20lamp.md)[[2]](https://example.com/a%28b%29)."
+        " See [9] and [x](y)."
+    )
+    assert without_links(text) == "Lit at dusk. See [9] and [x](y)."
+
+
+def test_sources_keep_their_numbers() -> None:
+    first, second = source(1, "/docs/a.md"), source(1, "/docs/b_b.md")
+    sources = NoteSources(new_page("x", {}), FOLDER)
+    page = written(NoteSection("A", sources.linked("Yes [1].", [first])))
+    page = with_accepted(
+        page,
+        changes := proposed(
+            page,
+            [*page.sections, NoteSection("B", sources.linked("No [1].", [second]))],
+            str.__eq__,
+        ),
+        [change.heading for change in changes],
+    )
+    page = sources.listed(page)
+    listed = page.section("Sources")
+    assert listed
+    assert listed.body == "1. [a.md](../a.md), Fees\n2. [b\\_b.md](../b_b.md), Fees"
+    again = NoteSources(page, FOLDER)
+    assert again.linked("[1]", [second]) == "[[2]](../b_b.md)"
+    only = again.listed(page.with_sections([s for s in page.sections if s.heading != "A"]))
+    left = only.section("Sources")
+    assert left
+    assert left.body == "2. [b\\_b.md](../b_b.md), Fees"
