@@ -2212,8 +2212,8 @@ Die vollständige Adresse lautet:
         <translation>Tagesbudget</translation>
     </message>
     <message>
-        <source>Spent today: {spent:,.2f}</source>
-        <translation>Heute ausgegeben: {spent:,.2f}</translation>
+        <source>Spent today: {spent}</source>
+        <translation>Heute ausgegeben: {spent}</translation>
     </message>
     <message>
         <source>No model server runs on this computer. Three steps to a free one:</source>

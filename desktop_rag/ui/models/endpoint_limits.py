@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import EndpointSettings
+from desktop_rag.models.endpoints.client.rate_limits import money_in_words
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.widgets.controls import TextButton
 from desktop_rag.ui.widgets.form_fields import (
@@ -122,7 +123,7 @@ class EndpointLimits(QWidget):
             )
 
     def _show_spent(self, spent: float) -> None:
-        self._spent.setText(tr("Spent today: {spent:,.2f}", spent=spent))
+        self._spent.setText(tr("Spent today: {spent}", spent=money_in_words(spent)))
 
     @Slot()
     def _on_open_clicked(self) -> None:

@@ -26,6 +26,8 @@ _TEXT_MARGIN_PX = 7
 _NOTE_GAP_PX = 5
 _ROW_GAP_PX = 7
 _LINE_PX = 32
+# A price per million tokens may be as small as this.
+_MOST_DIGITS = 6
 # Fields without a text of their own, which need an accessible name.
 _UNNAMED = (QLineEdit, QComboBox, QSpinBox, QSlider)
 
@@ -48,11 +50,19 @@ def number_field(minimum: int, maximum: int, step: int, unit: str) -> QSpinBox:
     return field
 
 
+class _MoneyField(QDoubleSpinBox):
+    """Shows two digits behind the point, and more only where there are more: `0.0375`."""
+
+    def textFromValue(self, value: float) -> str:
+        digits = len(f"{value:.{_MOST_DIGITS}f}".rstrip("0").partition(".")[2])
+        return self.locale().toString(value, "f", max(2, digits))
+
+
 def money_field(maximum: float, unit: str = "") -> QDoubleSpinBox:
     """A field for an amount of money that emits a change when editing is finished."""
-    field = QDoubleSpinBox()
+    field = _MoneyField()
     field.setRange(0.0, maximum)
-    field.setDecimals(2)
+    field.setDecimals(_MOST_DIGITS)
     field.setSuffix(unit)
     field.setGroupSeparatorShown(True)
     field.setKeyboardTracking(False)

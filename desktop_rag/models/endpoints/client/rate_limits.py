@@ -34,6 +34,13 @@ _LONGEST_LOCK_S = 2.0
 _LOCK_POLL_S = 0.005
 
 
+def money_in_words(amount: float) -> str:
+    """An amount with two digits, or as many as tell it from nothing: `1,204.50`, `0.00031`."""
+    if amount == 0 or abs(amount) >= 1:
+        return f"{amount:,.2f}"
+    return f"{amount:.{max(2, 1 - math.floor(math.log10(abs(amount))))}f}"
+
+
 def cost_of(usage: Usage, endpoint: EndpointSettings) -> float:
     """The cost of these tokens at the endpoint's prices."""
     asked, answered = usage.asked * endpoint.price_in, usage.answered * endpoint.price_out
@@ -200,9 +207,10 @@ class Allowances:
         self._begin_day()
         spent = self._spent.get(endpoint.base_url, 0.0)
         if spent + cost_of(Usage(tokens, 0), endpoint) > endpoint.spend_per_day:
+            most, spent_today = map(money_in_words, (endpoint.spend_per_day, spent))
             raise AppError(
-                f"The limit for {endpoint.label} is reached: {endpoint.spend_per_day:,.2f} a day.",
-                f"{spent:,.2f} is spent today. Raise the limit in Settings, choose another"
+                f"The limit for {endpoint.label} is reached: {most} a day.",
+                f"{spent_today} is spent today. Raise the limit in Settings, choose another"
                 " endpoint, or go on tomorrow.",
             )
 

@@ -9,7 +9,7 @@ from filelock import FileLock
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.models.endpoints.client.chat_stream import Usage
-from desktop_rag.models.endpoints.client.rate_limits import Allowances, cost_of
+from desktop_rag.models.endpoints.client.rate_limits import Allowances, cost_of, money_in_words
 from tests.standing_clock import Clock
 
 ENDPOINT = EndpointSettings("https://api.example.com/v1", "m")
@@ -180,3 +180,12 @@ def test_counts_that_cannot_be_written_are_kept(tmp_path: Path, clock: Clock) ->
     assert allowances.begin(limited, 5) == 0
     clock.now += 45
     assert allowances.begin(limited, 5) == 15
+
+
+@pytest.mark.parametrize(
+    ("amount", "words"),
+    [(0.0, "0.00"), (1204.5, "1,204.50"), (0.25, "0.25"), (0.0312, "0.031"),
+     (0.000_312, "0.00031"), (0.999, "1.00")],
+)  # fmt: skip
+def test_money_has_as_many_digits_as_tell_it_from_nothing(amount: float, words: str) -> None:
+    assert money_in_words(amount) == words
