@@ -71,7 +71,8 @@ class ScheduleRunner:
         self._woken.set()
         if self._thread.is_alive():
             self._thread.join()
-        self._unsubscribe()
+        unsubscribe, self._unsubscribe = self._unsubscribe, lambda: None
+        unsubscribe()
 
     def run_soon(self, question_id: str) -> None:
         """Ask this question next, whatever its schedule. Any thread."""
