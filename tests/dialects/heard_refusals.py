@@ -1,7 +1,7 @@
 """Refusals as servers have sent them, from public reports and manuals, with what each one means.
 
-They were collected after the patterns were written, to measure them: at first sight, 113 of the
-first 126 were understood, and 42 of 43 limits. Later ones may be added for the next measurement.
+They were collected after the patterns were written, to measure them. At first sight 113 of the
+first 126 were understood with 42 of 43 limits, and 32 of the next 35 with 5 of 5.
 """
 
 import json

@@ -10,7 +10,7 @@ from desktop_rag.models.endpoints.client.refusals.key_masking import without_key
 
 CONNECT_TIMEOUT_S = 10.0
 _LONGEST_MESSAGE_CHARS = 300
-_LONGEST_READ_CHARS = 8_000
+_LONGEST_READ_CHARS = 2_000
 # Their hints hold what was said within a sentence of their own.
 _WITHOUT_QUOTE = frozenset({Fault.REDIRECT, Fault.EMPTY, Fault.ENCODED})
 _A_MINUTE_S, _AN_HOUR_S = 60.0, 3600.0

@@ -11,8 +11,10 @@ _PART_CHARS = 8
 # A shorter key is no secret, and removing it would garble the message.
 _SHORTEST_KEY_CHARS = 4
 # "sk-ab****wxyz", "sk-…wxyz", "gsk_abc...": what servers make of keys.
-_STARRED = re.compile(r"[\w\-.:/+=]*(?:\*{3,}|[•●]{3,}|x{4,}|X{4,})[\w\-.:/+=*•●]*")
-_CUT = re.compile(r"\b[\w\-]{4,}(?:\.{3}|…)[\w\-]*")
+_STARRED = re.compile(
+    r"[\w\-.:/+=]{0,40}(?:\*{3,}|[•●]{3,}|(?<![a-zA-Z])x{4,}|X{4,})[\w\-.:/+=*•●]*"
+)
+_CUT = re.compile(r"\b[\w\-]{4,60}(?:\.{3}|…)[\w\-]*")
 _PREFIXED = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|hf|csk|nvapi|AIza|fw|key|r8|pplx|tgp|fpk)[-_]?[\w\-]{16,}"
 )

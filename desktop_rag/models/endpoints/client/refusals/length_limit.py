@@ -62,12 +62,15 @@ _FIELDS = frozenset({
 })  # fmt: skip
 _LEAST, _MOST = 64, 100_000_000
 _DEEPEST = 6
+# The words of a hostile server must not take long to match.
+_LONGEST_TEXT_CHARS = 1_000
 
 
 def limit_in(said: str, body: object = None) -> int:
     """The number of tokens stated in a field of the error's body or in its words; else 0."""
     if found := _in_fields(body, 0):
         return found
+    said = said[:_LONGEST_TEXT_CHARS]
     for patterns in (_COMPARED, _STATED):
         stated = [limit for pattern in patterns for limit in _limits(pattern, said)]
         if stated:

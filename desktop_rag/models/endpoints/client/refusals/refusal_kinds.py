@@ -8,7 +8,8 @@ from desktop_rag.models.endpoints.client.refusals.length_limit import tokens_in
 from desktop_rag.models.endpoints.client.refusals.refusal_table import REFUSALS
 
 _ADDRESS = re.compile(r"https?://\S+")
-_LONGEST_TEXT_CHARS = 4_000
+# The words of a hostile server must not take long to match.
+_LONGEST_TEXT_CHARS = 1_000
 # After these words a missing model is one that is away for a moment.
 _FOR_A_MOMENT = re.compile(
     r"(?i)overload|capacity|temporar|busy|high demand|right now|at the moment|try again later"

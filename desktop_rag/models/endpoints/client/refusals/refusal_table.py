@@ -97,6 +97,7 @@ REFUSALS = (
         (r"\bbilling\b|payment|past due|in arrears|account[^.]{0,40}suspended", "Moonshot"),
         (r"free (?:trial|tier)[^.]{0,30}(?:end|expire|over)", "Cohere, Fireworks"),
         (r"used up[^.]{0,30}(?:allocation|free)", "Cloudflare"),
+        (r"overdue", "Volcengine"),
         (r"余额|欠费|充值|资源包|额度(?:不足|已用|用完|耗尽)", "Zhipu, one-api, Baidu"),
     ),
     *_rows(
@@ -129,6 +130,7 @@ REFUSALS = (
             r"(?:login|certification|signature)\b[^.]{0,12}fail|invalid username",
             "MiniMax, Baidu",
         ),
+        (r"credentials?[^.]{0,20}(?:not sent|unsupported)", "Databricks"),
         (r"UnrecognizedClient|account_deactivated", "Bedrock, OpenAI"),
         (r"令牌|密钥|身份验证|鉴权|认证失败|未授权", "Zhipu, one-api, Volcengine"),
     ),
@@ -234,9 +236,10 @@ REFUSALS = (
             "OpenRouter, litellm, LM Studio",
         ),
         (
-            r"does not (?:exist|match)[^.]{0,25}model|not found the model|try pulling it",
-            "Ollama, Moonshot",
+            r"does not (?:exist|match)[^.]{0,25}model|not found (?:the model|for account)",
+            "Moonshot, NVIDIA",
         ),
+        (r"try pulling it", "Ollama"),
         (r"模型(?:不存在|未找到|不可用|已下线)|无可用渠道|不存在该模型", "Zhipu, one-api"),
     ),
     *_rows(

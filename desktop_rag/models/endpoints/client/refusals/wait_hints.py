@@ -13,6 +13,9 @@ from datetime import datetime
 from typing import Any, cast
 
 _LONGEST_WAIT_S = 86_400.0
+# The words of a hostile server must not take long to match.
+_LONGEST_TEXT_CHARS = 1_000
+_LONGEST_FIELD_CHARS = 60
 _MS = 1000.0
 # Greater numbers are moments, in seconds or milliseconds since 1970, not amounts of time.
 _LEAST_MOMENT_S, _LEAST_MOMENT_MS = 1e9, 1e12
@@ -29,7 +32,7 @@ _AMOUNT = (
     + r")(?![a-zA-Z])"
 )
 _PART = re.compile(_AMOUNT, re.IGNORECASE)
-_PERIOD = rf"({_AMOUNT}(?:\s*(?:,|and|und|et)?\s*{_AMOUNT})*)"
+_PERIOD = rf"({_AMOUNT}(?:(?:\s*(?:,|and|und|et))?\s*{_AMOUNT}){{0,4}})"
 # What is asked for, before the time or after it. A time without unit counts in seconds.
 _ASKED = (
     r"(?:re-?try|try(?:ing)? (?:it |this |your request |the request )?again|retry[-_ ]?after"
@@ -68,7 +71,7 @@ def wait_s_in(
     """
     found = _in_headers(headers or {})
     found = _in_fields(body, 0) if found is None else found
-    return _bounded(_in_words(said) if found is None else found)
+    return _bounded(_in_words(said[:_LONGEST_TEXT_CHARS]) if found is None else found)
 
 
 def _bounded(wait_s: float | None) -> float | None:
@@ -162,6 +165,8 @@ def _seconds(value: object) -> float | None:
 
 
 def _seconds_of_text(text: str) -> float | None:
+    if len(text) > _LONGEST_FIELD_CHARS:
+        return None
     if re.fullmatch(_PERIOD, text, re.IGNORECASE):
         return _period_s(text)
     with suppress(ValueError, OverflowError):

@@ -8,6 +8,7 @@ from desktop_rag.models.endpoints.client.endpoint_faults import Fault
 from desktop_rag.models.endpoints.client.refusals.length_limit import limit_in
 from desktop_rag.models.endpoints.client.refusals.refusal_kinds import allowance_in, fault_of
 from desktop_rag.models.endpoints.client.refusals.refusal_table import REFUSALS
+from desktop_rag.models.endpoints.client.refusals.wait_hints import wait_s_in
 from tests.dialects.heard_refusals import HeardRefusal, heard_refusals
 
 TPM = "Request too large for `m` on tokens per minute (TPM): Limit 6000, Requested 6530"
@@ -66,6 +67,16 @@ def test_addresses_in_a_message_say_nothing() -> None:
 def test_waiting_doesn_t_help_a_request_that_is_over_the_rate_alone() -> None:
     assert allowance_in(TPM) == 6000
     assert allowance_in("(TPM): Limit 6,000, Used 4000, Requested 3000") == 0
+
+
+@pytest.mark.parametrize(
+    "said", ["1s ", "a", "model ", "wait 1", "context of ", "1,000", "max limit ", "sk-", "x1"]
+)
+def test_long_messages_of_hostile_servers_end(said: str) -> None:
+    words = said * 20_000
+    assert fault_of(words)
+    wait_s_in(words)
+    limit_in(words)
 
 
 @pytest.mark.parametrize("row", REFUSALS, ids=lambda row: row.pattern[:40])
