@@ -29,7 +29,7 @@ RENDER_EVERY_MS = 80
 _PAUSE_FACTOR = 10
 _BATCH = 40
 # Upwards, further rows are let go at the end.
-_MOST_ROWS = 160
+_MOST_ROWS = 80
 _BUDGET_S = 0.008
 _COLUMN_PX = 780
 

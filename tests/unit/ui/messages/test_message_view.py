@@ -249,7 +249,7 @@ def test_a_long_conversation_grows_as_it_is_scrolled_and_lets_go_of_its_end(
         return view.first_row_in_view()
 
     qtbot.waitUntil(lambda: goes(bar.SliderAction.SliderPageStepSub) == 0)
-    qtbot.waitUntil(lambda: view.is_settled and len(view.findChildren(QuestionItem)) == 160)
+    qtbot.waitUntil(lambda: view.is_settled and len(view.findChildren(QuestionItem)) == 80)
     assert "Question 219" not in labels(view)
     qtbot.waitUntil(lambda: goes(bar.SliderAction.SliderPageStepAdd) > 200)
     qtbot.waitUntil(lambda: "Question 219" in labels(view))
