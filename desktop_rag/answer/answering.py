@@ -20,6 +20,7 @@ from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.map_reduce.map_reduce import MapReduce
 from desktop_rag.answer.map_reduce.summaries import Summaries
 from desktop_rag.answer.map_reduce.whole_library import WholeLibrary
+from desktop_rag.answer.map_reduce.whole_reading import WholeReading
 from desktop_rag.answer.prompting.instructions import (
     WITHOUT_DOCUMENTS,
     instructions_for,
@@ -117,6 +118,7 @@ class Answering:
         self._counting = CountAnswer(CountedSets(finder, documents, engine.names))
         map_reduce = MapReduce(finder.count_tokens)
         self._whole_library = WholeLibrary(finder, documents, embedder, map_reduce)
+        self._whole_reading = WholeReading(finder, documents, map_reduce)
         self._summaries = Summaries(finder, documents, embedder, map_reduce)
 
     def answer(
@@ -222,16 +224,16 @@ class Answering:
         if dispute_of(request.question, request.history):
             self._add_disputed(draft, request)
         _add_hints(draft, request)
-        if model and request.named:
-            self._named.read_for(model, draft, request)
+        is_whole = bool(model) and self._named.read_for(model, draft, request)
         if model and not request.every_file:
             attached = partial(self._from_attached, request, draft)
             yield from self._table_answer.add_result(draft, model, cancel, attached)
         if request.every_file or (model and self._should_ask_every_file(draft, request)):
-            draft.has_several_steps = True
-            yield from self._whole_library.answer(draft, request, model, cancel)
+            yield from self._from_every_file(draft, request, model, cancel)
         elif model and (draft.sources or self._has_readable_attachment(request)):
             yield from self._from_model(model, draft, request, cancel)
+            if helper and not is_whole and self._may_read_on(draft, request):
+                yield from self._whole_reading.read_on(draft, request, (helper, model), cancel)
         elif not model:
             self._join_attached(draft, request)
             if draft.sources:
@@ -246,6 +248,25 @@ class Answering:
     def _remark(self, dispute: Dispute, sources: Sequence[SourceRef], fence: str) -> str:
         return remark(checked_dispute(dispute, sources, self._check), fence)
 
+    def _from_every_file(
+        self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel | None, cancel: Event
+    ) -> Iterator[AnswerEvent]:
+        """Ask each file, by its whole text when nothing in it is near and that is not too long."""
+        draft.has_several_steps = True
+        helper = self._models.helper(request.setup.settings)
+        if request.every_file or not (model and helper):
+            yield from self._whole_library.answer(draft, request, model, cancel)
+        elif parts := self._whole_reading.parts(request, helper):
+            models = (helper, model)
+            yield from self._whole_reading.answer(draft, request, parts, models, cancel)
+        else:
+            yield from self._whole_library.answer(draft, request, model, cancel)
+
+    def _may_read_on(self, draft: AnswerDraft, request: AnswerRequest) -> bool:
+        """True when the whole text may be read after an answer from passages that tells nothing."""
+        asks_few = request.setup.settings.answers.asks_few_files
+        return asks_few and not (request.attachments or draft.is_open)
+
     def _should_ask_every_file(self, draft: AnswerDraft, request: AnswerRequest) -> bool:
         """True when nothing is relevant in the whole library, but it has few files.
 
@@ -257,7 +278,7 @@ class Answering:
         if not (draft.nearest and asks_few) or request.attachments:
             return False
         count = self._finder.count_files(draft.query, FEW_FILES + 1, request.setup.reach)
-        return 1 < count <= FEW_FILES
+        return 0 < count <= FEW_FILES
 
     def _images(self, request: AnswerRequest) -> tuple[Image, ...]:
         return self._attachments.images(request.attachments, request.setup.settings.endpoint)

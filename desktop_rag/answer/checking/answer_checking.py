@@ -110,7 +110,7 @@ def _against(
 def _is_statement(sentence: CitedSentence) -> bool:
     if sentence.marker_at < 0 or len(terms(without_formulas(sentence.text))) < _LEAST_TERMS:
         return False
-    return bool(sentence.numbers) or not _is_about_sources(sentence.text)
+    return bool(sentence.numbers) or not is_about_sources(sentence.text)
 
 
 def plain_sentence(sentence: str) -> str:
@@ -120,7 +120,7 @@ def plain_sentence(sentence: str) -> str:
     return _GAP.sub(r"\1", " ".join(_MARKS.sub(" ", text).split()))
 
 
-def _is_about_sources(sentence: str) -> bool:
+def is_about_sources(sentence: str) -> bool:
     """True when it says that the sources lack something."""
     written = {word.casefold().replace("’", "'") for word in words(sentence)}
     parts = {part for word in written for part in word.split("'")} | written

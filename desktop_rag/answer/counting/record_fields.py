@@ -14,6 +14,11 @@ FIELD = re.compile(
     rf"(?:[*_]{{1,2}}|`)?(?P<name>[^\W_][\w ./()'’&-]{{0,{_LONGEST_NAME}}}?)(?:[*_]{{1,2}}|`)?"
     r"[ \t]?(?:::?|：|[ \t]=)[*_]{0,2}(?=[ \t]|$)[ \t]*(?P<value>[^\n]*)$"
 )
+# More of them on the same line: "Pie (Status: open; Time: 20 minutes)".
+_INLINE = re.compile(
+    r"(?:(?<=[;(|•])|(?<= [–—-]))[ \t]*[*_]{0,2}(?P<name>[^\W\d_][\w ]{0,30}?)[*_]{0,2}:[*_]{0,2}"
+    r"[ \t]+(?P<value>[^;()|\n]*)"
+)
 _CHECKED = re.compile(r"[ \t]*(?:[-*+•]|\d{1,4}[.)])[ \t]+\[(?P<mark>[ xX✓✔-])\]")
 _PAIR = re.compile(r"(?m)^[ \t]*\|[ \t]*(?P<name>[^|\n]{1,40}?)[ \t]*\|(?P<value>[^|\n]*)\|[ \t]*$")
 _RULE = re.compile(r"[\s:-]*")
@@ -23,6 +28,7 @@ _MARKS = re.compile(
 )
 _LINK = re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)|\[\[(?:[^\]|\n]*\|)?([^\]\n]*)\]\]")
 _EMPHASIS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)|~~|</?\w[^<>\n]{0,80}>")
+_LEAD = re.compile(r"(?:\*\*|__)[^*_\n]{2,}(?:\*\*|__)|\[\[[^\]\n]+\]\]|\[[^\]\n]+\]\([^)\n]*\)")
 _LONGEST_TITLE = 120
 # The name of the field that says whether a task is done, and its values.
 STATE = "☐"
@@ -36,6 +42,13 @@ def plain_line(line: str) -> str:
     if len(text) <= _LONGEST_TITLE:
         return text
     return f"{text[:_LONGEST_TITLE].rsplit(' ', 1)[0]} …"
+
+
+def title_of(line: str) -> str:
+    """What stands in bold or is linked at the beginning of a line, else the line."""
+    text = _MARKS.sub("", line)
+    lead = _LEAD.match(text)
+    return plain_line(lead[0] if lead else text)
 
 
 def fields_of(
@@ -66,11 +79,16 @@ def fields_of(
 def _written(text: str) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for match in FIELD.finditer(text):
-        value = plain_line(match["value"]) if match["value"] else ""
+        written = match["value"]
+        more = _INLINE.search(written)
+        value = plain_line(written[: more.start()].rstrip(" ;(|") if more else written)
         if not value and (below := _BELOW.match(text, match.end())):
             value = ", ".join(map(plain_line, below["items"].splitlines()))
         found.append((match["name"].casefold().strip(), value))
-    return found
+    inline = (
+        (m["name"].casefold().strip(), plain_line(m["value"])) for m in _INLINE.finditer(text)
+    )
+    return [*found, *inline]
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:

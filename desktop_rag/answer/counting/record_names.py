@@ -29,6 +29,7 @@ _TYPES = (
 )
 _LONGEST_BEFORE = 600
 _FOLDERS_ABOVE = 3
+_FIRST_WORDS = 4
 
 
 def is_form(word: str, other: str) -> bool:
@@ -94,7 +95,7 @@ def near(word: str, records: Sequence[Record]) -> tuple[Record, ...]:
 
 def _common_words(records: Sequence[Record]) -> list[str]:
     """The words that most titles have: "Recipe 12"."""
-    counts = Counter(word for r in records for word in set(plain_words(_spaced(r.title))))
+    counts = Counter(w for r in records for w in set(plain_words(_spaced(r.title))[:_FIRST_WORDS]))
     return [word for word in _frequent(counts, len(records)) if word.isalpha()]
 
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from desktop_rag.answer.counting.record_fields import FIELD, plain_line
+from desktop_rag.answer.counting.record_fields import FIELD, plain_line, title_of
 from desktop_rag.answer.counting.record_forms import Kind
 from desktop_rag.core.parsed import Heading, TableHeader
 
@@ -199,7 +199,7 @@ def _item_span(text: str, item: re.Match[str], starts: Sequence[int], ends: Sequ
     end = min([end, *ends[heading : heading + 1]])
     if left := re.search(r"\n[ \t]*\n(?=\S)", text[item.start() : end]):
         end = item.start() + left.start()
-    return Span(item.start(), end, plain_line(item["body"]))
+    return Span(item.start(), end, title_of(item["body"]))
 
 
 def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:

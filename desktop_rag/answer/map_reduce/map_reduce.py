@@ -76,8 +76,10 @@ class MapReduce:
         style: MapReduceStyle,
         model: ChatModel | None,
         cancel: Event,
+        *,
+        reader: ChatModel | None = None,
     ) -> Iterator[AnswerEvent]:
-        """Ask all parts. When none answers, the draft has no text.
+        """Ask all parts, of the `reader` if there is one. When none answers, there is no text.
 
         Yields FileAsked before each part, then SourcesFound and TextDelta. AppError when the
         endpoint fails; the draft keeps the findings so far.
@@ -91,7 +93,7 @@ class MapReduce:
                     break
                 yield FileAsked(asked, len(parts), len(findings.texts), part.title)
                 if sources := part.read():
-                    findings.add(part, *_ask_part(style, sources, model, cancel))
+                    findings.add(part, *_ask_part(style, sources, reader or model, cancel))
                 asked += 1
             yield SourcesFound(draft.sources, draft.notes)
             if model and len(findings.texts) > 1 and not cancel.is_set():

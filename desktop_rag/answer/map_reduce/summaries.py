@@ -12,24 +12,20 @@ from functools import partial
 from threading import Event
 
 from desktop_rag.answer.map_reduce.map_reduce import MapPart, MapReduce, MapReduceStyle
+from desktop_rag.answer.map_reduce.text_parts import TextParts, part_sources, part_tokens
 from desktop_rag.answer.prompting.instructions import with_instructions
 from desktop_rag.answer.prompting.preferences import in_language, in_manner
 from desktop_rag.answer.prompting.prompt import INSTRUCTIONS, turns_about
 from desktop_rag.answer.sources.source_finder import SourceFinder
-from desktop_rag.answer.sources.source_merging import numbered
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.answer.writing.extractive_answer import central_sentences
 from desktop_rag.core.conversation import AnswerEvent, SourceRef
 from desktop_rag.core.domain import Passage
-from desktop_rag.core.parsed import Chunk
 from desktop_rag.models.ports import ChatModel, ChatTurn, Embedder
 from desktop_rag.store.contract.documents import DocumentStore
 
 MOST_DOCUMENTS = 500
-# At most half of the context, and no more than this: models overlook the middle of long texts.
-_MOST_TOKENS = 3_000
-_ROOM_SHARE = 0.5
 _PART = f"""\
 {INSTRUCTIONS}
 
@@ -59,7 +55,7 @@ class Summaries:
     ) -> None:
         """With neither a model nor an embedder, the first sentences stand for the text."""
         self._finder = finder
-        self._documents = documents
+        self._texts = TextParts(documents, finder.count_tokens)
         self._embedder = embedder
         self._map_reduce = map_reduce
 
@@ -71,12 +67,11 @@ class Summaries:
         With attached files, only these. Of the preferences, language and tone apply; the length of
         a summary is fixed.
         """
-        room = int(model.context_tokens * _ROOM_SHARE) if model else _MOST_TOKENS
-        room = min(room, _MOST_TOKENS)
+        room = part_tokens(model)
         documents = self._documents_of(request)
         is_one = len(documents) == 1
         parts = (
-            self._parts(documents[0], room)
+            self._texts.parts_of(documents[0], room)
             if is_one
             else [
                 MapPart(d.document_id, d.title, partial(self._sample, d, room)) for d in documents
@@ -97,53 +92,15 @@ class Summaries:
             return self._finder.every_attached(attached, MOST_DOCUMENTS)
         return self._finder.every_file(request.query, MOST_DOCUMENTS, request.setup.reach)
 
-    def _parts(self, document: Passage, room: int) -> list[MapPart]:
-        """The whole document in parts of up to `room` tokens."""
-        parts: list[list[Chunk]] = [[]]
-        left = room
-        for chunk, tokens in self._measured(document):
-            if tokens > left and parts[-1]:
-                parts.append([])
-                left = room
-            parts[-1].append(chunk)
-            left -= tokens
-        return [
-            MapPart(document.document_id, _title(document, part), partial(_sources, document, part))
-            for part in parts
-            if part
-        ]
-
     def _sample(self, document: Passage, room: int) -> tuple[SourceRef, ...]:
         """As many chunks as fit, at equal distances from the first one on."""
-        measured = self._measured(document)
+        measured = self._texts.measured(document)
         if not measured:  # deleted since it was listed
             return ()
         total = sum(tokens for _, tokens in measured)
         step = max(1.0, total / room)
         places = {int(n * step) for n in range(int(len(measured) / step))} or {0}
-        return _sources(document, [measured[place][0] for place in sorted(places)])
-
-    def _measured(self, document: Passage) -> list[tuple[Chunk, int]]:
-        chunks = self._documents.chunks(document.document_id)
-        tokens = self._finder.count_tokens([chunk.text for chunk in chunks])
-        return list(zip(chunks, tokens, strict=True))
-
-
-def _sources(document: Passage, chunks: Sequence[Chunk]) -> tuple[SourceRef, ...]:
-    return numbered(
-        [
-            Passage(
-                chunk.position, document.document_id, document.path, document.title, chunk.text,
-                chunk.anchor, chunk.start, chunk.end, 1.0, document.part, document.url,
-            )
-            for chunk in chunks
-        ]
-    )  # fmt: skip
-
-
-def _title(document: Passage, part: Sequence[Chunk]) -> str:
-    """The place where the part begins, or the title of the document when there is none."""
-    return part[0].anchor.label() or document.title
+        return part_sources(document, [measured[place][0] for place in sorted(places)])
 
 
 def _turns(

@@ -40,14 +40,14 @@ class NamedAnswer:
         self._documents = documents
         self._whole = WholeTexts(documents, finder.count_tokens)
 
-    def read_for(self, model: ChatModel, draft: AnswerDraft, request: AnswerRequest) -> None:
-        """Give the draft the whole of the named files where it fits into the prompt.
+    def read_for(self, model: ChatModel, draft: AnswerDraft, request: AnswerRequest) -> bool:
+        """Give the draft the whole of the named files where it fits into the prompt; True then.
 
         Else it keeps the best passages of them, relevant or not: the person knows where to look.
         """
         named = request.named
         if named is None:
-            return
+            return False
         room = int(model.context_tokens * (1 - ANSWER_SHARE) * _WHOLE_SHARE)
         documents = self._documents.get(named.document_ids)
         # In the order of the question.
@@ -55,6 +55,7 @@ class NamedAnswer:
         whole = self._whole.within(documents, room, model.count_tokens) if documents else ()
         draft.send(whole or draft.sources or draft.nearest)
         draft.nearest = () if draft.sources else draft.nearest
+        return bool(whole)
 
     def outline(self, draft: AnswerDraft, request: AnswerRequest) -> Iterator[AnswerEvent]:
         """Say what is in the named files, in their own words."""

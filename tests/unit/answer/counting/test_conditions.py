@@ -86,3 +86,10 @@ def test_boxes_tell_which_tasks_are_open() -> None:
 
 def test_a_comparison_without_such_a_field_is_left_open() -> None:
     assert len(said("How many tasks cost more than 20 euros?", Verdict.OPEN, TASKS)) == 3
+
+
+def test_fields_on_the_line_of_an_item() -> None:
+    items = "1. **Emma** (Year: 1815; Status: read)\n2. **Dune** (Year: 1965; Status: open)\n"
+    text = f"# Books\n\n{items}"
+    assert met("How many books are open?", text) == ["Dune"]
+    assert met("How many books appeared before 1900?", text) == ["Emma"]
