@@ -263,10 +263,58 @@ def boxes(made: Sequence[Entry], w: Words) -> Files:
     }
 
 
+def two_lines(made: Sequence[Entry], w: Words) -> Files:
+    """Definition lists, with everything about a term on the lines below it."""
+    return {
+        "glossary.md": f"# {w.noun.capitalize()}\n\n"
+        + "".join(
+            f"{e.title}\n: {w.state}: {e.state}\n: {w.minutes}: {e.minutes} {w.unit}\n"
+            f": {w.things}: {', '.join(e.things)}\n\n"
+            for e in made
+        )
+    }
+
+
+def quotes(made: Sequence[Entry], w: Words) -> Files:
+    """Call-outs with a title, as note programs have them."""
+    return {
+        f"{w.noun}.md": "\n".join(
+            f"> [!note] {e.title}\n> {w.state}: {e.state}\n> {w.minutes}: {e.minutes} {w.unit}\n"
+            f"> {w.things}: {', '.join(e.things)}\n"
+            for e in made
+        )
+    }
+
+
+def files_with_a_list(made: Sequence[Entry], w: Words) -> Files:
+    """A file for each group, with a front matter of its own and a sub-list for each record."""
+    files: Files = {}
+    for group in range(5):
+        text = f"---\ntitle: {w.names[group]}\nstatus: draft\n---\n\n"
+        for e in made[group::5]:
+            text += f"* [{e.title}](https://example.org/{len(text)})\n\n"
+            text += f"    * {w.state}: **{e.state}**\n    * {w.minutes}: {e.minutes} {w.unit}\n"
+            text += f"    * {w.things}: {', '.join(e.things)}\n\n"
+        files[f"{w.noun}/{group}.md"] = text
+    return files
+
+
+def journal(made: Sequence[Entry], w: Words) -> Files:
+    """Dated headings, a record each, with a list of what is in it and prose behind."""
+    return {
+        "journal.md": f"# {w.noun.capitalize()} 2024\n\n"
+        + "".join(
+            f"## 2024-{n // 28 % 12 + 1:02}-{n % 28 + 1:02} – {e.title}\n\n{w.state}: {e.state} · "
+            f"{w.minutes}: {e.minutes} {w.unit}\n\n{_listed(e.things)}\nLorem ipsum dolor.\n\n"
+            for n, e in enumerate(made)
+        )
+    }
+
+
 HELD_OUT: dict[str, Structure] = {
     f.__name__: f
     for f in (
         underlined_headings, folders_of_files, letters, tables_by_month, cards, inline_fields,
-        one_line_items, boxes,
+        one_line_items, boxes, two_lines, quotes, files_with_a_list, journal,
     )
 }  # fmt: skip

@@ -36,6 +36,7 @@ from desktop_rag.answer.sources.earlier_sources import (
 )
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.tables.table_answer import TableAnswer
+from desktop_rag.answer.understanding.comparisons import compares
 from desktop_rag.answer.understanding.named_answer import NamedAnswer
 from desktop_rag.answer.understanding.scoping import Scoping, unknown_name
 from desktop_rag.answer.understanding.small_talk import reply_to
@@ -159,7 +160,7 @@ class Answering:
             return
         if (yield from self._counted(draft, request, cancel)):
             return
-        if request.is_summary:
+        if request.is_summary or (compares(request) and not model):
             yield from self._summarised(draft, request, model, cancel)
         else:
             yield from self._from_search(draft, request, model, cancel)
@@ -179,7 +180,7 @@ class Answering:
     ) -> Iterator[AnswerEvent]:
         _add_hints(draft, request)
         if request.named and not model:
-            yield from self._named.outline(draft, request)
+            yield from self._named.outline(draft, request, is_comparison=not request.is_summary)
         else:
             draft.has_several_steps = True
             yield from self._summaries.answer(draft, request, model, cancel)
@@ -228,7 +229,9 @@ class Answering:
         if model and not request.every_file:
             attached = partial(self._from_attached, request, draft)
             yield from self._table_answer.add_result(draft, model, cancel, attached)
-        if request.every_file or (model and self._should_ask_every_file(draft, request)):
+        is_too_long = bool(model) and not is_whole and compares(request)
+        few = model and self._should_ask_every_file(draft, request)
+        if request.every_file or few or is_too_long:
             yield from self._from_every_file(draft, request, model, cancel)
         elif model and (draft.sources or self._has_readable_attachment(request)):
             yield from self._from_model(model, draft, request, cancel)

@@ -25,12 +25,16 @@ def test_no_answer_is_found_and_the_nearest_passages_are_shown_on_request(
     person.sees(NEAREST)
 
 
-def test_no_model_is_asked(person: Person, papers: Path, server: ChatServer) -> None:
+def test_a_model_reads_the_few_files_and_finds_nothing(
+    person: Person, papers: Path, server: ChatServer
+) -> None:
     person.app.services.chat.apply(replace(Settings(), endpoint=server.endpoint()))
+    server.answer = "NOTHING"
     person.drops(papers)
     person.sees("3 files: 2 searchable, 1 failed")
     person.presses("Ctrl+1")
     person.asks(OFF_TOPIC)
     person.sees("Nothing in your documents seems to be about this question.")
     # It may be measured in the background, with sample text.
-    assert not any(OFF_TOPIC in json.dumps(body) for body in server.chats)
+    asked = [json.dumps(body) for body in server.chats if OFF_TOPIC in json.dumps(body)]
+    assert all("a part of a document" in body for body in asked)

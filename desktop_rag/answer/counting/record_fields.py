@@ -10,13 +10,13 @@ _LONGEST_NAME = 40
 _LONGEST_VALUE = 400
 # "Name: value", in a list or bold or not; also Name:: value, and the value on the lines below.
 FIELD = re.compile(
-    r"(?m)^(?P<indent>[ \t]*)(?:>[ \t]*)*(?:[-*+•][ \t]+(?:\[[ xX]\][ \t]+)?)?"
+    r"(?m)^(?P<indent>[ \t]*)(?:[>:][ \t]*)*(?:[-*+•][ \t]+(?:\[[ xX]\][ \t]+)?)?"
     rf"(?:[*_]{{1,2}}|`)?(?P<name>[^\W_][\w ./()'’&-]{{0,{_LONGEST_NAME}}}?)(?:[*_]{{1,2}}|`)?"
     r"[ \t]?(?:::?|：|[ \t]=)[*_]{0,2}(?=[ \t]|$)[ \t]*(?P<value>[^\n]*)$"
 )
 # More of them on the same line: "Pie (Status: open; Time: 20 minutes)".
 _INLINE = re.compile(
-    r"(?:(?<=[;(|•])|(?<= [–—-]))[ \t]*[*_]{0,2}(?P<name>[^\W\d_][\w ]{0,30}?)[*_]{0,2}:[*_]{0,2}"
+    r"(?:(?<=[;(|•])|(?<=\S [–—-]))[ \t]*[*_]{0,2}(?P<name>[^\W\d_][\w ]{0,30}?)[*_]{0,2}:[*_]{0,2}"
     r"[ \t]+(?P<value>[^;()|\n]*)"
 )
 _CHECKED = re.compile(r"[ \t]*(?:[-*+•]|\d{1,4}[.)])[ \t]+\[(?P<mark>[ xX✓✔-])\]")

@@ -31,6 +31,7 @@ _TITLED = re.compile(
     r"(?m)^(?:\*\*|__)(?P<title>[^*_\n]{1,120}?)(?:\*\*|__)(?=[ \t]*$|[ \t]*[-–—.(]|[ \t]+\S)"
 )
 _TERM = re.compile(r"(?m)^(?P<title>[^\s:|>#*+-][^\n]{0,120})\n\n?:[ \t]+\S")
+_CALL_OUT = re.compile(r"(?m)^>[ \t]*\[!\w+\][+-]?[ \t]+(?P<title>\S[^\n]*)$")
 _SUMMARY = re.compile(r"(?s)<summary>(?P<title>.{1,200}?)</summary>")
 _TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 _CELLS = re.compile(r"(?<!\\)\|")
@@ -75,6 +76,7 @@ def spans_of(
         *_entries(shown, ends),
         Spans(Kind.TERM, tuple(_led(shown, _TERM, ends))),
         Spans(Kind.TITLED, tuple(_led(shown, _TITLED, ends))),
+        Spans(Kind.TITLED, tuple(_led(shown, _CALL_OUT, ends))),
         Spans(Kind.TITLED, tuple(_led(shown, _SUMMARY, ends))),
         Spans(Kind.DATED, tuple(_led(shown, _DATED, ends))),
         *_rows(shown, tables),

@@ -53,7 +53,8 @@ class MapReduceStyle:
 
     `turns_of` asks a model about one part, `without_model` answers for it without one. `combine`
     are the instructions for combining the findings; `noun` is the plural of a part. With `is_asked`
-    the person asked for this, and the counts say of how many files.
+    the person asked for this, and the counts say of how many files. With `must_cite` an answer of a
+    part that cites nothing counts as none.
     """
 
     turns_of: TurnsOf
@@ -61,6 +62,7 @@ class MapReduceStyle:
     combine: str
     noun: str = "files"
     is_asked: bool = False
+    must_cite: bool = False
 
 
 class MapReduce:
@@ -146,7 +148,8 @@ def _ask_part(
     written = "".join(d.text for d in model.stream(turns, cancel) if not d.is_thinking)
     if cancel.is_set() or _NOTHING.match(written) or not written.strip():
         return "", ()
-    return finish_answer(written.strip(), sent)
+    text, cited = finish_answer(written.strip(), sent)
+    return ("", ()) if style.must_cite and not any(s.is_cited for s in cited) else (text, cited)
 
 
 class _Findings:

@@ -95,6 +95,7 @@ class WholeReading:
             lambda _sources: "",
             with_instructions(in_manner(_COMBINE, preferences), request.setup.instructions),
             noun="parts",
+            must_cite=True,
         )
         yield from self._map_reduce.answer(draft, parts, style, model, cancel, reader=reader)
 

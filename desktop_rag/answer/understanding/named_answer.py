@@ -25,6 +25,7 @@ from desktop_rag.store.contract.documents import DocumentStore
 _UNREAD = "There is no text to answer from."
 _NOT_ABOUT = "Nothing in {} seems to be about this question. This is what it holds."
 _NOT_ABOUT_ANY = "Nothing in {} seems to be about this question. This is what they hold."
+_NOT_COMPARED = "It takes a model to compare them. This is what they hold, one after the other."
 # The share of the prompt for whole texts.
 _WHOLE_SHARE = 0.7
 _MOST_OUTLINES = 20
@@ -57,8 +58,10 @@ class NamedAnswer:
         draft.nearest = () if draft.sources else draft.nearest
         return bool(whole)
 
-    def outline(self, draft: AnswerDraft, request: AnswerRequest) -> Iterator[AnswerEvent]:
-        """Say what is in the named files, in their own words."""
+    def outline(
+        self, draft: AnswerDraft, request: AnswerRequest, *, is_comparison: bool = False
+    ) -> Iterator[AnswerEvent]:
+        """Say what is in the named files, in their own words; in place of a comparison, too."""
         named = request.named
         if named is None:
             return
@@ -84,7 +87,9 @@ class NamedAnswer:
                 draft.sources = (*draft.sources, *found.sources)
         if not said:
             return
-        if not named.asks_for_content:
+        if is_comparison:
+            said.insert(0, _NOT_COMPARED)
+        elif not named.asks_for_content:
             sentence = _NOT_ABOUT if len(named.names) == 1 else _NOT_ABOUT_ANY
             said.insert(0, sentence.format(quoted(" and ".join(named.names))))
         draft.is_excerpts, draft.nearest = True, ()

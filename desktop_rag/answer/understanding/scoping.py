@@ -60,6 +60,10 @@ class Scoping:
         if request.scope.is_without_documents or (request.named and request.named.unread):
             return request
         filters, text = request.query.filters, unicodedata.normalize("NFC", request.question)
+        names = () if request.named else _filtered(filters)
+        asks = not asks_for_summary(request.query) and asks_for_content(request.query.text)
+        if names and asks:
+            return replace(request, named=NamedFiles(names, asks_for_content=True))
         is_limited = bool(filters.files or filters.folders or request.query_error)
         if is_limited or len(text) > _LONGEST_CHARS:
             return request
@@ -135,6 +139,12 @@ def unknown_name(request: AnswerRequest) -> str:
         return ""
     rest = without(request.question, [match.span()])
     return match[0] if asks_for_content(rest) else ""
+
+
+def _filtered(filters: Filters) -> tuple[str, ...]:
+    """What the filters name: files, folders, collections and tags."""
+    tags = (f"#{tag}" for tag in filters.tags)
+    return (*filters.files, *filters.folders, *filters.collections, *tags)
 
 
 def _scope_of(reach: SearchScope, filters: Filters) -> Scope:

@@ -130,3 +130,21 @@ def test_small_talk_has_an_answer_without_a_search(indexed: Services) -> None:
     assert (answer.sources, answer.nearest, answer.is_excerpts) == ((), (), False)
     changes = list(indexed.chat.go_on(answer, cancel=threading.Event()))
     assert changes == []
+
+
+def test_without_a_model_files_to_compare_are_told_one_after_the_other(indexed: Services) -> None:
+    for question in (
+        "Compare emergency-plan.md and helicopters.md",
+        "Vergleiche emergency-plan.md mit helicopters.md",
+    ):
+        answer = ask(indexed, question)
+        assert answer.text.startswith("It takes a model to compare them.")
+        assert "Rung without stopping" in answer.text
+        assert "needs a large field" in answer.text
+
+
+def test_what_is_in_a_folder_by_filter_is_its_outline(indexed: Services) -> None:
+    answer = ask(indexed, "What is in it? folder:plans")
+    assert "Rung without stopping" in answer.text
+    assert "lamp oil" in answer.text
+    assert "herring" not in answer.text
