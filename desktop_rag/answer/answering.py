@@ -17,10 +17,9 @@ from desktop_rag.answer.conversations.attachments import Attachments
 from desktop_rag.answer.counting.count_answer import CountAnswer
 from desktop_rag.answer.counting.counted_set import CountedSets
 from desktop_rag.answer.endpoints.chat_models import ChatModels
+from desktop_rag.answer.map_reduce.few_files import FewFiles
 from desktop_rag.answer.map_reduce.map_reduce import MapReduce
 from desktop_rag.answer.map_reduce.summaries import Summaries
-from desktop_rag.answer.map_reduce.whole_library import WholeLibrary
-from desktop_rag.answer.map_reduce.whole_reading import WholeReading
 from desktop_rag.answer.prompting.instructions import (
     WITHOUT_DOCUMENTS,
     instructions_for,
@@ -68,7 +67,6 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.interaction import Interaction
 from desktop_rag.core.places import Places, places_from_json
 from desktop_rag.core.question import NamedFiles, SearchScope
-from desktop_rag.core.settings import FEW_FILES
 from desktop_rag.models.ports import ChatModel, Embedder
 from desktop_rag.store.contract.engine import Engine
 
@@ -118,8 +116,7 @@ class Answering:
         self._named = NamedAnswer(finder, documents)
         self._counting = CountAnswer(CountedSets(finder, documents, engine.names))
         map_reduce = MapReduce(finder.count_tokens)
-        self._whole_library = WholeLibrary(finder, documents, embedder, map_reduce)
-        self._whole_reading = WholeReading(finder, documents, map_reduce)
+        self._few_files = FewFiles(finder, documents, embedder, map_reduce, models)
         self._summaries = Summaries(finder, documents, embedder, map_reduce)
 
     def answer(
@@ -213,7 +210,7 @@ class Answering:
         if not (draft.sources or draft.nearest):
             raise AppError("Without documents, only a model can answer.", _HOW_TO_GET_ONE)
         if draft.sources:
-            yield from self._from_excerpts(draft, "")
+            yield from self._from_excerpts(draft, request)
         else:
             yield from self._from_nothing(draft, request.setup.reach)
 
@@ -230,13 +227,13 @@ class Answering:
             attached = partial(self._from_attached, request, draft)
             yield from self._table_answer.add_result(draft, model, cancel, attached)
         is_too_long = bool(model) and not is_whole and compares(request)
-        few = model and self._should_ask_every_file(draft, request)
+        few = model and self._few_files.should_be_asked(draft, request)
         if request.every_file or few or is_too_long:
-            yield from self._from_every_file(draft, request, model, cancel)
+            yield from self._few_files.answer(draft, request, model, cancel)
         elif model and (draft.sources or self._has_readable_attachment(request)):
             yield from self._from_model(model, draft, request, cancel)
-            if helper and not is_whole and self._may_read_on(draft, request):
-                yield from self._whole_reading.read_on(draft, request, (helper, model), cancel)
+            if not is_whole:
+                yield from self._few_files.read_on(draft, request, model, cancel)
         elif not model:
             self._join_attached(draft, request)
             if draft.sources:
@@ -250,38 +247,6 @@ class Answering:
 
     def _remark(self, dispute: Dispute, sources: Sequence[SourceRef], fence: str) -> str:
         return remark(checked_dispute(dispute, sources, self._check), fence)
-
-    def _from_every_file(
-        self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel | None, cancel: Event
-    ) -> Iterator[AnswerEvent]:
-        """Ask each file, by its whole text when nothing in it is near and that is not too long."""
-        draft.has_several_steps = True
-        helper = self._models.helper(request.setup.settings)
-        if request.every_file or not (model and helper):
-            yield from self._whole_library.answer(draft, request, model, cancel)
-        elif parts := self._whole_reading.parts(request, helper):
-            models = (helper, model)
-            yield from self._whole_reading.answer(draft, request, parts, models, cancel)
-        else:
-            yield from self._whole_library.answer(draft, request, model, cancel)
-
-    def _may_read_on(self, draft: AnswerDraft, request: AnswerRequest) -> bool:
-        """True when the whole text may be read after an answer from passages that tells nothing."""
-        asks_few = request.setup.settings.answers.asks_few_files
-        return asks_few and not (request.attachments or draft.is_open)
-
-    def _should_ask_every_file(self, draft: AnswerDraft, request: AnswerRequest) -> bool:
-        """True when nothing is relevant in the whole library, but it has few files.
-
-        Asked alone, one of them may have an answer; more files would take too long. It takes a
-        model to tell: without one, 13 of 143 off-topic questions were answered with sentences that
-        happened to share words. With attachments, these are what the question is about.
-        """
-        asks_few = request.setup.settings.answers.asks_few_files
-        if not (draft.nearest and asks_few) or request.attachments:
-            return False
-        count = self._finder.count_files(draft.query, FEW_FILES + 1, request.setup.reach)
-        return 0 < count <= FEW_FILES
 
     def _images(self, request: AnswerRequest) -> tuple[Image, ...]:
         return self._attachments.images(request.attachments, request.setup.settings.endpoint)
