@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QTextCharFormat, QTextCursor
+from PySide6.QtGui import QShowEvent, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import (
     QDialog,
     QHBoxLayout,
@@ -83,6 +83,11 @@ class ChangeDialog(QDialog):
         column.addLayout(middle, 1)
         column.addLayout(buttons)
         self.resize(_WIDTH_PX, _HEIGHT_PX)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        # Rows that were laid out before there was a style are too low for it.
+        self._list.doItemsLayout()
 
     @property
     def _checked(self) -> list[str]:
