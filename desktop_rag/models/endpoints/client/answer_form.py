@@ -23,7 +23,8 @@ def read_beginning(take: Callable[[], bytes | None]) -> list[bytes]:
             if chunk.strip(_BLANK) or len(begun) > _MOST_BLANK_CHUNKS:
                 break
     except StreamError as exc:
-        raise StreamError(Fault.CLOSED if exc.fault is Fault.CUT else exc.fault) from exc
+        fault = Fault.CLOSED if exc.fault is Fault.CUT else exc.fault
+        raise StreamError(fault, exc.said, exc.code) from exc
     return begun
 
 
