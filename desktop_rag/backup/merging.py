@@ -171,6 +171,8 @@ def _merge_assistants(
     for assistant in new:
         made_of = _made_of(assistant)
         made_of["collection_ids"] = [ids.get(i, i) for i in made_of["collection_ids"]]
+        own = made_of.get("own_collection_id", "")
+        made_of["own_collection_id"] = ids.get(own, own)
         present = here.get(assistant.key)
         if present and _is_shown(present) and _changed_at(assistant) <= _changed_at(present):
             continue

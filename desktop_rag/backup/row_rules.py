@@ -120,6 +120,7 @@ _ASSISTANT: Mapping[str, Check] = {
     "is_open": flag,
     "uses_memory": flag,
     "changed_at": moment(),
+    "own_collection_id": _ID_OR_NONE,
 }
 _ASSISTANT_NEEDS = ("assistant_id", "name", "collection_ids")
 _ATTACHMENT = fields(

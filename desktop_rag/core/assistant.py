@@ -20,7 +20,8 @@ class Assistant:
     written as in a search but without words, apply to every question. With `retrieval` None the
     general settings apply. An `is_open` assistant may answer from the model's own knowledge when no
     document is relevant; others say that nothing was found. With `uses_memory` earlier questions
-    and answers may serve as examples. `changed_at` tells which of two backups has the newer one.
+    and answers may serve as examples. `own_collection_id` is the one of `collection_ids` that holds
+    documents of its own, "" for none. `changed_at` tells which of two backups has the newer one.
     """
 
     assistant_id: str
@@ -34,6 +35,7 @@ class Assistant:
     is_open: bool = False
     uses_memory: bool = True
     changed_at: float = 0.0
+    own_collection_id: str = ""
 
     @property
     def has_model(self) -> bool:

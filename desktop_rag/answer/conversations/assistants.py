@@ -64,8 +64,9 @@ class Assistants:
         return kept
 
     def copy(self, assistant: Assistant) -> Assistant:
-        """A copy of this assistant under a free name."""
-        return self.add(replace(assistant, name=self._free_name(assistant.name)))
+        """A copy of this assistant under a free name; it asks the same documents, and owns none."""
+        name = self._free_name(assistant.name)
+        return self.add(replace(assistant, name=name, own_collection_id=""))
 
     def delete(self, assistant_id: str) -> None:
         """Hide the assistant; it is removed for good at the next start. Its chats stay."""

@@ -72,7 +72,7 @@ class ChatPage(QWidget):
         self.feed, self.sessions, self.overview = state.feed, state.sessions, state.overview
         self._actions = ConversationActions(bridge, chat, self)
         self._memory = MemoryActions(bridge, chat, self)
-        self._assistants = AssistantActions(bridge, chat, theme, self)
+        self._assistants = AssistantActions(bridge, library, chat, theme, self)
         self._build(library, remembered)
         self._scope = ChatScope(
             bridge, chat, self._composer, self.sessions,

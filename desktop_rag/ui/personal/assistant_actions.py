@@ -1,33 +1,51 @@
 """Loads and changes assistants through the bridge, and opens their dialogs. Qt thread."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Slot
-from PySide6.QtWidgets import QDialog, QWidget
+from PySide6.QtWidgets import QDialog, QMessageBox, QWidget
 
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import Settings
 from desktop_rag.ui.composer.assistant_choice import AssistantChoice
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.personal.assistant_dialog import AssistantDialog
+from desktop_rag.ui.personal.assistant_documents import (
+    AssistantDocuments,
+    OwnDocument,
+    RemovedDocuments,
+    WishedDocuments,
+)
 from desktop_rag.ui.personal.assistants_dialog import AssistantsDialog
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
+    from desktop_rag.ingest.library import Library
+
+_REMOVAL = tr(
+    "“{name}” has documents of its own. They are removed from the library with it; the files stay"
+    " where they are."
+)
 
 
 class AssistantActions(QObject):
     """`choice` is the button above the chat; it is updated after every change."""
 
-    def __init__(self, bridge: Bridge, chat: "Chat", theme: Theme, window: QWidget) -> None:
+    def __init__(
+        self, bridge: Bridge, library: "Library", chat: "Chat", theme: Theme, window: QWidget
+    ) -> None:
         """Dialogs open over the `window`."""
         super().__init__(window)
         self._bridge = bridge
         self._chat = chat
+        self._documents = AssistantDocuments(library, chat)
         self._theme = theme
         self._window = window
         self._settings = Settings()
@@ -99,8 +117,8 @@ class AssistantActions(QObject):
         dialog = AssistantDialog(
             assistant, self._settings, offers, self._collections, self._list or self._window
         )
-        assistants = self._chat.assistants
         is_new = not assistant.assistant_id
+        saving = _Saving(self._chat, self._documents, assistant)
 
         def finish(kept: Assistant) -> None:
             dialog.accept()
@@ -109,11 +127,31 @@ class AssistantActions(QObject):
                 self.choice.choose(kept.assistant_id)
 
         def save(written: Assistant) -> None:
-            keep = assistants.add if is_new else assistants.change
-            self._bridge.run(dialog, lambda: keep(written), finish, dialog.show_error)
+            wished = dialog.own_documents.wished
+            self._bridge.run(
+                dialog, lambda: saving.save(written, wished), finish, dialog.show_error
+            )
 
         dialog.submitted.connect(save)
+        self._connect_documents(dialog, assistant)
         _open(dialog)
+
+    def _connect_documents(self, dialog: AssistantDialog, assistant: Assistant) -> None:
+        """Show an assistant's own documents with their states in its form."""
+        field, documents = dialog.own_documents, self._documents
+
+        def show_states() -> None:
+            self._bridge.run(dialog, lambda: documents.of(assistant), field.show_documents)
+
+        def look_again() -> list[OwnDocument]:
+            documents.refresh(assistant)
+            return documents.of(assistant)
+
+        field.states_requested.connect(show_states)
+        field.refresh_requested.connect(
+            lambda: self._bridge.run(dialog, look_again, field.show_documents, dialog.show_error)
+        )
+        show_states()
 
     @Slot(object)
     def _on_copy_requested(self, assistant: Assistant) -> None:
@@ -121,18 +159,41 @@ class AssistantActions(QObject):
 
     @Slot(object)
     def _on_delete_requested(self, assistant: Assistant) -> None:
-        def restore() -> None:
-            self._change(lambda: self._chat.assistants.restore(assistant))
+        if not assistant.own_collection_id:
+            self._delete(assistant)
+            return
+        box = QMessageBox(self._list or self._window)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.setTextFormat(Qt.TextFormat.PlainText)
+        box.setWindowTitle(tr("Delete assistant"))
+        box.setText(_REMOVAL.format(name=one_line(assistant.name)))
+        with_documents = box.addButton(
+            tr("Delete with its documents"), QMessageBox.ButtonRole.DestructiveRole
+        )
+        without = box.addButton(tr("Keep the documents"), QMessageBox.ButtonRole.AcceptRole)
+        box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
+        with_documents.clicked.connect(lambda: self._delete(assistant, with_documents=True))
+        without.clicked.connect(lambda: self._delete(assistant))
+        box.open()
 
-        def offer(_nothing: object) -> None:
+    def _delete(self, assistant: Assistant, *, with_documents: bool = False) -> None:
+        chat, documents = self._chat, self._documents
+
+        def delete() -> RemovedDocuments | None:
+            chat.assistants.delete(assistant.assistant_id)
+            return documents.remove(assistant) if with_documents else None
+
+        def offer(removed: RemovedDocuments | None) -> None:
+            def restore() -> None:
+                chat.assistants.restore(assistant)
+                if removed:
+                    documents.put_back(assistant, removed)
+
             self.refresh()
             if self._list:
-                self._list.offer_undo(assistant, restore)
+                self._list.offer_undo(assistant, lambda: self._change(restore))
 
-        assistant_id = assistant.assistant_id
-        self._bridge.run(
-            self, lambda: self._chat.assistants.delete(assistant_id), offer, self._show_error
-        )
+        self._bridge.run(self, delete, offer, self._show_error)
 
     def _change(self, change: Callable[[], object]) -> None:
         self._bridge.run(self, change, lambda _nothing: self.refresh(), self._show_error)
@@ -142,6 +203,32 @@ class AssistantActions(QObject):
             self._list.show_error(error)
         else:
             self._bridge.post(error)
+
+
+class _Saving:
+    """Saves one form; pressed again after an error, it goes on with what was stored."""
+
+    def __init__(self, chat: "Chat", documents: AssistantDocuments, assistant: Assistant) -> None:
+        self._assistants = chat.assistants
+        self._documents = documents
+        self._stored = assistant
+
+    def save(self, written: Assistant, wished: WishedDocuments) -> Assistant:
+        """The stored assistant, with its documents added. AppError when one can't be."""
+        stored = self._stored
+        own = stored.own_collection_id
+        gained = (own,) if own and own not in written.collection_ids else ()
+        named = replace(
+            written,
+            assistant_id=stored.assistant_id,
+            own_collection_id=own,
+            collection_ids=(*written.collection_ids, *gained),
+        )
+        keep = self._assistants.change if stored.assistant_id else self._assistants.add
+        self._stored = keep(named)
+        self._stored = self._documents.with_collection(self._stored, wished)
+        self._documents.apply(self._stored, wished)
+        return self._stored
 
 
 def _open(dialog: QDialog) -> None:

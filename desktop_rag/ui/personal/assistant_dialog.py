@@ -28,6 +28,7 @@ from desktop_rag.core.search_syntax import limits_in_words
 from desktop_rag.core.settings import Settings
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.library.collection_checkboxes import CollectionCheckboxes
+from desktop_rag.ui.personal.own_documents_field import OwnDocumentsField
 from desktop_rag.ui.settings.retrieval_form import RetrievalForm
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, set_property
 from desktop_rag.ui.widgets.form_fields import (
@@ -56,14 +57,23 @@ _KIND_NOTE = tr(
     "If your documents have nothing on a question, the first option says so. The second lets the"
     " model answer from its own knowledge, and labels the answer clearly."
 )
-_COLLECTIONS_NOTE = tr("If none is checked, the assistant uses all documents.")
+_COLLECTIONS_NOTE = tr(
+    "If none is checked, and it has no documents of its own, the assistant uses all documents."
+)
+_OWN_NOTE = tr(
+    "Files, folders and links for this assistant. They are indexed into a collection of its own,"
+    " which is removed from the library with the assistant. Files are never touched."
+)
 _FILTERS_NOTE = tr(
     "Applied to every question. Examples: type:pdf, folder:taxes, after:2024, -word."
 )
 
 
 class AssistantDialog(QDialog):
-    """`submitted` carries the Assistant as entered; a new one has no id."""
+    """`submitted` carries the Assistant as entered; a new one has no id.
+
+    `own_documents` is the field for its own documents.
+    """
 
     submitted = Signal(object)
 
@@ -84,7 +94,12 @@ class AssistantDialog(QDialog):
         self._make_texts(assistant)
         self._model = _model_field(assistant, settings, offers)
         guard.guard(self._model)
-        self._collections = CollectionCheckboxes(collections, assistant.collection_ids)
+        own = assistant.own_collection_id
+        self._collections = CollectionCheckboxes(
+            [c for c in collections if c.collection_id != own],
+            [i for i in assistant.collection_ids if i != own],
+        )
+        self.own_documents = OwnDocumentsField()
         self._kinds = radio_group(self, tr("Answers"), _KINDS)
         self._kinds[_OPEN if assistant.is_open else _STRICT].setChecked(True)
         self._memory = QCheckBox(tr("Learn from earlier answers"))
@@ -158,6 +173,8 @@ class AssistantDialog(QDialog):
         section = SettingsSection(tr("Documents"))
         section.add_row(tr("Collections"), self._collections, is_wide=True)
         section.add_note(note(_COLLECTIONS_NOTE))
+        section.add_row(tr("Its own"), self.own_documents, is_wide=True)
+        section.add_note(note(_OWN_NOTE))
         section.add_row(tr("Filters"), self._filters, is_wide=True)
         section.add_note(self._filters_note)
         return section
@@ -179,13 +196,14 @@ class AssistantDialog(QDialog):
     def assistant(self) -> Assistant:
         """The assistant as entered."""
         base_url, model = self._model.currentData()
+        own = self._assistant.own_collection_id
         return replace(
             self._assistant,
             name=self._name.text(),
             instructions=self._instructions.toPlainText(),
             base_url=base_url,
             model=model,
-            collection_ids=self._collections.chosen,
+            collection_ids=(*self._collections.chosen, *((own,) if own else ())),
             filters=self._filters.text(),
             retrieval=self._retrieval.retrieval if self._has_retrieval.isChecked() else None,
             is_open=selected_value(self._kinds) == _OPEN,

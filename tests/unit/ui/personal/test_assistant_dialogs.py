@@ -29,12 +29,13 @@ from desktop_rag.core.settings import (
     RetrievalSettings,
     Settings,
 )
+from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.personal.assistant_actions import AssistantActions
 from desktop_rag.ui.personal.assistant_dialog import AssistantDialog
 from desktop_rag.ui.personal.assistants_dialog import AssistantsDialog
-from tests.unit.ui.rooms import button, field, make_chat, opened_store, texts
+from tests.unit.ui.rooms import button, field, make_chat, make_library, opened_store, texts
 
 SEA, LAND = Collection("s", "Sea"), Collection("l", "Land & <b>air</b>")
 HERE = EndpointSettings("http://localhost:1/v1", "big")
@@ -48,11 +49,23 @@ FULL = Assistant(
 
 
 @pytest.fixture
-def chat(tmp_path: Path) -> Iterator[Chat]:
+def services(tmp_path: Path) -> Iterator[tuple[Library, Chat]]:
     with opened_store(tmp_path / "home") as database:
-        made = make_chat(database, None)
-        yield made
-        made.close()
+        library, chat = make_library(database, tmp_path / "home"), make_chat(database, None)
+        library.start(watch=False)
+        yield library, chat
+        library.close()
+        chat.close()
+
+
+@pytest.fixture
+def library(services: tuple[Library, Chat]) -> Library:
+    return services[0]
+
+
+@pytest.fixture
+def chat(services: tuple[Library, Chat]) -> Chat:
+    return services[1]
 
 
 @pytest.fixture
@@ -64,8 +77,10 @@ def window(qtbot: QtBot) -> QWidget:
 
 
 @pytest.fixture
-def actions(theme: Theme, bridge: Bridge, chat: Chat, window: QWidget) -> AssistantActions:
-    made = AssistantActions(bridge, chat, theme, window)
+def actions(
+    theme: Theme, bridge: Bridge, library: Library, chat: Chat, window: QWidget
+) -> AssistantActions:
+    made = AssistantActions(bridge, library, chat, theme, window)
     made.choice.setParent(window)
     made.set_collections([SEA, LAND])
     made.apply(SETTINGS)
