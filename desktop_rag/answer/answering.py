@@ -30,7 +30,6 @@ from desktop_rag.answer.prompting.prompt import IMAGE_TOKENS, PromptExtras
 from desktop_rag.answer.sources.attached_sources import AttachedSources
 from desktop_rag.answer.sources.earlier_sources import (
     numbered_anew,
-    sources_before,
     with_earlier,
 )
 from desktop_rag.answer.sources.source_finder import SourceFinder
@@ -241,8 +240,7 @@ class Answering:
 
     def _add_disputed(self, draft: AnswerDraft, request: AnswerRequest) -> None:
         """Add the sources of the answer that the person contradicts."""
-        before = sources_before(request.history, self._documents.content)
-        if before:
+        if before := self._finder.before(request):
             draft.sources, draft.nearest = with_earlier(draft.sources, before), ()
 
     def _remark(self, dispute: Dispute, sources: Sequence[SourceRef], fence: str) -> str:

@@ -172,6 +172,13 @@ class SourceFinder:
         read = {source.document_id for source in sources}
         return FileCounts(self._retriever.count_files(matching, read), len(read))
 
+    def before(self, request: AnswerRequest) -> list[SourceRef]:
+        """The sources of the previous answer that this question may find, too."""
+        before = sources_before(request.history, self._documents.content)
+        document_ids = {source.document_id for source in before}
+        inside = self._retriever.inside(document_ids, request.query, request.setup.reach)
+        return [source for source in before if source.document_id in inside]
+
     def _earlier(self, request: AnswerRequest) -> tuple[SourceRef, ...]:
         """The sources of the previous answer that are wanted and may still be found.
 
@@ -180,10 +187,7 @@ class SourceFinder:
         settings = request.setup.settings.retrieval
         if settings.later_sources is LaterSources.FRESH:
             return ()
-        before = sources_before(request.history, self._documents.content)
-        document_ids = {source.document_id for source in before}
-        inside = self._retriever.inside(document_ids, request.query, request.setup.reach)
-        before = [source for source in before if source.document_id in inside]
+        before = self.before(request)
         share = 1 if settings.later_sources is LaterSources.SAME else 2
         left, kept = settings.source_tokens // share, list[SourceRef]()
         tokens = self.count_tokens([source.text for source in before])

@@ -9,6 +9,7 @@ import pytest
 from desktop_rag.app import Services
 from desktop_rag.core.claims import Verdict
 from desktop_rag.core.conversation import AnswerChanged, Message
+from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.core.settings import AnswerSettings, Settings
 from tests.asking import ask
 from tests.indexed import index_texts
@@ -151,3 +152,12 @@ def test_without_a_model_a_person_who_is_right_reads_that(library: Services) -> 
     first = ask(library, QUESTION)
     second = ask(library, "No, it was 2017.", conversation_id=first.conversation_id)
     assert "say otherwise" not in second.text
+
+
+@pytest.mark.usefixtures("server")
+def test_a_new_scope_holds_for_the_disputed_sources(library: Services) -> None:
+    first = ask(library, QUESTION)
+    [ferry] = [d for d in library.library.documents.all() if d.path.name == "ferry.md"]
+    scope = QuestionScope.of(ScopeItem.of_document(ferry))
+    second = ask(library, INSISTING, conversation_id=first.conversation_id, scope=scope)
+    assert "lease.md" not in {Path(source.path).name for source in second.sources}
