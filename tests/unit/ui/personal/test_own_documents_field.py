@@ -15,7 +15,7 @@ from desktop_rag.ui.personal.own_documents_field import OwnDocumentsField
 from tests.unit.ui.rooms import button
 
 LETTERS = OwnDocument(
-    Source("s", "c", Path("/home/me/letters"), 0.0), DocumentCounts({DocumentState.SEARCHABLE: 3})
+    Source("s", "c", Path("/docs/letters"), 0.0), DocumentCounts({DocumentState.SEARCHABLE: 3})
 )
 
 
@@ -37,7 +37,7 @@ def choose(own: OwnDocumentsField, row: int) -> None:
 
 def test_what_is_added_waits_for_the_form_to_be_saved(own: OwnDocumentsField) -> None:
     own.show_documents([LETTERS])
-    own.add_paths(["/home/me/plan.pdf", "/home/me/plan.pdf", "/home/me/letters"])
+    own.add_paths(["/docs/plan.pdf", "/docs/plan.pdf", "/docs/letters"])
     own.findChildren(QLineEdit)[0].setText("https://example.org/a  https://example.org/b")
     button(own, "Add links").click()
     assert lines(own) == [
@@ -46,7 +46,7 @@ def test_what_is_added_waits_for_the_form_to_be_saved(own: OwnDocumentsField) ->
         "https://example.org/a · added when saved",
         "https://example.org/b · added when saved",
     ]
-    assert own.wished.paths == (Path("/home/me/plan.pdf"),)
+    assert own.wished.paths == (Path("/docs/plan.pdf"),)
     assert own.wished.links == ("https://example.org/a", "https://example.org/b")
 
 
@@ -59,7 +59,7 @@ def test_a_removal_can_be_taken_back_until_then(own: OwnDocumentsField) -> None:
     assert own.wished.removed == {"s"}, "new states change nothing of it"
     button(own, "Keep").click()
     assert own.wished.removed == frozenset()
-    own.add_paths(["/home/me/plan.pdf"])
+    own.add_paths(["/docs/plan.pdf"])
     choose(own, 1)
     button(own, "Remove").click()
     assert lines(own) == ["letters · 3 files: 3 searchable"]
