@@ -176,7 +176,8 @@ def build_services(
         recorder.close()
         raise
     standing = StandingQuestions(engine.standing, chat, now)
-    appliers = [library.apply, chat.apply]
+    server = ServerSwitch(Served(home, chat, library, dense.embedder))
+    appliers = [library.apply, chat.apply, server.follow]
     changes = SettingsChanges(home.settings, lambda: models.settings, appliers, recorder)
     return Services(
         home, settings, engine, library, chat, retriever, StoredRuns(engine.evaluations), keys,
@@ -184,7 +185,7 @@ def build_services(
         Activity(event_log, chat.history.feedback.newest_first, chat.history.titles),
         _make_rest(engine, library, chat, opener, checker, priority),
         standing, ScheduleRunner(standing, library, now), changes,
-        ServerSwitch(Served(home, chat, library, dense.embedder)), Notes(home.notes, chat, library),
+        server, Notes(home.notes, chat, library),
     )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.errors import AppError, DiskFullError
 from desktop_rag.core.files.atomic_file import read_object, write_object
 from desktop_rag.core.language.translation import tr
-from desktop_rag.core.library_events import NothingUsed, Notice
+from desktop_rag.core.library_events import NothingUsed, Notice, ServerSwitched
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.settings import Settings
 from desktop_rag.demo_library import add_demo
@@ -39,6 +39,7 @@ from desktop_rag.settings_changes import Change
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.notes.notes_page import NotesPage
+from desktop_rag.ui.programs.programs_page import ProgramsPage
 from desktop_rag.ui.standing.standing_actions import StandingActions
 from desktop_rag.ui.standing.standing_page import StandingPage
 from desktop_rag.ui.tray.app_icon import AppIcon, name_app
@@ -112,6 +113,7 @@ class WindowApp:
         ]
         self.services.backups.subscribe(self._on_merged)
         services.settings_changes.leave_to(self._change_settings)
+        self.services.server.subscribe(lambda: self.bridge.post(ServerSwitched()))
         self.services.rest.subscribe(lambda: self.bridge.post(NothingUsed()))
         self.window.notices.shown.connect(self._on_notice_shown)
         self._previous_hook = sys.excepthook
@@ -159,6 +161,7 @@ class WindowApp:
         add = self.window.pages.add_settings_page
         add(_SCHEDULES, lambda: StandingPage(self.bridge, self.standing, theme))
         add(tr("Notes"), lambda: self._notes_page(theme))
+        add(tr("Other programs"), self._programs_page)
         add(tr("Health"), lambda: self._health_page(theme))
         add(tr("Privacy"), self._privacy_page)
         add(tr("Backup"), self._backup_page)
@@ -186,6 +189,11 @@ class WindowApp:
     def _notes_page(self, theme: Theme) -> NotesPage:
         services = self.services
         return NotesPage(self.bridge, services.notes, services.library, services.chat, theme)
+
+    def _programs_page(self) -> ProgramsPage:
+        page = ProgramsPage(self.bridge, self.services.server, self.window.settings)
+        self.bridge.posted.connect(page.on_event)
+        return page
 
     def _backup_page(self) -> BackupPage:
         return BackupPage(self.bridge, self.services.backups, self.services.snapshots)
@@ -277,6 +285,7 @@ class WindowApp:
         self.services.library.start()
         self.services.snapshots.start(self.bridge.post)
         self.services.rest.start()
+        self.services.server.follow(self.services.settings)
         self.services.schedule.start()
         import_pages()
 

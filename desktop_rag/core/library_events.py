@@ -202,6 +202,11 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerSwitched:
+    """The local server was turned on or off, or could not be turned on."""
+
+
+@dataclass(frozen=True, slots=True)
 class NothingUsed:
     """Nothing was used for a while: who can load something again frees it."""
 

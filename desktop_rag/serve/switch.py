@@ -4,9 +4,13 @@ The server's libraries are imported only when it is first turned on: most people
 """
 
 import threading
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from desktop_rag.core.settings import ServerSettings
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.settings import ServerSettings, Settings
+from desktop_rag.serve.access.access_tokens import TokenScope, new_token
+from desktop_rag.serve.access.token_book import TokenBook
 from desktop_rag.serve.served import Served
 
 if TYPE_CHECKING:
@@ -18,6 +22,9 @@ class ServerSwitch:
 
     def __init__(self, served: Served) -> None:
         self._served = served
+        self._tokens = TokenBook(served.home.tokens)
+        self._fault: AppError | None = None
+        self._listener: Callable[[], None] = lambda: None
         self._lock = threading.Lock()
         self._settings = ServerSettings()
         self._server: LocalServer | None = None
@@ -28,6 +35,23 @@ class ServerSwitch:
         server = self._server
         return server.address if server else ""
 
+    @property
+    def fault(self) -> AppError | None:
+        """Why it is off although the settings want it on."""
+        return self._fault
+
+    def subscribe(self, listener: Callable[[], None]) -> None:
+        """Call the listener, on the thread of `follow`, when the server may have changed."""
+        self._listener = listener
+
+    def follow(self, settings: Settings) -> None:
+        """As `apply`, for settings that are stored already: a failure is kept as the `fault`."""
+        try:
+            self.apply(settings.server)
+        except AppError as error:
+            self._fault = error
+        self._listener()
+
     def apply(self, settings: ServerSettings) -> None:
         """Start, stop or restart it as the settings want. AppError when it can't start; it is off
         then.
@@ -36,6 +60,7 @@ class ServerSwitch:
             if settings == self._settings:
                 return
             self._stop()
+            self._fault = None
             if settings.is_on:
                 from desktop_rag.serve.server import LocalServer
 
@@ -44,12 +69,31 @@ class ServerSwitch:
                 self._server = server
             self._settings = settings
 
+    def tokens(self) -> Sequence[tuple[str, tuple[str, ...], float]]:
+        """The name of each token, what it allows, and when it ends (0 for never)."""
+        return [
+            (t.name, tuple(sorted(scope.value for scope in t.scopes)), t.expires_at)
+            for t in self._tokens.all()
+        ]
+
+    def add_token(self, name: str, allows: Sequence[str]) -> str:
+        """Make a token and return its secret, which is kept nowhere. AppError for a taken name."""
+        token, secret = new_token(name, [TokenScope(each) for each in allows])
+        self._tokens.add(token)
+        return secret
+
+    def revoke(self, name: str) -> None:
+        """Refuse the token of this name from now on."""
+        self._tokens.revoke(self._tokens.named(name).token_id)
+
     def close(self) -> None:
         """Stop the server if it is on."""
         with self._lock:
             self._stop()
 
     def _stop(self) -> None:
-        if self._server:
-            self._server.stop()
-        self._server, self._settings = None, ServerSettings()
+        # Off for those who ask for its address, before it is.
+        server, self._server = self._server, None
+        if server:
+            server.stop()
+        self._settings = ServerSettings()

@@ -69,6 +69,11 @@ class Person:
 
     # --- reading -------------------------------------------------------------------------
 
+    def in_the_dialog(self) -> "Person":
+        """The same person, in front of the dialog that is open."""
+        self.waits_until(lambda: QApplication.activeModalWidget() is not None)
+        return Person(self.app, self._qtbot, QApplication.activeModalWidget())
+
     def sees(self, text: str) -> None:
         """Wait until the text is on the screen."""
         try:

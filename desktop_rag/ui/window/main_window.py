@@ -27,6 +27,7 @@ from desktop_rag.core.library_events import (
     Notice,
     ProgressChanged,
     RequestRefused,
+    ServerSwitched,
     SourcesChanged,
 )
 from desktop_rag.core.model_profile import ExaminationChanged
@@ -73,7 +74,7 @@ if TYPE_CHECKING:
 # Events for pages and the presence on the desktop, which listen to the bridge themselves.
 _HEARD_ELSEWHERE = (
     ActivityEvent, ExaminationChanged, MessagesStored, PassageRequested, QuickAskRequested,
-    QuitRequested, RequestRefused, StandingEvent, WindowRequested,
+    QuitRequested, RequestRefused, ServerSwitched, StandingEvent, WindowRequested,
 )  # fmt: skip
 
 

@@ -1,0 +1,139 @@
+"""The dialogs that make and revoke a token. Qt thread."""
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDialog,
+    QHBoxLayout,
+    QLineEdit,
+    QMessageBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+
+_WIDTH_PX = 480
+_LONGEST_NAME = 80
+_ONCE = tr(
+    "Enter it in the program as the key. It is shown this once and kept nowhere in this app: if it"
+    " is lost, revoke it and make another."
+)
+
+
+class NewTokenDialog(QDialog):
+    """Asks for the program and what it may do, then shows the secret.
+
+    `submitted` carries the name and the list of what is allowed.
+    """
+
+    submitted = Signal(str, object)
+
+    def __init__(self, allowed: Mapping[str, str], parent: QWidget) -> None:
+        """`allowed` has words for what a token may allow; the first is chosen."""
+        super().__init__(parent)
+        self.setWindowTitle(tr("New token"))
+        self._name = QLineEdit()
+        self._name.setMaxLength(_LONGEST_NAME)
+        self._name.setPlaceholderText(tr("The program that will use it"))
+        self._name.setAccessibleName(tr("Program"))
+        self._allowed = {each: QCheckBox(words) for each, words in allowed.items()}
+        next(iter(self._allowed.values())).setChecked(True)
+        self._error = PlainLabel(tone="danger", wrap=True)
+        self._error.hide()
+        self._secret = QLineEdit()
+        self._secret.setReadOnly(True)
+        self._secret.setAccessibleName(tr("Token"))
+        self._once = PlainLabel(_ONCE, tone="muted", wrap=True)
+        self._make = TextButton(tr("Make token"), kind="primary")
+        self._make.setDefault(True)
+        self._copy = TextButton(tr("Copy"), kind="primary")
+        self._close = TextButton(tr("Cancel"))
+        self._build()
+        self._name.textChanged.connect(self._show_makeable)
+        for box in self._allowed.values():
+            box.toggled.connect(self._show_makeable)
+        self._make.clicked.connect(self._on_make_clicked)
+        self._copy.clicked.connect(self._on_copy_clicked)
+        self._close.clicked.connect(self.reject)
+        self._show_makeable()
+
+    def _build(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 18, 20, 16)
+        column.setSpacing(8)
+        column.addWidget(self._name)
+        self._question = PlainLabel(tr("It may:"), tone="muted")
+        column.addWidget(self._question)
+        for widget in (*self._allowed.values(), self._error, self._secret, self._once):
+            column.addWidget(widget)
+        for widget in (self._secret, self._once, self._copy):
+            widget.hide()
+        buttons = QHBoxLayout()
+        buttons.addStretch(1)
+        for button in (self._close, self._make, self._copy):
+            buttons.addWidget(button)
+        column.addSpacing(6)
+        column.addLayout(buttons)
+        self.setMinimumWidth(_WIDTH_PX)
+        self._name.setFocus()
+
+    def show_secret(self, secret: str) -> None:
+        """Show the secret of the token that was made, in place of the question."""
+        for widget in (self._name, self._question, *self._allowed.values(), self._error):
+            widget.hide()
+        self._make.hide()
+        self._secret.setText(secret)
+        for widget in (self._secret, self._once, self._copy):
+            widget.show()
+        self._close.setText(tr("Close"))
+        self._copy.setFocus()
+        self.adjustSize()
+
+    def show_error(self, error: AppError) -> None:
+        """Say why no token was made; the question stays."""
+        self._error.setText(" ".join(part for part in (error.title, error.hint) if part))
+        self._error.show()
+        self._make.setEnabled(True)
+
+    @Slot()
+    def _show_makeable(self) -> None:
+        is_chosen = any(box.isChecked() for box in self._allowed.values())
+        self._make.setEnabled(bool(self._name.text().strip()) and is_chosen)
+
+    @Slot()
+    def _on_make_clicked(self) -> None:
+        self._make.setEnabled(False)
+        allows = [each for each, box in self._allowed.items() if box.isChecked()]
+        self.submitted.emit(self._name.text().strip(), allows)
+
+    @Slot()
+    def _on_copy_clicked(self) -> None:
+        QGuiApplication.clipboard().setText(self._secret.text())
+
+
+class RevokeQuestion(QMessageBox):
+    """Asks whether a token is to be refused from now on; `confirmed` says so."""
+
+    confirmed = Signal()
+
+    def __init__(self, name: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setWindowTitle(tr("Revoke token"))
+        self.setText(
+            tr(
+                "Refuse “{name}” from now on?\n\nThe program needs a new token to ask again.",
+                name=one_line(name),
+            )
+        )
+        button = self.addButton(tr("Revoke"), QMessageBox.ButtonRole.DestructiveRole)
+        self.addButton(QMessageBox.StandardButton.Cancel)
+        button.clicked.connect(self.confirmed)
