@@ -1,7 +1,6 @@
 """Writes the sections of a note from the library, by several questions. Worker threads only."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from threading import Event
 
@@ -14,7 +13,6 @@ from desktop_rag.core.notes.note_sources import NoteSources
 from desktop_rag.core.question_scope import QuestionScope
 
 # Headings, and what is asked for each; a section of which the documents say nothing is left out.
-# Few words beside the topic: each takes part in the search.
 _QUESTIONS = {
     "Overview": "What is known about {topic}?",
     "People": "Who has to do with {topic}?",
@@ -61,14 +59,11 @@ class NoteWriting:
     def _answer(
         self, topic: str, question: str, scope: QuestionScope, but: Sequence[Path], cancel: Event
     ) -> Message:
-        """The answer; when the words of the question hide the topic, that is searched alone."""
-        ask = partial(
-            self._chat.background.answer,
-            question.format(topic=topic), scope, "", cancel, but=tuple(map(str, but)),
-        )  # fmt: skip
+        """The answer from what a search for the topic alone finds: other words would hide it."""
+        asked, paths = question.format(topic=topic), tuple(map(str, but))
+        answer = self._chat.background.answer
         try:
-            answer = ask()
-            return answer if _has_sources(answer) else ask(search_for=topic)
+            return answer(asked, scope, "", cancel, but=paths, search_for=topic)
         except InterruptedAnswer as exc:
             raise AppError("Other questions came first.", "Try again in a while.") from exc
 
