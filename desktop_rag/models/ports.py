@@ -83,12 +83,32 @@ class ChatTurn:
 class Delta:
     """A piece of a streamed answer; `is_thinking` pieces are not part of the answer.
 
-    Without text, its `status` says why there is a wait.
+    Without text, its `status` says why there is a wait, or `was_thinking` that all text so far was
+    thinking. Text that `is_unsure` may turn out to be.
     """
 
     text: str
     is_thinking: bool = False
     status: str = ""
+    was_thinking: bool = False
+    is_unsure: bool = False
+
+
+@dataclass(slots=True)
+class HeardAnswer:
+    """The text and the thinking of an answer, as they add up."""
+
+    text: str = ""
+    thinking: str = ""
+
+    def add(self, delta: Delta) -> None:
+        """Add a piece."""
+        if delta.was_thinking:
+            self.text, self.thinking = "", self.thinking + self.text
+        elif delta.is_thinking:
+            self.thinking += delta.text
+        else:
+            self.text += delta.text
 
 
 class ChatModel(Protocol):

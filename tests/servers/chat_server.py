@@ -9,11 +9,12 @@
 `requests` and `chats` (the bodies of chat requests) are in the order they came.
 """
 
+import itertools
 import json
 import select
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -46,6 +47,8 @@ Mode = Literal[
     "deep",  # an event of a hundred thousand brackets
     "giant_line",  # one endless line
     "endless",  # an endless answer
+    "loops",  # an endless answer of the same words
+    "pings",  # half of the answer, then comments and empty events without end
     "gzip",  # claims to be compressed
     "packed",  # the whole answer, compressed by `pack`, with `headers`
     "html",  # a web page
@@ -92,6 +95,7 @@ class ChatServer(LoopbackServer):
         self.wanted_key = ""  # any key is accepted while this is empty
         self.is_echoing_key = False  # in the message of the 401
         self.piece_chars = 4
+        self.finish_reason = "stop"  # of a whole answer
         self.pause_s = 0.0  # before each piece
         self.status = 500
         self.error: object = {"error": {"message": "Something broke."}}
@@ -278,16 +282,14 @@ class _Handler(LoopbackHandler):
 
     def _pieces(self) -> Iterable[bytes]:
         mode, texts = self.script.mode, self._texts()
-        if mode in ("endless", "giant_line"):
-            yield b'data: {"choices": [{"delta": {"content": "'
-            yield b"and so on" if mode == "giant_line" else b'"}}]}\n\n'
-            part = b"x" * 65536 if mode == "giant_line" else _delta(content="so on, ") * 1000
-            while True:
-                yield part
+        if mode in _ENDLESS:
+            yield from _ENDLESS[mode]()
         if mode in ("no_done", "lingers"):
             yield from [*texts, _end("stop"), *([_DONE] if mode == "lingers" else [])]
             self._wait_for_client()
             return
+        if mode == "pings":
+            yield from [*texts[: len(texts) // 2], *([_PING] * 100_000)]
         if mode in _AFTER_HALF:
             yield from texts[: len(texts) // 2] if mode != "empty" else [_delta(role="assistant")]
             if mode == "stall":
@@ -298,7 +300,7 @@ class _Handler(LoopbackHandler):
         yield from _FIRST.get(mode, list)()
         yield from texts if mode not in ("tools", "garbage", "deep") else []
         usage = self.script.dialect.usage_events(self.script.chats[-1], self.script.answer)
-        yield from [_end(_ENDS.get(mode, "stop")), *map(_event, usage), _DONE]
+        yield from [_end(_ENDS.get(mode, self.script.finish_reason)), *map(_event, usage), _DONE]
 
 
 def _event(fields: object) -> bytes:
@@ -314,6 +316,19 @@ def _end(reason: str) -> bytes:
 
 
 _DONE = b"data: [DONE]\n\n"
+_PING = b": still here\n\n" + _event({"choices": [{"delta": {}}]})
+
+
+def _giant_line() -> Iterator[bytes]:
+    yield b'data: {"choices": [{"delta": {"content": "and so on'
+    yield from itertools.repeat(b"x" * 65536)
+
+
+_ENDLESS: dict[str, Callable[[], Iterable[bytes]]] = {
+    "giant_line": _giant_line,
+    "endless": lambda: (_delta(content=f"so on {n}, " * 10) for n in itertools.count()),
+    "loops": lambda: itertools.repeat(_delta(content="so on, ") * 10),
+}
 
 
 def _odd_events() -> list[bytes]:

@@ -14,8 +14,8 @@ from desktop_rag.models.endpoints.client.chat_client import ChatClient
 from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.examination import Examination
-from desktop_rag.models.ports import ChatTurn, Delta
-from tests.servers.chat_server import THINKING, ChatServer
+from desktop_rag.models.ports import ChatTurn, Delta, HeardAnswer
+from tests.servers.chat_server import THINKING, ChatServer, Mode
 
 ANSWER = "The lamp is lit at dusk [1]."
 TURNS = (ChatTurn("system", "Be brief."), ChatTurn("user", "When is the lamp lit?"))
@@ -38,8 +38,15 @@ def ask(server: ChatServer, book: ProfileBook) -> list[Delta]:
         return list(client.stream(TURNS, Event()))
 
 
+def heard_of(deltas: list[Delta]) -> HeardAnswer:
+    heard = HeardAnswer()
+    for delta in deltas:
+        heard.add(delta)
+    return heard
+
+
 def text_of(deltas: list[Delta]) -> str:
-    return "".join(delta.text for delta in deltas if not delta.is_thinking)
+    return heard_of(deltas).text
 
 
 def known(server: ChatServer, book: ProfileBook) -> ModelProfile:
@@ -127,24 +134,30 @@ def test_a_model_that_streams_again_is_streamed_once_it_is_measured_again(
     assert server.chats[-1]["stream"] is True
 
 
-def test_thinking_without_its_first_tag_is_told_apart_once_it_is_known(
+def test_thinking_without_its_first_tag_is_told_apart_at_once(
     server: ChatServer, book: ProfileBook
 ) -> None:
     server.mode = "think_end"
-    assert THINKING in text_of(ask(server, book))
+    for _ in range(2):
+        heard = heard_of(ask(server, book))
+        assert (heard.text, heard.thinking.strip()) == (ANSWER, THINKING)
     assert known(server, book).thinking is Thinking.END_TAG
-    deltas = ask(server, book)
-    assert text_of(deltas) == ANSWER
-    assert "".join(d.text for d in deltas if d.is_thinking).strip() == THINKING
 
 
-def test_a_model_that_no_longer_thinks_is_understood_the_second_time(
+def test_a_stray_closing_tag_costs_no_answer(server: ChatServer, book: ProfileBook) -> None:
+    server.answer = f"{ANSWER}</think>"
+    assert heard_of(ask(server, book)).text == ANSWER
+    server.answer = ANSWER
+    assert heard_of(ask(server, book)).text == ANSWER
+
+
+def test_a_model_that_thinks_only_sometimes_is_understood(
     server: ChatServer, book: ProfileBook
 ) -> None:
     book.learn(server.base_url, "test-model", thinking=Thinking.END_TAG)
-    with pytest.raises(AppError):
-        ask(server, book)
-    assert text_of(ask(server, book)) == ANSWER
+    modes: tuple[Mode, ...] = ("answer", "think_end", "think_tags", "think_fields", "answer")
+    for server.mode in modes:
+        assert heard_of(ask(server, book)).text == ANSWER
 
 
 def test_how_much_it_reads_is_what_was_measured_or_less_if_so_chosen(

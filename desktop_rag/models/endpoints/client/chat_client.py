@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Generator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from threading import Event
 
 from desktop_rag.activity.activity_event import Purpose
@@ -16,7 +17,7 @@ from desktop_rag.core.model_profile import LEAST_RATIO, MOST_RATIO, ModelProfile
 from desktop_rag.core.settings import ASSUMED_CONTEXT_TOKENS, EndpointSettings
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.models.answer_priority import AnswerPriority
-from desktop_rag.models.endpoints.client.chat_stream import DONE, LAST, ThinkingSplitter
+from desktop_rag.models.endpoints.client.chat_stream import LAST, StreamPart
 from desktop_rag.models.endpoints.client.endpoint_errors import mapping_endpoint_errors
 from desktop_rag.models.endpoints.client.endpoint_faults import (
     EndpointFaultError,
@@ -24,6 +25,7 @@ from desktop_rag.models.endpoints.client.endpoint_faults import (
     StreamError,
 )
 from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
+from desktop_rag.models.endpoints.client.finish_reasons import DONE, check_ending, is_whole
 from desktop_rag.models.endpoints.client.interruptible_wait import pause
 from desktop_rag.models.endpoints.client.limits.learned_limit import (
     fitting_tokens,
@@ -38,8 +40,9 @@ from desktop_rag.models.endpoints.client.request_shape import (
     learned_from,
     refuses_images,
 )
+from desktop_rag.models.endpoints.client.thinking import ThinkingSplitter
 from desktop_rag.models.endpoints.providers import with_quirks
-from desktop_rag.models.ports import ChatTurn, Delta
+from desktop_rag.models.ports import ChatTurn, Delta, HeardAnswer
 
 log = logging.getLogger(__name__)
 
@@ -178,8 +181,6 @@ class ChatClient:
         limit = None if has_begun else learned_limit(exc, turns, profile, time.time())
         if limit:
             facts["learned_limit"] = limit
-        elif exc.fault is Fault.EMPTY and profile.thinking is Thinking.END_TAG:
-            facts["thinking"] = None
         if facts:
             log.info("learned of the model: %s", ", ".join(facts))
             self._learn(**facts)
@@ -214,45 +215,40 @@ class ChatClient:
     def _answer(self, turns: Sequence[ChatTurn], cancel: Event) -> Generator[Delta]:
         """One request and its answer, with thinking separated; complete, or an error."""
         profile = self._profile
-        splitter = ThinkingSplitter(begins_inside=profile.thinking is Thinking.END_TAG)
+        splitter = ThinkingSplitter(may_begin_inside=profile.thinking is Thinking.END_TAG)
+        heard = HeardAnswer()
         reason = ""
-        has_answer = False
         left_chars = LONGEST_ANSWER_CHARS
         body = chat_body(self._endpoint.model, turns, profile)
         if not body["stream"]:
             yield Delta("", status=_NOT_STREAMED)
-        for piece in self._requests.pieces(body, cancel, self.purpose):
-            if piece.status:
-                yield Delta("", status=piece.status)
-            # Images are counted differently.
-            if piece.usage and not any(turn.images for turn in turns):
-                self._learn_ratio(turns, piece.usage.asked)
-            reason = piece.finish_reason if piece.finish_reason not in ("", DONE) else reason
-            reason = reason or piece.finish_reason
-            deltas = [Delta(piece.thinking, is_thinking=True)] if piece.thinking else []
-            deltas += splitter.finish() if piece is LAST else splitter.feed(piece.text)
-            for delta in deltas:
-                has_answer = has_answer or not delta.is_thinking
-                yield Delta(delta.text[:left_chars], delta.is_thinking)
-                left_chars -= len(delta.text)
-                if left_chars < 0:
-                    raise StreamError(Fault.ENDLESS)
+        with closing(self._requests.pieces(body, cancel, self.purpose)) as pieces:
+            for piece in pieces:
+                if piece.status:
+                    yield Delta("", status=piece.status)
+                # Images are counted differently.
+                if piece.usage and not any(turn.images for turn in turns):
+                    self._learn_ratio(turns, piece.usage.asked)
+                reason = piece.finish_reason if piece.finish_reason not in ("", DONE) else reason
+                reason = reason or piece.finish_reason
+                for delta in _taken_apart(piece, splitter, reason):
+                    heard.add(delta)
+                    yield replace(delta, text=delta.text[:left_chars])
+                    left_chars -= len(delta.text)
+                    if left_chars < 0:
+                        raise StreamError(Fault.ENDLESS)
+                if splitter.is_over:
+                    reason = DONE
+                    break
         if splitter.has_stray_end:
             self._learn(thinking=Thinking.END_TAG)
-        _check_ending(reason, has_answer)
+        check_ending(reason, has_answer=bool(heard.text.strip()))
 
 
-def _check_ending(reason: str, has_answer: bool) -> None:
-    match reason:
-        case "":
-            raise StreamError(Fault.CUT)
-        case "content_filter":
-            raise StreamError(Fault.FILTERED)
-        case "length":
-            raise StreamError(Fault.UNFINISHED)
-        case "tool_calls" | "function_call" if not has_answer:
-            raise StreamError(Fault.EMPTY, "It tries to use a tool.")
-        case _ if not has_answer:
-            raise StreamError(Fault.EMPTY)
-        case _:
-            return
+def _taken_apart(piece: StreamPart, splitter: ThinkingSplitter, reason: str) -> list[Delta]:
+    if piece is LAST:
+        return splitter.finish(is_whole=is_whole(reason))
+    if not piece.thinking:
+        return splitter.feed(piece.text)
+    splitter.note_thinking()
+    return [Delta(piece.thinking, is_thinking=True), *splitter.feed(piece.text)]

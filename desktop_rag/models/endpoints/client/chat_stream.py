@@ -11,29 +11,21 @@ from typing import Any, cast
 
 from desktop_rag.core.query import strip_invalid_characters
 from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError
+from desktop_rag.models.endpoints.client.finish_reasons import DONE, reason_in
 from desktop_rag.models.endpoints.client.message_repairs import MessageRepairs
 from desktop_rag.models.endpoints.client.refusals.error_body import (
     is_error,
     parsed_body,
     server_message,
 )
-from desktop_rag.models.ports import Delta
 
 _LARGEST_EVENT_CHARS = 4_000_000
 _LARGEST_JSON_BYTES = 8 * 1024 * 1024
-DONE = "done"
-_CLOSE = "</think>"
-# The tags around thinking in the templates of many models.
-_THINKING_TAGS = {
-    "<think>": _CLOSE,
-    "<thinking>": "</thinking>",
-    "<thought>": "</thought>",
-    "[THINK]": "[/THINK]",
-    "<|channel|>analysis<|message|>": "<|end|>",
-}
-# What a template puts before an answer.
-_LEADS = ("<|start|>assistant", "<|im_start|>assistant", "<|channel|>final<|message|>")
-_THINKING_FIELDS = ("reasoning_content", "reasoning")
+# Two servers' names for it, then names that others give it.
+_THINKING_FIELDS = (
+    "reasoning_content", "reasoning", "thinking", "reasoning_text", "thought", "thoughts",
+)  # fmt: skip
+_REASON_FIELDS = ("finish_reason", "native_finish_reason", "finish_details", "stop_reason")
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +183,9 @@ def read_completion(body: bytes) -> StreamPart:
     piece = read_event(completion)
     if not isinstance(completion, dict) or "choices" not in completion:
         raise StreamError(Fault.UNREADABLE, *server_message(completion))
-    return replace(piece, is_whole=True)
+    # It came as a whole, so nothing was cut, even if nobody says why it ended.
+    reason = piece.finish_reason or (DONE if piece.text else "")
+    return replace(piece, is_whole=True, finish_reason=reason)
 
 
 def read_event(event: object) -> StreamPart:
@@ -211,17 +205,38 @@ def read_event(event: object) -> StreamPart:
     if not isinstance(choice, dict):
         return StreamPart(usage=usage)
     choice = cast("dict[str, Any]", choice)
+    if choice.get("error"):
+        raise StreamError(Fault.FAILED, *server_message(choice))
     message = choice.get("delta") or choice.get("message")
     message = cast("dict[str, Any]", message) if isinstance(message, dict) else {}
     text, thinking = _contents(message.get("content"))
     field = next((name for name in _THINKING_FIELDS if _text(message.get(name))), "")
+    thinking = thinking or _text(message.get(field)) or _details(message.get("reasoning_details"))
     return StreamPart(
-        text or _text(message.get("refusal")),
-        thinking or _text(message.get(field)),
-        _text(choice.get("finish_reason")),
+        text or _text(message.get("refusal")) or _text(choice.get("text")),
+        thinking,
+        _reason(choice),
         field,
         usage,
     )
+
+
+def _reason(choice: dict[str, Any]) -> str:
+    """The reason why the answer ended, in one spelling; empty while it goes on."""
+    for name in _REASON_FIELDS:
+        value = choice.get(name)
+        if isinstance(value, dict):
+            value = cast("dict[str, Any]", value).get("type")
+        if isinstance(value, str) and (reason := reason_in(value)):
+            return reason
+    return ""
+
+
+def _details(details: object) -> str:
+    """The thinking in a list of its parts, which some servers send in place of a field."""
+    parts = cast("list[Any]", details) if isinstance(details, list) else []
+    fields = [cast("dict[str, Any]", part) for part in parts if isinstance(part, dict)]
+    return "".join(_text(part.get("text")) or _text(part.get("summary")) for part in fields)
 
 
 def read_usage(value: object) -> Usage | None:
@@ -234,6 +249,8 @@ def read_usage(value: object) -> Usage | None:
 
 def _contents(content: object) -> tuple[str, str]:
     """Text and thinking of a content, which may consist of parts of different types."""
+    if isinstance(content, dict):
+        content = [cast("object", content)]
     if not isinstance(content, list):
         return _text(content), ""
     text = thinking = ""
@@ -249,67 +266,3 @@ def _contents(content: object) -> tuple[str, str]:
 
 def _text(value: object) -> str:
     return strip_invalid_characters(value) if isinstance(value, str) else ""
-
-
-class ThinkingSplitter:
-    """Separates `<think>…</think>` and its kin at the start of a text from the answer after it.
-
-    Tags may arrive in pieces. A tag later in the text is part of the answer. Some servers omit the
-    opening tag: then the text `begins_inside`. If that was not known, `has_stray_end` is True
-    afterwards.
-    """
-
-    def __init__(self, *, begins_inside: bool = False) -> None:
-        self.has_stray_end = False
-        self._held = ""
-        self._is_thinking = begins_inside
-        self._is_answer = False
-        self._had_thinking = begins_inside
-        self._tail = ""
-        self._close = _CLOSE
-
-    def feed(self, text: str) -> list[Delta]:
-        """The pieces that this text makes certain."""
-        if not self._had_thinking:
-            self._tail = (self._tail + text)[-(len(text) + len(_CLOSE)) :]
-            self.has_stray_end = self.has_stray_end or _CLOSE in self._tail
-        if self._is_answer:
-            return [Delta(text)] if text else []
-        self._held += text
-        deltas: list[Delta] = []
-        while self._held and not self._is_answer:
-            if self._is_thinking:
-                deltas += self._take_thought()
-                if self._is_thinking:
-                    break
-            self._held = self._held.lstrip()
-            tag = next((t for t in (*_THINKING_TAGS, *_LEADS) if self._held.startswith(t)), "")
-            if tag:
-                self._held = self._held.removeprefix(tag)
-                self._is_thinking = tag in _THINKING_TAGS
-                self._had_thinking = self._had_thinking or self._is_thinking
-                self._close = _THINKING_TAGS.get(tag, _CLOSE)
-            elif any(t.startswith(self._held) for t in (*_THINKING_TAGS, *_LEADS)):
-                break
-            else:
-                self._is_answer = True
-                deltas.append(Delta(self._held))
-                self._held = ""
-        return deltas
-
-    def finish(self) -> list[Delta]:
-        """The rest, at the end of the stream."""
-        held, self._held = self._held.strip(), ""
-        return [Delta(held, self._is_thinking)] if held else []
-
-    def _take_thought(self) -> list[Delta]:
-        """The thinking up to its closing tag, or up to what may be the start of that tag."""
-        close = self._close
-        thought, tag, rest = self._held.partition(close)
-        if tag:
-            self._is_thinking, self._held = False, rest
-        else:
-            kept = next(n for n in range(len(close), -1, -1) if thought.endswith(close[:n]))
-            self._held = thought[len(thought) - kept :]
-            thought = thought[: len(thought) - kept]
-        return [Delta(thought, is_thinking=True)] if thought else []

@@ -148,6 +148,22 @@ class Fault(Enum):
         "The answer is not complete.",
         "The answer reached the length limit of the endpoint. Ask the model to continue. {said}",
     )
+    BROKEN_OFF = (
+        "The answer was broken off.",
+        "The endpoint ended it with “{said}”. Press Retry; what came before is kept.",
+    )
+    ODD_ENDING = (
+        "The answer may not be complete.",
+        "The endpoint ended it with “{said}”, which does not mean that all was said. Press Retry.",
+    )
+    REPEATING = (
+        "The model repeats itself.",
+        "It wrote the same again and again, so it was stopped. Press Retry, or pick another model.",
+    )
+    TRICKLING = (
+        "The answer came too slowly.",
+        "Only a few letters came in minutes, so it was stopped. Press Retry, or see its log.",
+    )
     FILTERED = (
         "The endpoint withheld the answer.",
         "Its content filter stopped it. Rephrase the question, or choose another endpoint. {said}",

@@ -21,7 +21,6 @@ from desktop_rag.core.text import rough_token_counts
 from desktop_rag.models.endpoint_address import host_of, normalise_base_url
 from desktop_rag.models.endpoints.client.answer_form import is_json, read_beginning
 from desktop_rag.models.endpoints.client.chat_stream import (
-    DONE,
     LAST,
     EventDecoder,
     StreamPart,
@@ -36,10 +35,12 @@ from desktop_rag.models.endpoints.client.endpoint_faults import (
     Fault,
     StreamError,
 )
+from desktop_rag.models.endpoints.client.finish_reasons import DONE
 from desktop_rag.models.endpoints.client.interruptible_wait import pause
 from desktop_rag.models.endpoints.client.limits.believable_usage import believable
 from desktop_rag.models.endpoints.client.rate_limits import Allowances, limits_in_words
 from desktop_rag.models.endpoints.client.remote_vectors import read_vectors
+from desktop_rag.models.endpoints.client.stream_pace import SILENCES_FOR_TEXT, StreamPace
 from desktop_rag.models.endpoints.providers import USUAL_LIST, ListShape
 from desktop_rag.models.ports import Vectors
 
@@ -51,16 +52,16 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# A server that keeps the connection alive (comments, empty events, single bytes) without any text
-# is given up after this many times the endpoint's timeout.
-_SILENCES_FOR_TEXT = 20
+# A list or vectors that take longer than this many times the endpoint's timeout are given up.
+_SILENCES_FOR_VECTORS = 20
 _SILENCES_FOR_LIST = 2
-_MOST_BYTES_WITHOUT_TEXT = 16 * 1024 * 1024
 _END_WAIT_S = 0.1
 # Older versions of a program, and keys with fewer rights, have the usual list alone.
 _NO_SUCH_LIST = frozenset({
     Fault.NOTHING_THERE, Fault.WEB_PAGE, Fault.REJECTED, Fault.FORBIDDEN, Fault.UNREADABLE,
 })  # fmt: skip
+# The wait for what may follow the end of the answer: the count of tokens, and [DONE].
+_LAST_EVENTS_S = 2.0
 _IMAGE_TOKENS = 1_000
 
 
@@ -148,12 +149,12 @@ class EndpointRequests:
             raise
 
     def _sent(self, body: dict[str, Any], cancel: Event) -> Generator[StreamPart]:
-        limit_s = _SILENCES_FOR_TEXT * self.endpoint.timeout_s
+        pace = StreamPace(self.endpoint.timeout_s, time.monotonic())
         with mapping_endpoint_errors(self.endpoint, self._key), ExitStack() as stack:
             client, interruption = self._client()
             required = {name: body[name] for name in ("model", "messages", "stream")}
             others = {name: value for name, value in body.items() if name not in required}
-            with interruption.within(limit_s, cancel):
+            with interruption.within(pace.text_limit_s, cancel):
                 response = stack.enter_context(
                     client.chat.completions.with_streaming_response.create(
                         **required,
@@ -162,20 +163,20 @@ class EndpointRequests:
                     )
                 ).http_response
             chunks = response.iter_raw()
-            with interruption.within(limit_s, cancel):
-                begun = read_beginning(lambda: _next_chunk(chunks, is_finished=False))
+            with interruption.within(pace.text_limit_s, cancel):
+                begun = read_beginning(lambda: _next_chunk(chunks, cancel, is_finished=False))
                 whole = read_whole(chain(begun, chunks)) if is_json(begun) else b""
             if whole:
                 yield read_completion(whole)
             else:
-                yield from _read_stream(chain(begun, chunks), interruption, limit_s, cancel)
+                yield from _read_stream(chain(begun, chunks), interruption, pace, cancel)
             yield LAST
 
     def _patience(self, *, is_streamed: bool) -> "httpx2.Timeout":
         """How long the server may be silent: until the end of an answer that isn't streamed."""
         from desktop_rag.models.endpoints.client.connection import patience
 
-        silences = 1 if is_streamed else _SILENCES_FOR_TEXT
+        silences = 1 if is_streamed else SILENCES_FOR_TEXT
         return patience(silences * self.endpoint.timeout_s)
 
     def model_list(self, cancel: Event, shape: ListShape = USUAL_LIST) -> object:
@@ -213,7 +214,7 @@ class EndpointRequests:
             ExitStack() as stack,
         ):
             client, interruption = self._client()
-            with interruption.within(_SILENCES_FOR_TEXT * self.endpoint.timeout_s, cancel):
+            with interruption.within(_SILENCES_FOR_VECTORS * self.endpoint.timeout_s, cancel):
                 response = stack.enter_context(
                     client.embeddings.with_streaming_response.create(
                         input=list(texts), model=self.endpoint.model, encoding_format="float"
@@ -236,34 +237,35 @@ class EndpointRequests:
 
 
 def _read_stream(
-    chunks: Iterator[bytes], interruption: "Interruption", limit_s: float, cancel: Event
+    chunks: Iterator[bytes], interruption: "Interruption", pace: StreamPace, cancel: Event
 ) -> Iterator[StreamPart]:
     decoder = EventDecoder()
-    last_text_at, bytes_since = time.monotonic(), 0
-    is_read = is_finished = False
+    is_read = False
+    finished_at = math.inf
     chunk: bytes | None = b""
     while chunk is not None:
         # Only while waiting: the caller runs on this thread between the parts.
-        with interruption.by(cancel):
-            chunk = _next_chunk(chunks, is_finished)
-        bytes_since += len(chunk or b"")
+        left_s = finished_at + _LAST_EVENTS_S - time.monotonic()
+        with interruption.by(cancel, after_s=left_s):
+            chunk = _next_chunk(chunks, cancel, is_finished=finished_at < math.inf)
+        pace.receive(len(chunk or b""), time.monotonic())
         for piece in decoder.feed(chunk or b"", is_last=chunk is None):
             is_read = True
-            is_finished = is_finished or bool(piece.finish_reason)
+            if piece.finish_reason:
+                finished_at = min(finished_at, time.monotonic())
             yield piece
             if piece.finish_reason == DONE:
                 _read_end(chunks, interruption)
                 return
-            if piece.text.strip() or piece.thinking.strip():
-                last_text_at, bytes_since = time.monotonic(), 0
-        if time.monotonic() - last_text_at > limit_s or bytes_since > _MOST_BYTES_WITHOUT_TEXT:
-            raise StreamError(Fault.SLOW)
+            pace.hear(piece.thinking or piece.text, time.monotonic())
     if not is_read:
         raise StreamError(Fault.UNREADABLE)
 
 
-def _next_chunk(chunks: Iterator[bytes], is_finished: bool) -> bytes | None:
-    """The next chunk, None at the end; errors after a finished answer are ignored."""
+def _next_chunk(chunks: Iterator[bytes], cancel: Event, *, is_finished: bool) -> bytes | None:
+    """The next chunk, None at the end; after a finished answer nothing is waited for long, and
+    errors are ignored.
+    """
     import httpcore2
 
     try:
@@ -273,6 +275,9 @@ def _next_chunk(chunks: Iterator[bytes], is_finished: bool) -> bytes | None:
             raise StreamError(Fault.CUT) from exc
     except httpcore2.ReadTimeout:
         if not is_finished:
+            raise
+    except Cancelled:
+        if cancel.is_set() or not is_finished:
             raise
     return None
 

@@ -12,7 +12,9 @@ CONNECT_TIMEOUT_S = 10.0
 _LONGEST_MESSAGE_CHARS = 300
 _LONGEST_READ_CHARS = 2_000
 # Their hints hold what was said within a sentence of their own.
-_WITHOUT_QUOTE = frozenset({Fault.REDIRECT, Fault.EMPTY, Fault.ENCODED})
+_WITHOUT_QUOTE = frozenset(
+    {Fault.REDIRECT, Fault.EMPTY, Fault.ENCODED, Fault.BROKEN_OFF, Fault.ODD_ENDING}
+)
 _A_MINUTE_S, _AN_HOUR_S = 60.0, 3600.0
 
 

@@ -1,4 +1,4 @@
-"""Reading a stream: events in any cut, and thinking told apart."""
+"""Reading a stream: events in any cut."""
 
 import json
 
@@ -7,15 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_rag.models.endpoints.client.chat_stream import (
-    DONE,
     EventDecoder,
     StreamPart,
-    ThinkingSplitter,
     read_completion,
     read_event,
 )
 from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError
-from desktop_rag.models.ports import Delta
+from desktop_rag.models.endpoints.client.finish_reasons import DONE
 
 
 def event(text: str) -> bytes:
@@ -134,56 +132,6 @@ def test_what_is_no_completion(body: bytes) -> None:
     assert caught.value.fault is Fault.UNREADABLE
 
 
-def split(pieces: list[str]) -> tuple[str, str]:
-    splitter = ThinkingSplitter()
-    deltas = [delta for piece in pieces for delta in splitter.feed(piece)] + splitter.finish()
-    assert all(delta.text for delta in deltas)
-    thinking = "".join(delta.text for delta in deltas if delta.is_thinking)
-    return thinking, "".join(delta.text for delta in deltas if not delta.is_thinking)
-
-
-@pytest.mark.parametrize(
-    ("text", "thinking", "answer"),
-    [
-        ("Yes.", "", "Yes."),
-        ("<think>Hm.</think>Yes.", "Hm.", "Yes."),
-        (" \n<think>\nHm. </thin\n</think>\n\nYes.\n", "\nHm. </thin\n", "Yes.\n"),
-        ("<think></think>Yes.", "", "Yes."),
-        ("Is <think>x</think> a tag?", "", "Is <think>x</think> a tag?"),
-        ("<think>a</think>\n<think>b</think>c", "ab", "c"),
-        ("<think>never ends </thi", "never ends </thi", ""),
-        ("<thin", "", "<thin"),
-        ("<", "", "<"),
-        ("<thinking>", "", ""),
-        ("<thinks>", "", "<thinks>"),
-        ("<thinking>Hm.</think></thinking>Yes.", "Hm.</think>", "Yes."),
-        ("[THINK]Hm.[/THINK]\nYes.", "Hm.", "Yes."),
-        ("[1] says so.", "", "[1] says so."),
-        (
-            "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Yes.",
-            "Hm.",
-            "Yes.",
-        ),
-        ("<|im_start|>assistant\nYes.", "", "Yes."),
-        ("", "", ""),
-    ],
-)
-def test_thinking_in_every_cut(text: str, thinking: str, answer: str) -> None:
-    for at in range(len(text) + 1):
-        assert split([text[:at], text[at:]]) == (thinking, answer)
-    assert split(list(text)) == (thinking, answer)
-
-
-def test_many_blocks_of_thinking_do_no_harm() -> None:
-    assert split(["<think>x</think>" * 5000 + "Yes."]) == ("x" * 5000, "Yes.")
-
-
-def test_an_answer_is_not_held_back() -> None:
-    splitter = ThinkingSplitter()
-    assert splitter.feed("A") == [Delta("A")]
-    assert splitter.feed("<th") == [Delta("<th")]
-
-
 def received(*chunks: bytes) -> str:
     decoder = EventDecoder()
     parts = [part for chunk in chunks for part in decoder.feed(chunk)]
@@ -210,3 +158,31 @@ def test_an_answer_repeated_at_its_end_comes_once() -> None:
     assert received(begun, b'data: {"choices": [{"message": {"content": "Yes."}}]}\n\n') == "Yes."
     alone = b'data: {"choices": [{"delta": {}, "message": {"content": "Yes."}}]}\n\n'
     assert received(alone) == "Yes."
+
+
+@pytest.mark.parametrize(
+    ("choice", "part"),
+    [
+        ({"delta": {"content": {"type": "text", "text": "Yes"}}}, StreamPart("Yes")),
+        ({"text": "Yes"}, StreamPart("Yes")),
+        ({"delta": {"reasoning_details": [{"text": "Hm"}]}}, StreamPart(thinking="Hm")),
+        ({"delta": {}, "finish_reason": "null"}, StreamPart()),
+        ({"delta": {}, "finish_reason": "MAX_TOKENS"}, StreamPart(finish_reason="max_tokens")),
+        ({"finish_details": {"type": "stop"}}, StreamPart(finish_reason="stop")),
+        ({"finish_reason": None, "stop_reason": "end_turn"}, StreamPart(finish_reason="end_turn")),
+    ],
+)
+def test_other_places_for_the_same_things(choice: dict[str, object], part: StreamPart) -> None:
+    assert read_event({"choices": [choice]}) == part
+
+
+def test_an_error_in_the_place_of_an_answer_is_one() -> None:
+    error = {"message": "Provider returned error", "code": 502}
+    with pytest.raises(StreamError) as caught:
+        read_event({"choices": [{"delta": {"content": ""}, "error": error}]})
+    assert caught.value.said == "Provider returned error"
+
+
+def test_a_whole_answer_needs_no_reason() -> None:
+    part = read_completion(b'{"choices": [{"message": {"content": "Yes."}}]}')
+    assert (part.text, part.finish_reason) == ("Yes.", DONE)

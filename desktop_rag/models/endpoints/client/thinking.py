@@ -1,0 +1,179 @@
+"""Separates a model's thinking, and the marks of its template, from its answer as it comes. Pure.
+
+Thinking is found where it is in each answer, never presumed: many models think only sometimes.
+"""
+
+import re
+
+from desktop_rag.models.endpoints.client.template_marks import (
+    MARK,
+    OPENERS,
+    OTHER_TURNS,
+    STRAY_CLOSERS,
+    closing,
+    unfinished_at,
+)
+from desktop_rag.models.ports import Delta
+
+_FENCES = ("```", "~~~")
+_LINE_CHARS = 8
+_QUOTES = frozenset("\"'“”„‘’«»()（）「」")
+_MENTIONING = _QUOTES | {"`"}
+_LAST_END = re.compile(r"\s*</s>\s*$")
+_CITED = re.compile(r"[\[【]\^?\d")
+
+
+class _Line:
+    """The line that the answer has got to: code is told from text by its backticks."""
+
+    def __init__(self) -> None:
+        self._is_in_fence = False
+        self._start = ""
+        self._ticks = 0
+        self.last = "\n"
+
+    @property
+    def is_code(self) -> bool:
+        is_fence = self._start.lstrip().startswith(_FENCES)
+        return self._is_in_fence or is_fence or self._ticks % 2 == 1
+
+    def add(self, text: str) -> None:
+        for number, part in enumerate(text.split("\n")):
+            if number:
+                if self._start.lstrip().startswith(_FENCES):
+                    self._is_in_fence = not self._is_in_fence
+                self._start, self._ticks = "", 0
+            self._start += part[: _LINE_CHARS - len(self._start)]
+            self._ticks += part.count("`")
+        self.last = text[-1:] or self.last
+
+
+class ThinkingSplitter:
+    """Takes one answer apart. Marks may arrive in pieces, in any case of letters.
+
+    Marks in code or quotes are part of the answer. A closing tag without an opening one makes what
+    came before it thinking: then a delta says so (`was_thinking`), and `has_stray_end` is True. An
+    answer `may_begin_inside` its thinking if those of its model did: its text is unsure until a tag
+    comes. `is_over` is True once the model plays somebody else; nothing of that is given.
+    """
+
+    def __init__(self, *, may_begin_inside: bool = False) -> None:
+        self.has_stray_end = False
+        self.is_over = False
+        self._is_unsure = may_begin_inside
+        self._held = ""
+        self._line = _Line()
+        self._closers: tuple[str, ...] = ()
+        self._thought: list[str] = []
+        self._has_answer = self._has_cited = self._had_thinking = False
+        # After a closing tag without an opening one: the blanks that came since, else None.
+        self._gap: str | None = None
+        self._is_tag_alone = False
+
+    def note_thinking(self) -> None:
+        """Thinking came in a field of its own: no tag can end it."""
+        self._had_thinking, self._is_unsure = True, False
+
+    def feed(self, text: str) -> list[Delta]:
+        """The pieces that this text makes certain."""
+        self._held += text
+        return self._take(is_last=False)
+
+    def finish(self, *, is_whole: bool = True) -> list[Delta]:
+        """The rest, at the end of the stream.
+
+        If a whole answer ends in thinking that was never closed, that was no thinking.
+        """
+        self._held = _LAST_END.sub("", self._held)
+        deltas = self._take(is_last=True)
+        if self._closers and is_whole and (unclosed := "".join(self._thought).strip()):
+            deltas += self._answer(unclosed)
+        return deltas
+
+    def _take(self, *, is_last: bool) -> list[Delta]:
+        deltas: list[Delta] = []
+        while self._held and not self.is_over:
+            before = len(self._held)
+            deltas += self._take_thought(is_last) if self._closers else self._take_text(is_last)
+            if len(self._held) == before:
+                break
+        return deltas
+
+    def _take_text(self, is_last: bool) -> list[Delta]:
+        """The answer up to the next mark, or up to what may be the start of one."""
+        end = len(self._held) if is_last else unfinished_at(self._held)
+        found = MARK.search(self._held, 0, end)
+        text = self._held[: found.start() if found else end]
+        deltas = self._answer(text)
+        mark = found[0] if found else ""
+        rest = self._held[len(text) + len(mark) :]
+        is_quoted = self._line.last in _QUOTES
+        if mark and is_quoted and not rest and not is_last:
+            # What follows tells whether the mark is only spoken of.
+            self._held = mark
+            return deltas
+        self._held = rest
+        if mark and (self._line.is_code or (is_quoted and rest[:1] in _QUOTES)):
+            return deltas + self._answer(mark)
+        self._heed(mark.lower())
+        return deltas
+
+    def _heed(self, mark: str) -> None:
+        if mark in OPENERS:
+            self._closers, self._thought = OPENERS[mark], []
+            self._had_thinking, self._is_unsure = True, False
+        elif mark in STRAY_CLOSERS:
+            self._gap, self._is_tag_alone = "", self._line.last == "\n"
+        elif mark in OTHER_TURNS:
+            # Before the answer it is a template that is repeated.
+            self.is_over = self._has_answer
+
+    def _answer(self, text: str) -> list[Delta]:
+        deltas: list[Delta] = []
+        if not self._has_answer:
+            text, self._gap = text.lstrip(), None
+        elif self._gap is not None and text:
+            text, self._gap = self._gap + text, None
+            if text.isspace():
+                self._gap = text
+                return []
+            if self._ends_thinking(text):
+                deltas.append(Delta("", was_thinking=True))
+                self.has_stray_end = self._had_thinking = True
+                text, self._is_unsure, self._line = text.lstrip(), False, _Line()
+        if not text:
+            return deltas
+        self._has_answer = True
+        self._has_cited = self._has_cited or _CITED.search(text) is not None
+        self._line.add(text)
+        return [*deltas, Delta(text, is_unsure=self._is_unsure)]
+
+    def _ends_thinking(self, following: str) -> bool:
+        """True when the closing tag before this text ended thinking.
+
+        The tag stands at the end of a line then, or nothing was cited before it; else it is a slip.
+        """
+        is_alone = self._is_tag_alone or following.startswith("\n")
+        is_likely = is_alone or self._is_unsure or not self._has_cited
+        return is_likely and not self._had_thinking
+
+    def _take_thought(self, is_last: bool) -> list[Delta]:
+        """The thinking up to its closing tag, or up to what may be the start of that tag."""
+        closer = ""
+        at = len(self._held) if is_last else unfinished_at(self._held, self._closers)
+        for found in closing(self._closers).finditer(self._held):
+            before = "".join([*self._thought[-1:], self._held[: found.start()]])[-1:]
+            after = self._held[found.end() :][:1]
+            is_quoted = bool(before) and before in _MENTIONING
+            if is_quoted and after and after in _MENTIONING:
+                continue  # it is only spoken of
+            at = found.start()
+            closer = "" if is_quoted and not after and not is_last else found[0]
+            break
+        thought, self._held = self._held[:at], self._held[at + len(closer) :]
+        if closer:
+            self._closers = ()
+        if not thought:
+            return []
+        self._thought.append(thought)
+        return [Delta(thought, is_thinking=True)]
