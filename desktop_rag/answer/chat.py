@@ -4,6 +4,7 @@ The window, the command line and the evaluation use this module and nothing behi
 block on the database or the network, so they run on worker threads only.
 """
 
+import math
 import time
 import uuid
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -279,10 +280,16 @@ class Chat:
         return count, model.name if model else ""
 
     def go_on(
-        self, answer: Message, *, asks_model: bool = True, cancel: Event
+        self,
+        answer: Message,
+        *,
+        asks_model: bool = True,
+        limit_s: float = math.inf,
+        cancel: Event,
     ) -> Iterator[AnswerChanged | ChatTitled]:
         """Check the claims of an answer, find follow-up questions and a title, in the background.
 
+        `limit_s` is the most that all requests to a model may take together.
         It begins once no answer is under way. An answer that no longer exists is left alone.
         """
         conversation = self._conversations.get(answer.conversation_id)
@@ -292,7 +299,7 @@ class Chat:
             place = places[0]
             setup = self._set_up(conversation)
             asks_model = asks_model and setup.refusal is None
-            context = AnswerContext(messages[:place], setup, asks_model)
+            context = AnswerContext(messages[:place], setup, asks_model, limit_s)
             stopping = CancelWhen(cancel, self._stopping.is_set)
             yield from self._post_answer.run(messages[place], context, stopping)
             self.memory.catch_up(stopping)

@@ -318,9 +318,17 @@ class ThinkingDelta:
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """More of the answer as the model wrote it; its [n] markers are not validated yet."""
+    """More of the answer; its citations are in one form, but not validated yet."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRestated:
+    """The whole answer so far and its thinking, in place of what was shown of them."""
+
+    text: str
+    thinking: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,5 +364,12 @@ class MessagesStored:
 
 
 AnswerEvent = (
-    QuestionStored | FileAsked | SourcesFound | AnswerWaits | ThinkingDelta | TextDelta | AnswerDone
+    QuestionStored
+    | FileAsked
+    | SourcesFound
+    | AnswerWaits
+    | ThinkingDelta
+    | TextDelta
+    | AnswerRestated
+    | AnswerDone
 )

@@ -18,6 +18,7 @@ from desktop_rag.answer.conversations.conversation_import import message_from_js
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.core.conversation import (
     AnswerEvent,
+    AnswerRestated,
     Message,
     MessageState,
     Role,
@@ -70,6 +71,7 @@ class AnswerKeeper:
             "", "", Role.ASSISTANT, "", time.time(), model=start.model, scope=start.scope
         )
         self._is_about_saved = False
+        self._is_restated = False
         self._text: list[str] = []
         self._thinking: list[str] = []
         self._is_closed = False
@@ -91,6 +93,9 @@ class AnswerKeeper:
                     self._text.append(event.text)
                 case ThinkingDelta():
                     self._thinking.append(event.text)
+                case AnswerRestated():
+                    self._text, self._thinking = [event.text], [event.thinking]
+                    self._is_restated = True
                 case _:
                     return
             self._changed.notify_all()
@@ -133,17 +138,24 @@ class AnswerKeeper:
         with self._changed:
             text, thinking = self._text, self._thinking
             shown = None if self._is_about_saved else self._shown
+            is_restated, self._is_restated = self._is_restated, False
             self._text, self._thinking, self._is_about_saved = [], [], True
         if not (text or thinking):
             return
         about = None if shown is None else _about(self._start, shown)
         try:
             self._store.append(
-                self.answer_id, about=about, text="".join(text), thinking="".join(thinking)
+                self.answer_id,
+                about=about,
+                text="".join(text),
+                thinking="".join(thinking),
+                is_restated=is_restated,
             )
         except AppError:
             with self._changed:
-                self._text[:0], self._thinking[:0] = text, thinking
+                if not self._is_restated:
+                    self._text[:0], self._thinking[:0] = text, thinking
+                self._is_restated = self._is_restated or is_restated
                 self._is_about_saved = self._is_about_saved and shown is None
             raise
 

@@ -6,9 +6,14 @@ from threading import Event
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import parse_query
-from desktop_rag.models.ports import ChatModel, ChatTurn
+from desktop_rag.models.ports import ChatModel, ChatTurn, Delta, HeardAnswer
 
 LONGEST_QUESTION_CHARS = 400
+# A short text takes a large model seconds and a small computer about a minute; nobody waits for it.
+LIMIT_S = 60.0
+# Somebody waits for these, before the answer can begin.
+WAITED_FOR_LIMIT_S = 12.0
+_MOST_THINKING_CHARS = 20_000
 _QUOTES = "\"'“”„«»`"
 _POLL_S = 0.05
 
@@ -30,6 +35,11 @@ class CancelWhen(Event):
             self.set()
         return super().is_set()
 
+    @property
+    def is_cut(self) -> bool:
+        """True when somebody saw it set, not when it would be set by now."""
+        return super().is_set()
+
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until it is time to stop, or for `timeout` seconds."""
         until = None if timeout is None else time.monotonic() + timeout
@@ -38,17 +48,61 @@ class CancelWhen(Event):
         return self.is_set()
 
 
-def generate(model: ChatModel, turns: Sequence[ChatTurn], cancel: Event, *, most_chars: int) -> str:
+def generate(
+    model: ChatModel,
+    turns: Sequence[ChatTurn],
+    cancel: Event,
+    *,
+    most_chars: int,
+    limit_s: float = LIMIT_S,
+) -> str:
     """The text that the model writes, without its thinking, cut soon after `most_chars`.
 
-    "" when cancelled: half a text may say something else. AppError when the endpoint fails.
+    "" when cancelled: half a text may say something else.
+
+    Raises:
+        AppError: when the endpoint fails, or when it took longer than `limit_s`.
     """
-    text = ""
-    for delta in model.stream(turns, cancel):
-        text += "" if delta.is_thinking else delta.text
-        if len(text) > most_chars:
+    job = ShortJob(cancel, most_chars, limit_s)
+    for delta in model.stream(turns, job.ending):
+        job.hear(delta)
+        if job.is_enough:
             break
-    return "" if cancel.is_set() else text
+    return job.text()
+
+
+class ShortJob:
+    """One short text as it comes; `ending` is set once it is cancelled or has taken too long."""
+
+    def __init__(self, cancel: Event, most_chars: int, limit_s: float) -> None:
+        until = time.monotonic() + limit_s
+        self.ending = CancelWhen(cancel, lambda: time.monotonic() >= until)
+        self._cancel = cancel
+        self._most_chars = most_chars
+        self._limit_s = limit_s
+        self._heard = HeardAnswer()
+        self._sure_chars = 0
+
+    def hear(self, delta: Delta) -> None:
+        """Add a piece."""
+        self._heard.add(delta)
+        # What may turn out to be thinking has room of its own.
+        self._sure_chars += 0 if delta.is_thinking or delta.is_unsure else len(delta.text)
+
+    @property
+    def is_enough(self) -> bool:
+        """True when nothing of the rest is needed."""
+        most = self._most_chars + _MOST_THINKING_CHARS
+        return self._sure_chars > self._most_chars or len(self._heard.text) > most
+
+    def text(self) -> str:
+        """The text, "" when cancelled; AppError when it took too long."""
+        if self._cancel.is_set():
+            return ""
+        if self.ending.is_cut:
+            limit = f"A short job was given up after {self._limit_s:.0f} seconds."
+            raise AppError("The model took too long.", limit)
+        return self._heard.text
 
 
 def as_question(line: str) -> str:

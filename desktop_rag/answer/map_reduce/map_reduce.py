@@ -6,17 +6,21 @@ the endpoint fails, the findings so far are the answer.
 
 import re
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from threading import Event
 
 from desktop_rag.answer.citing.citation_validation import finish_answer
 from desktop_rag.answer.citing.citations import citations
+from desktop_rag.answer.endpoints.patient_stream import patient_stream
 from desktop_rag.answer.prompting.prompt import CountTokens
 from desktop_rag.answer.prompting.prompt_sanitizer import sanitized
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
+from desktop_rag.answer.writing.growing_answer import GrowingAnswer
 from desktop_rag.core.conversation import (
     AnswerEvent,
+    AnswerWaits,
     FileAsked,
     FileCounts,
     SearchNotes,
@@ -24,7 +28,7 @@ from desktop_rag.core.conversation import (
     SourcesFound,
     TextDelta,
 )
-from desktop_rag.models.ports import ChatModel, ChatTurn
+from desktop_rag.models.ports import ChatModel, ChatTurn, HeardAnswer
 
 _ROOM_SHARE = 0.5
 # The word that the model was told to answer with, or a sentence of its own without a citation.
@@ -95,7 +99,8 @@ class MapReduce:
                     break
                 yield FileAsked(asked, len(parts), len(findings.texts), part.title)
                 if sources := part.read():
-                    findings.add(part, *_ask_part(style, sources, reader or model, cancel))
+                    asking = _ask_part(style, sources, reader or model, cancel)
+                    findings.add(part, *(yield from asking))
                 asked += 1
             yield SourcesFound(draft.sources, draft.notes)
             if model and len(findings.texts) > 1 and not cancel.is_set():
@@ -129,10 +134,11 @@ class MapReduce:
             ChatTurn("system", instructions),
             ChatTurn("user", f"<found-{fence}>\n{data}\n</found-{fence}>\n\nQuestion: {asked}"),
         ]
-        for delta in model.stream(turns, cancel):
-            if not delta.is_thinking:
-                draft.text += delta.text
-                yield TextDelta(delta.text)
+        growing = GrowingAnswer(draft)
+        with closing(patient_stream(model, turns, cancel)) as deltas:
+            for delta in deltas:
+                yield from growing.add(delta)
+        yield from growing.finish()
         if draft.text.strip():
             draft.text += "\n\n"
             yield TextDelta("\n\n")
@@ -140,12 +146,21 @@ class MapReduce:
 
 def _ask_part(
     style: MapReduceStyle, sources: Sequence[SourceRef], model: ChatModel | None, cancel: Event
-) -> tuple[str, tuple[SourceRef, ...]]:
-    """The answer of one part with its sources, citations checked; "" when it has nothing."""
+) -> Generator[AnswerEvent, None, tuple[str, tuple[SourceRef, ...]]]:
+    """The answer of one part with its sources, citations checked; "" when it has nothing.
+
+    Yields AnswerWaits while the model is silent.
+    """
     if model is None:
         return finish_answer(style.without_model(sources), sources)
     turns, sent = style.turns_of(sources, model)
-    written = "".join(d.text for d in model.stream(turns, cancel) if not d.is_thinking)
+    heard = HeardAnswer()
+    with closing(patient_stream(model, turns, cancel)) as deltas:
+        for delta in deltas:
+            heard.add(delta)
+            if delta.status:
+                yield AnswerWaits(delta.status)
+    written = heard.text
     if cancel.is_set() or _NOTHING.match(written) or not written.strip():
         return "", ()
     text, cited = finish_answer(written.strip(), sent)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from threading import Event
 
 from desktop_rag.answer.citing.citations import normalise
-from desktop_rag.answer.endpoints.helper_job import generate
+from desktop_rag.answer.endpoints.helper_job import LIMIT_S, generate
 from desktop_rag.answer.prompting.prompt_sanitizer import sanitized
 from desktop_rag.core.conversation import Conversation, Message, Role
 from desktop_rag.models.ports import ChatModel, ChatTurn
@@ -38,13 +38,18 @@ def untitled_by_person(conversation: Conversation, history: Sequence[Message]) -
     return len(asked) == 1 and conversation.title == plain_title(asked[0])
 
 
-def proposed_title(model: ChatModel, question: str, answer: Message, cancel: Event) -> str:
-    """The title that the model proposes; "" for none that can be used. AppError when it fails."""
+def proposed_title(
+    model: ChatModel, question: str, answer: Message, cancel: Event, *, limit_s: float = LIMIT_S
+) -> str:
+    """The title that the model proposes; "" for none that can be used.
+
+    AppError when it fails, or takes longer than `limit_s`.
+    """
     said, fence = normalise(answer.text, frozenset())[0], secrets.token_hex(8)
     given = f"Question: {_line(question)}\n\nAnswer: {_line(said)}"
     data = f"<data-{fence}>\n{sanitized(given, fence)}\n</data-{fence}>"
     turns = [ChatTurn("system", _INSTRUCTIONS), ChatTurn("user", data)]
-    written = generate(model, turns, cancel, most_chars=_MOST_CHARS)
+    written = generate(model, turns, cancel, most_chars=_MOST_CHARS, limit_s=limit_s)
     line = next((line for line in written.splitlines() if line.strip()), "")
     title = _MARKS.sub("", " ".join(line.split()).strip(_AROUND)).strip(_AROUND)
     return title if any(map(str.isalnum, title)) and len(title) <= _LONGEST else ""

@@ -5,7 +5,10 @@ one: a server on the person's own computer does one thing at a time.
 """
 
 import logging
+import math
+import time
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event, Lock
@@ -14,7 +17,7 @@ from typing import TypeVar
 from desktop_rag.answer.checking.answer_checking import CheckClaim, Statement, claims_of
 from desktop_rag.answer.checking.claim_judge import ClaimJudge, together
 from desktop_rag.answer.checking.disputes import dispute_of, given_in
-from desktop_rag.answer.endpoints.helper_job import CancelWhen
+from desktop_rag.answer.endpoints.helper_job import LIMIT_S, CancelWhen
 from desktop_rag.answer.post_answer.chat_titles import (
     Retitle,
     proposed_title,
@@ -49,13 +52,15 @@ class AnswerContext:
     """The context of a finished answer; `history` ends with its question.
 
     Without `asks_model`, only this computer works on it. Without `is_stored` the answer belongs to
-    no chat, and nothing of it is kept.
+    no chat, and nothing of it is kept. `limit_s` is the most that all requests to a model may take
+    together, for somebody who waits for them.
     """
 
     history: Sequence[Message]
     setup: Setup
     asks_model: bool = True
     is_stored: bool = True
+    limit_s: float = math.inf
 
 
 class PostAnswerJobs:
@@ -89,8 +94,8 @@ class PostAnswerJobs:
     ) -> Iterator[AnswerChanged | ChatTitled]:
         """Yield the answer after each change to it; all changes are stored, if the answer is.
 
-        An answer that was stopped, failed or has no sources is left alone. A failing endpoint ends
-        the jobs and is only logged: nobody waits for them.
+        An answer that was stopped, failed or has no sources is left alone. A model that fails,
+        or takes too long, ends its job, not the others; that is only logged.
         """
         if answer.state is not MessageState.DONE or not answer.sources:
             return
@@ -99,22 +104,23 @@ class PostAnswerJobs:
         # Excerpts are the words of the sources.
         is_checked = wanted.checks_claims and not answer.is_excerpts
         is_new = is_checked and not answer.claims
-        try:
-            if is_new:
-                answer = yield from self._with_claims(answer, context, cancel)
-            if not context.asks_model:
-                return
-            if context.is_stored:
-                yield from self._titled(answer, context, cancel)
-            if wanted.suggests_questions and not answer.follow_ups:
-                answer = yield from self._with_questions(answer, context, cancel)
-            if is_new and wanted.checks_with_model:
-                yield from self._judged(answer, context, cancel)
-        except AppError as error:
-            log.info("the jobs after an answer ended early: %s", error.title)
+        time_left = _TimeLeft(context.limit_s)
+        if is_new:
+            answer = yield from self._with_claims(answer, context, cancel)
+        if not context.asks_model:
+            return
+        if context.is_stored:
+            with _giving_up("a chat got no title"):
+                yield from self._titled(answer, context, time_left, cancel)
+        if wanted.suggests_questions and not answer.follow_ups:
+            with _giving_up("no follow-up questions were found"):
+                answer = yield from self._with_questions(answer, context, time_left, cancel)
+        if is_new and wanted.checks_with_model:
+            with _giving_up("not every claim was judged"):
+                yield from self._judged(answer, context, time_left, cancel)
 
     def _titled(
-        self, answer: Message, context: AnswerContext, cancel: Event
+        self, answer: Message, context: AnswerContext, time_left: "_TimeLeft", cancel: Event
     ) -> Iterator[ChatTitled]:
         """A title from the helper model for a chat that the person has not named."""
         settings = context.setup.settings
@@ -125,7 +131,9 @@ class PostAnswerJobs:
         def propose(yielding: Event) -> str:
             model = self._helper(settings)
             asked = context.history[-1].text
-            return proposed_title(model, asked, answer, yielding) if model else ""
+            if model is None:
+                return ""
+            return proposed_title(model, asked, answer, yielding, limit_s=time_left.for_a_job())
 
         title = self._when_free(propose, cancel)
         if title and not cancel.is_set():
@@ -153,7 +161,9 @@ class PostAnswerJobs:
             yield AnswerChanged(answer)
         return answer
 
-    def _with_questions(self, answer: Message, context: AnswerContext, cancel: Event) -> _Changes:
+    def _with_questions(
+        self, answer: Message, context: AnswerContext, time_left: "_TimeLeft", cancel: Event
+    ) -> _Changes:
         def find(yielding: Event) -> tuple[str, ...]:
             return self._follow_ups.find(
                 answer,
@@ -161,6 +171,7 @@ class PostAnswerJobs:
                 context.setup,
                 model=self._helper(context.setup.settings),
                 cancel=yielding,
+                limit_s=time_left.for_a_job(),
             )
 
         if found := self._when_free(find, cancel):
@@ -168,12 +179,17 @@ class PostAnswerJobs:
             yield AnswerChanged(answer)
         return answer
 
-    def _judged(self, answer: Message, context: AnswerContext, cancel: Event) -> _Changes:
+    def _judged(
+        self, answer: Message, context: AnswerContext, time_left: "_TimeLeft", cancel: Event
+    ) -> _Changes:
         """The answer after each request by which the model has judged some of its claims."""
 
         def judge(claims: Sequence[Claim], yielding: Event) -> tuple[Claim, ...] | None:
             model = self._helper(context.setup.settings)
-            return self._judge.judge(claims, answer.sources, model, yielding) if model else None
+            ending = CancelWhen(yielding, lambda: not time_left.for_a_job())
+            if model is None or ending.is_set():
+                return None
+            return self._judge.judge(claims, answer.sources, model, ending)
 
         done = 0
         try:
@@ -200,3 +216,22 @@ class PostAnswerJobs:
             if not yielding.is_set():
                 return found
         return None
+
+
+class _TimeLeft:
+    """The time that the jobs of one answer may take from now on, all together."""
+
+    def __init__(self, limit_s: float) -> None:
+        self._until = time.monotonic() + limit_s
+
+    def for_a_job(self) -> float:
+        """The seconds that one more job may take."""
+        return min(LIMIT_S, max(0.0, self._until - time.monotonic()))
+
+
+@contextmanager
+def _giving_up(outcome: str) -> Generator[None]:
+    try:
+        yield
+    except AppError as error:
+        log.info("%s: %s", outcome, error.title)

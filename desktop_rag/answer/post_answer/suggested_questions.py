@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from threading import Event
 
 from desktop_rag.answer.citing.citations import normalise
-from desktop_rag.answer.endpoints.helper_job import as_question, generate
+from desktop_rag.answer.endpoints.helper_job import LIMIT_S, as_question, generate
 from desktop_rag.answer.post_answer.question_patterns import (
     definition_questions,
     heading_questions,
@@ -102,10 +102,12 @@ class FollowUps:
         *,
         model: ChatModel | None,
         cancel: Event,
+        limit_s: float = LIMIT_S,
     ) -> tuple[str, ...]:
         """Up to MOST questions, none when cancelled. `history` ends with the answered question.
 
-        Each can be answered by the documents in reach, or by the attachments of the question.
+        Each can be answered by the documents in reach, or by the attachments of the question. A
+        model that takes longer than `limit_s` counts as none.
         """
         asked = [message.text for message in history if message.role is Role.USER]
         attached = tuple(a.attachment_id for m in history[-1:] for a in m.attachments if a.has_text)
@@ -120,7 +122,7 @@ class FollowUps:
                 passages += more if self._finder.is_any_relevant(more) else []
             return proposal.is_found_in(passages)
 
-        for proposal in self._proposed(answer, asked, model, cancel, chosen):
+        for proposal in self._proposed(answer, asked, model, cancel, chosen, limit_s):
             if cancel.is_set():
                 return ()
             if chosen.is_new(proposal) and is_answered(proposal):
@@ -136,11 +138,14 @@ class FollowUps:
         model: ChatModel | None,
         cancel: Event,
         chosen: "_Chosen",
+        limit_s: float,
     ) -> Iterator[_Proposal]:
         """Questions of the model, or else of the patterns."""
         if model:
             try:
-                found = proposed_by(model, asked[-1] if asked else "", answer, cancel)
+                found = proposed_by(
+                    model, asked[-1] if asked else "", answer, cancel, limit_s=limit_s
+                )
             except AppError as error:
                 log.info("the model proposed no questions: %s", error.title)
                 found = []
@@ -220,13 +225,15 @@ class _Chosen:
         self._terms.append(frozenset(terms(question)))
 
 
-def proposed_by(model: ChatModel, question: str, answer: Message, cancel: Event) -> list[str]:
+def proposed_by(
+    model: ChatModel, question: str, answer: Message, cancel: Event, *, limit_s: float = LIMIT_S
+) -> list[str]:
     """The questions that the model proposes, without anything around them."""
     turns = [
         ChatTurn("system", _INSTRUCTIONS),
         ChatTurn("user", _quoted(question, answer, secrets.token_hex(8))),
     ]
-    written = generate(model, turns, cancel, most_chars=_MOST_CHARS)
+    written = generate(model, turns, cancel, most_chars=_MOST_CHARS, limit_s=limit_s)
     lines = [_BULLET.sub("", line).strip().strip("*_ ") for line in written.splitlines()]
     return [text for line in lines if line.endswith(_ENDS) and (text := as_question(line))]
 

@@ -14,7 +14,12 @@ from dataclasses import dataclass
 from functools import cache
 from threading import Event
 
-from desktop_rag.answer.endpoints.helper_job import LONGEST_QUESTION_CHARS, as_question, generate
+from desktop_rag.answer.endpoints.helper_job import (
+    LONGEST_QUESTION_CHARS,
+    WAITED_FOR_LIMIT_S,
+    as_question,
+    generate,
+)
 from desktop_rag.answer.prompting.prompt_sanitizer import sanitized
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.core.conversation import Message, Role
@@ -94,7 +99,9 @@ def rewrite_question(
         ChatTurn("user", _quoted(question, history, fence)),
     ]
     try:
-        written = generate(model, turns, cancel, most_chars=2 * LONGEST_QUESTION_CHARS)
+        written = generate(
+            model, turns, cancel, most_chars=2 * LONGEST_QUESTION_CHARS, limit_s=WAITED_FOR_LIMIT_S
+        )
     except AppError as error:
         log.info("a question was not rewritten: %s", error.title)
         return ""

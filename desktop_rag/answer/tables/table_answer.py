@@ -5,10 +5,11 @@ Runs on the answering thread. When a query fails, the passages answer without it
 
 import logging
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from threading import Event
+from typing import TypeVar
 
 from desktop_rag.answer.sources.earlier_sources import numbered_anew
 from desktop_rag.answer.tables.described import describe_table, result_text
@@ -24,6 +25,8 @@ from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.tables import QueryRefusedError, QueryResult, TableQueries
 
 log = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
 
 # The number of best sources that are searched for tables, and of tables that are queried.
 _BEST = 3
@@ -72,7 +75,7 @@ class TableAnswer:
         title = " ".join(found[0].source.title.split())
         yield AnswerWaits(f"Asking the table in {title}…")
         try:
-            made = self._asked(question, found, model, cancel)
+            made = yield from self._asked(question, found, model, cancel)
         except (AppError, QueryRefusedError) as error:
             log.info("a table was not queried: %s", type(error).__name__)
             made = None
@@ -106,13 +109,23 @@ class TableAnswer:
 
     def _asked(
         self, question: str, found: Sequence[_FoundTable], model: ChatModel, cancel: Event
-    ) -> SourceRef | None:
+    ) -> Generator[AnswerWaits, None, SourceRef | None]:
         most_chars = int(model.context_tokens * _DESCRIBED_CHARS_A_TOKEN)
         description = _fitting([describe_table(f.table, f.source.title) for f in found], most_chars)
         with self._queries.open(tuple(f.table.query_table() for f in found)) as tables:
             fence = secrets.token_hex(8)
-            made = query_with_model(model, question, tables, description, fence, cancel)
+            asking = query_with_model(model, question, tables, description, fence, cancel)
+            made = yield from _as_events(asking)
         return _as_source(*made, found) if made else None
+
+
+def _as_events(asking: Generator[str, None, _T]) -> Generator[AnswerWaits, None, _T]:
+    while True:
+        try:
+            reason = next(asking)
+        except StopIteration as end:
+            return end.value
+        yield AnswerWaits(reason)
 
 
 def _best(sources: Sequence[SourceRef]) -> list[SourceRef]:

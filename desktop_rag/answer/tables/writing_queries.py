@@ -1,9 +1,10 @@
 """Has a model write the SQL query for a question about tables. Runs on the answering thread."""
 
 import re
+from collections.abc import Generator
 from threading import Event
 
-from desktop_rag.answer.endpoints.helper_job import generate
+from desktop_rag.answer.endpoints.patient_stream import generate_telling
 from desktop_rag.answer.prompting.prompt_sanitizer import sanitized
 from desktop_rag.models.ports import ChatModel, ChatTurn
 from desktop_rag.store.contract.tables import OpenTables, QueryRefusedError, QueryResult
@@ -44,9 +45,10 @@ def query_with_model(
     description: str,
     fence: str,
     cancel: Event,
-) -> tuple[str, QueryResult] | None:
+) -> Generator[str, None, tuple[str, QueryResult] | None]:
     """The statement that worked, and its result; None when the model wrote none that did.
 
+    Yields words for the person while the model is silent.
     A failure or an empty result goes back to the model, twice at most. AppError when the endpoint
     fails.
     """
@@ -58,7 +60,7 @@ def query_with_model(
     ]
     empty: tuple[str, QueryResult] | None = None
     for _ in range(_TRIES):
-        reply = generate(model, turns, cancel, most_chars=_LONGEST_REPLY_CHARS)
+        reply = yield from generate_telling(model, turns, cancel, most_chars=_LONGEST_REPLY_CHARS)
         sql = statement_in(reply)
         if not sql or cancel.is_set() or (empty and sql == empty[0]):
             break

@@ -1,23 +1,19 @@
 """Streams the answer of a model: prompt out, events in. Runs on the answering thread."""
 
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from threading import Event
 
+from desktop_rag.answer.endpoints.patient_stream import patient_stream
 from desktop_rag.answer.prompting.prompt import INSTRUCTIONS, NO_EXTRAS, PromptExtras, build_prompt
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest
-from desktop_rag.core.conversation import (
-    AnswerEvent,
-    AnswerWaits,
-    SearchNotes,
-    SourcesFound,
-    TextDelta,
-    ThinkingDelta,
-)
+from desktop_rag.answer.writing.growing_answer import GrowingAnswer
+from desktop_rag.core.conversation import AnswerEvent, SearchNotes, SourcesFound
 from desktop_rag.core.errors import AppError, TooLongError
-from desktop_rag.models.ports import ChatModel, Delta
+from desktop_rag.models.ports import ChatModel, ChatTurn
 
 _HISTORY = 12
 # Each shorter than the one before, by half where the model doesn't say what it reads.
@@ -64,7 +60,7 @@ def answer_with(
             _note_refusal(draft, len(found))
         yield SourcesFound(draft.sources, draft.notes, draft.is_own_knowledge)
         try:
-            yield from _received(model.stream(prompt.turns, cancel), draft)
+            yield from _received(model, prompt.turns, draft, cancel)
         except AppError as error:
             has_begun = bool(draft.text or draft.thinking)
             fits = error.fits_tokens if isinstance(error, TooLongError) else model.context_tokens
@@ -84,13 +80,11 @@ def _note_refusal(draft: AnswerDraft, found: int) -> None:
     draft.notes = replace(notes, hints=(*hints, fewer))
 
 
-def _received(deltas: Iterator[Delta], draft: AnswerDraft) -> Iterator[AnswerEvent]:
-    for delta in deltas:
-        if delta.status:
-            yield AnswerWaits(delta.status)
-        elif delta.is_thinking:
-            draft.thinking += delta.text
-            yield ThinkingDelta(delta.text)
-        else:
-            draft.text += delta.text
-            yield TextDelta(delta.text)
+def _received(
+    model: ChatModel, turns: Sequence[ChatTurn], draft: AnswerDraft, cancel: Event
+) -> Iterator[AnswerEvent]:
+    growing = GrowingAnswer(draft)
+    with closing(patient_stream(model, turns, cancel)) as deltas:
+        for delta in deltas:
+            yield from growing.add(delta)
+    yield from growing.finish()

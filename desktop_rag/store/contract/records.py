@@ -130,9 +130,18 @@ class UnfinishedAnswerStore(Protocol):
     """
 
     def append(
-        self, answer_id: str, *, about: Mapping[str, Any] | None, text: str, thinking: str
+        self,
+        answer_id: str,
+        *,
+        about: Mapping[str, Any] | None,
+        text: str,
+        thinking: str,
+        is_restated: bool = False,
     ) -> None:
-        """Add what was shown since; `about` replaces the one before."""
+        """Add what was shown since; `about` replaces the one before.
+
+        With `is_restated`, the text and the thinking replace those before too.
+        """
         ...
 
     def all(self) -> list[UnfinishedAnswer]:

@@ -13,6 +13,7 @@ from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.conversation import (
     AnswerDone,
     AnswerEvent,
+    AnswerRestated,
     AnswerWaits,
     Feedback,
     FileAsked,
@@ -145,6 +146,9 @@ class MessageModel(QAbstractListModel):
                 self._update(Phase.THINKING, thinking=self._live.thinking + text)
             case TextDelta(text=text):
                 self._update(Phase.WRITING, text=self._live.text + text)
+            case AnswerRestated(text=text, thinking=thinking):
+                phase = Phase.WRITING if text else Phase.THINKING
+                self._update(phase, text=text, thinking=thinking)
             case AnswerDone(message=message):
                 self._replace(-1, Turn(message))
             case _:

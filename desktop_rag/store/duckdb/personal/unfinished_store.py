@@ -24,10 +24,19 @@ class UnfinishedAnswerStore:
         self._folder = folder
 
     def append(
-        self, answer_id: str, *, about: Mapping[str, Any] | None, text: str, thinking: str
+        self,
+        answer_id: str,
+        *,
+        about: Mapping[str, Any] | None,
+        text: str,
+        thinking: str,
+        is_restated: bool = False,
     ) -> None:
-        """Add what was shown since; `about` replaces the one before."""
-        line = {"about": about, "text": text, "thinking": thinking}
+        """Add what was shown since; `about` replaces the one before.
+
+        With `is_restated`, the text and the thinking replace those before too.
+        """
+        line = {"about": about, "text": text, "thinking": thinking, "is_restated": is_restated}
         content = json.dumps({name: value for name, value in line.items() if value})
         with mapping_journal_errors():
             append_lines(self._file(answer_id), content.encode() + b"\n")
@@ -54,6 +63,8 @@ def _read(file: Path) -> UnfinishedAnswer:
         line = _object(content)
         about = cast("dict[str, Any]", line.get("about")) or about
         for name, pieces in parts.items():
+            if line.get("is_restated"):
+                pieces.clear()
             pieces.append(str(line.get(name, "")))
     return UnfinishedAnswer(file.stem, about, "".join(parts["text"]), "".join(parts["thinking"]))
 

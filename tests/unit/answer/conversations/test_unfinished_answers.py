@@ -14,6 +14,7 @@ from desktop_rag.answer.conversations.unfinished_answers import (
 )
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import (
+    AnswerRestated,
     Message,
     MessageState,
     Role,
@@ -77,6 +78,17 @@ def test_the_thinking_is_kept_too(engine: Engine) -> None:
     keeper.note(ThinkingDelta("Let me see."))
     keeper.finish()
     assert [u.thinking for u in engine.unfinished.all()] == ["Let me see."]
+
+
+def test_what_was_restated_replaces_what_was_saved(engine: Engine) -> None:
+    keeper = AnswerKeeper(engine.unfinished, AnswerStart("c", "tiny", is_open=False), 0.0)
+    keeper.note(TextDelta("Let me see."))
+    while not engine.unfinished.all():
+        threading.Event().wait(0.001)  # the thread that saves
+    keeper.note(AnswerRestated("", "Let me see."))
+    keeper.note(TextDelta("At noon."))
+    keeper.finish()
+    assert [(u.text, u.thinking) for u in engine.unfinished.all()] == [("At noon.", "Let me see.")]
 
 
 def test_an_answer_without_a_word_leaves_nothing(engine: Engine) -> None:
