@@ -5,7 +5,6 @@ Without options it reads only: it creates no home, no log and no library. Exit c
 """
 
 import argparse
-import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from threading import Event
@@ -18,13 +17,15 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.log import start_logging
 from desktop_rag.core.paths import Home, find_home
 from desktop_rag.diagnosis.diagnosis import findings
-from desktop_rag.diagnosis.finding import Finding, from_error, lines_of
+from desktop_rag.diagnosis.finding import Finding, State, from_error, lines_of
 from desktop_rag.diagnosis.home_repair import HomeRepair
 from desktop_rag.diagnosis.subject import Subject
 from desktop_rag.running_app import ask_running_app
 
-log = logging.getLogger(__name__)
-
+_NO_MODEL = (
+    "There is no chat model to examine.",
+    "Choose an endpoint and a model in Settings first.",
+)
 _Rows = list[dict[str, Any]]
 
 
@@ -56,22 +57,22 @@ def running_app_verbs() -> Mapping[str, app.Verb]:
 
 def _of_running(services: app.Services, request: dict[str, Any]) -> _Rows:
     """The rows of the running app, whose index can be repaired, but not its file."""
-    if request["examine"]:
-        _examine(services)
-    found = _found(upkeep.subject_of(services))
+    examined = _examine(services) if request["examine"] else []
+    found = [*examined, *_found(upkeep.subject_of(services))]
     if request["repair"] and any(each.is_repairable for each in found):
         done = HomeRepair(None, 0, services.repair_index()).finding()
-        found = [done, *map(_to_do_when_closed, _found(upkeep.subject_of(services)))]
+        found = [done, *examined, *map(_to_do_when_closed, _found(upkeep.subject_of(services)))]
     return _rows(found)
 
 
 def _of_closed(home: Home, *, repair: bool, examine: bool) -> _Rows:
+    examined: list[Finding] = []
     if examine:
         with open_services() as services:
-            _examine(services)
+            examined = _examine(services)
     repaired = [_repaired(home)] if repair else []
     with upkeep.closed_home(home) as subject:
-        return _rows([*repaired, *_found(subject)])
+        return _rows([*repaired, *examined, *_found(subject)])
 
 
 def _repaired(home: Home) -> Finding:
@@ -87,14 +88,16 @@ def _found(subject: Subject) -> list[Finding]:
     return list(findings(subject, Event()))
 
 
-def _examine(services: app.Services) -> None:
-    """Measure the chat model; the check of the endpoint says why that fails."""
+def _examine(services: app.Services) -> list[Finding]:
+    """Measure the chat model; a finding says why that failed."""
     models = services.chat.models
-    if models.endpoint.is_set:
-        try:
-            models.examine(models.endpoint)
-        except AppError as error:
-            log.info("the chat model was not measured: %s", error.title)
+    if not models.endpoint.is_set:
+        return [Finding("examination", State.WARNING, *_NO_MODEL)]
+    try:
+        models.examine(models.endpoint)
+    except AppError as error:
+        return [from_error("examination", error)]
+    return []
 
 
 def _to_do_when_closed(finding: Finding) -> Finding:

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
-from desktop_rag.core.answer_claims import Claim
+from desktop_rag.core.answer_claims import SIGNS, Claim
+from desktop_rag.core.claims import Verdict
 from desktop_rag.core.conversation import (
     NEAREST,
     OWN_KNOWLEDGE,
@@ -118,7 +119,8 @@ def answer_json(message: Message) -> dict[str, Any]:
 
     It has `nearest` only when nothing seems relevant, `notes` only when the search changed the
     question, `is_own_knowledge` only when the answer rests on no document, `state` only when it did
-    not come to its end, and `is_stored`, false, only when the disk was full.
+    not come to its end, `error` (`title`, `hint`) when that has a reason, and `is_stored`, false,
+    only when the disk was full.
     """
     document: dict[str, Any] = {
         "answer": message.text,
@@ -132,6 +134,8 @@ def answer_json(message: Message) -> dict[str, Any]:
         document["is_stored"] = False
     if message.state is not MessageState.DONE:
         document["state"] = message.state.value
+    if message.error_title:
+        document["error"] = {"title": message.error_title, "hint": message.error_hint}
     if message.is_own_knowledge:
         document["is_own_knowledge"] = True
     if message.nearest:
@@ -179,6 +183,30 @@ def answer_lines(answer: dict[str, Any]) -> list[str]:
         for s in sources:
             lines.append(f"[{s['n']}] {s['title']}, {place(s['anchor'])}  {s['path']}")
             lines += [f"    {line}" for line in s.get("query", "").splitlines()]
+    return lines + _check_lines(answer["claims"])
+
+
+def failure_lines(answer: dict[str, Any]) -> list[str]:
+    """How an answer ended that did not come to its end, from its JSON; [] for any other."""
+    if "state" not in answer:
+        return []
+    error = answer.get("error") or {"title": f"The answer was {answer['state']}.", "hint": ""}
+    return [line for line in (error["title"], error["hint"]) if line]
+
+
+def _check_lines(claims: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The result of the check, and the sentences to be careful with."""
+    checked = [claim for claim in claims if claim["verdict"] != Verdict.NOT_CHECKED]
+    if not checked:
+        return []
+    doubtful = [claim for claim in checked if claim["verdict"] != Verdict.SUPPORTED]
+    backed = len(checked) - len(doubtful)
+    noun = "sentence" if len(checked) == 1 else "sentences"
+    are = "is" if backed == 1 else "are"
+    lines = ["", f"Checked: {backed} of {len(checked)} {noun} {are} supported by the sources."]
+    for claim in doubtful:
+        sign, verdict = SIGNS[Verdict(claim["verdict"])]
+        lines.append(f"{sign} {verdict}: {' '.join(claim['text'].split())}")
     return lines
 
 

@@ -7,7 +7,12 @@ from typing import Any
 
 from desktop_rag.cli import output, verbs
 from desktop_rag.cli.argument_types import add_json, not_empty, positive
-from desktop_rag.cli.terminal import open_services, print_document, say
+from desktop_rag.cli.terminal import (
+    open_services,
+    print_document,
+    say,
+    saying_what_is_waited_for,
+)
 from desktop_rag.core.domain import SearchMode
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import find_home
@@ -78,16 +83,21 @@ def _ask(arguments: argparse.Namespace) -> int:
     verb = "popup" if arguments.popup else "ask"
     if not arguments.popup:
         request["goes_on"] = arguments.json
-    is_answered, answer = ask_running_app(find_home(), verb, request)
+    with saying_what_is_waited_for("Waiting for the answer"):
+        is_answered, answer = ask_running_app(find_home(), verb, request)
     if arguments.popup:
         if not is_answered:
             raise AppError("No window is open to ask in.", "Start the app first: desktop-rag")
         return 0
     if not is_answered:
         with open_services() as services:
-            answer = verbs.ask(services.library, services.chat, **request)
-    print_document(answer, output.answer_lines, as_json=arguments.json)
-    return 0
+            asking = verbs.asking(services.library, services.chat, **request)
+            answer = verbs.outcome(asking, say)
+    if arguments.json or answer["answer"]:
+        print_document(answer, output.answer_lines, as_json=arguments.json)
+    for line in output.failure_lines(answer):
+        say(line)
+    return 0 if "state" not in answer else 1
 
 
 def _scope(arguments: argparse.Namespace) -> QuestionScope:

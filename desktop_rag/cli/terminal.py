@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from threading import Event, Thread
 from typing import TYPE_CHECKING, TypeVar
 
 from desktop_rag.core.log import start_logging
@@ -20,6 +21,7 @@ T = TypeVar("T")
 
 # Control characters, and marks that change the direction of text.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_SAID_EVERY_S = 15
 _BOX = "\N{WHITE SQUARE}"
 
 
@@ -56,6 +58,26 @@ def print_document(document: T, lines: Callable[[T], Sequence[str]], *, as_json:
 def say(text: str) -> None:
     """Print a line of progress or an error."""
     sys.stderr.write(_printable(text) + "\n")
+
+
+@contextmanager
+def saying_what_is_waited_for(what: str) -> "Generator[None]":
+    """Say from time to time that the block is still under way. It has a thread of its own."""
+    is_over = Event()
+
+    def work() -> None:
+        waited_s = 0
+        while not is_over.wait(_SAID_EVERY_S):
+            waited_s += _SAID_EVERY_S
+            say(f"{what}: {waited_s} s so far.")
+
+    thread = Thread(target=work, name="terminal-wait", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
 
 
 def _printable(text: str) -> str:

@@ -3,7 +3,7 @@
 Any worker thread.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from threading import Event
 from typing import Any, get_args
@@ -12,23 +12,26 @@ from desktop_rag import app
 from desktop_rag.answer.chat import Chat
 from desktop_rag.cli import output
 from desktop_rag.core.attachment import Attachment
-from desktop_rag.core.conversation import AnswerChanged, AnswerDone, Message, MessageState
+from desktop_rag.core.conversation import AnswerChanged, AnswerDone, AnswerWaits, Message
 from desktop_rag.core.domain import SearchMode
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.question_scope import QuestionScope
 from desktop_rag.ingest.library import Library
 
+# A finished answer is not held longer for what a model may add to it.
+_JOBS_LIMIT_S = 8.0
+
 
 def running_app_verbs() -> Mapping[str, app.Verb]:
     """The handlers of these verbs in the running app; arguments come from another process."""
     return {
-        "ask": lambda services, asked: ask(services.library, services.chat, **asked),
+        "ask": lambda services, asked: outcome(asking(services.library, services.chat, **asked)),
         "search": lambda services, asked: search(services.library, services.chat, **asked),
         "status": lambda services, asked: status(services.library, **asked),
     }
 
 
-def ask(
+def asking(
     library: Library,
     chat: Chat,
     question: str,
@@ -38,13 +41,14 @@ def ask(
     *,
     scope: Mapping[str, Any] | None = None,
     goes_on: bool = False,
-) -> dict[str, Any]:
-    """Ask in a new conversation, with files attached, and wait for the answer.
+) -> Generator[str, None, dict[str, Any]]:
+    """Ask in a new conversation, with files attached, and wait for the answer and its check.
 
     `collection` and `assistant` are names, "" for all and none. `scope` is a QuestionScope
-    as JSON. With `goes_on` it also waits for
-    claim checks and follow-up questions. AppError when the answer failed, or when a file to
-    `attach` cannot be read.
+    as JSON. With `goes_on` a model may also work on the finished answer for a few seconds, for
+    follow-up questions and closer checks. Yields words while there is a wait. An answer that
+    failed is returned as far as it came, with its `error`. AppError when a file to `attach` cannot
+    be read.
     """
     message: Message | None = None
     collection_id = _collection_id(library, collection)
@@ -58,14 +62,26 @@ def ask(
         scope=QuestionScope.from_json(scope or {}),
         cancel=Event(),
     ):
+        if isinstance(event, AnswerWaits):
+            yield event.reason
         if isinstance(event, AnswerDone):
             message = event.message
     assert message is not None, "every answer ends with AnswerDone"
-    if message.state is MessageState.FAILED:
-        raise AppError(message.error_title, message.error_hint)
-    for change in chat.go_on(message, cancel=Event()) if goes_on else ():
+    later = chat.go_on(message, asks_model=goes_on, limit_s=_JOBS_LIMIT_S, cancel=Event())
+    for change in later:
         message = change.message if isinstance(change, AnswerChanged) else message
     return output.answer_json(message)
+
+
+def outcome(
+    asking: Generator[str, None, dict[str, Any]], tell: Callable[[str], None] = lambda _: None
+) -> dict[str, Any]:
+    """The answer; `tell` is given the words on the way."""
+    while True:
+        try:
+            tell(next(asking))
+        except StopIteration as end:
+            return end.value
 
 
 def search(

@@ -4,6 +4,7 @@ import dataclasses
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -115,13 +116,18 @@ def test_r28_what_waits_is_stored_when_the_app_ends_with_room_again(
     assert stored.text == answer.text
 
 
+def told_of(services: Services, asked: str, *, goes_on: bool = False) -> dict[str, Any]:
+    asking = verbs.asking(services.library, services.chat, asked, goes_on=goes_on)
+    return verbs.outcome(asking)
+
+
 def test_r28_the_command_line_says_that_an_answer_is_not_stored(
     services: Services, disk: SmallDisk
 ) -> None:
     asked = "When does the ferry leave? " + "Please say. " * 500
-    assert "is_stored" not in verbs.ask(services.library, services.chat, asked)
+    assert "is_stored" not in told_of(services, asked)
     disk.fill()
-    told = verbs.ask(services.library, services.chat, asked, goes_on=True)
+    told = told_of(services, asked, goes_on=True)
     assert told["is_stored"] is False
     assert "This answer was not stored: the disk is full." in output.answer_lines(told)
 

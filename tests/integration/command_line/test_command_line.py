@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -267,3 +267,41 @@ def test_a_question_about_a_part_of_the_library_or_none(home: Home, folder: Path
     assert "only a model can answer" in refused.stderr
     assert run("ask", "Why?", "--no-documents", "--about", lamp).returncode == 2
     assert run("ask", "Why?", "--no-documents", "--popup").returncode == 1
+
+
+@pytest.fixture
+def chat_server(home: Home, folder: Path) -> Iterator[ChatServer]:
+    with ChatServer("The lamp is lit at dusk [1]. It is painted green [1].") as server:
+        home.create()
+        save_settings(home.settings, Settings(endpoint=server.endpoint()))
+        home.settings.chmod(0o600)
+        run("index", str(folder))
+        yield server
+
+
+def test_what_came_of_a_cut_answer_is_printed_and_how_it_ended(chat_server: ChatServer) -> None:
+    chat_server.mode = "cut"
+    done = run("ask", "When is the lamp lit?")
+    assert done.returncode == 1
+    assert done.stdout.startswith("The lamp is lit")
+    assert "cut off" in done.stderr
+    done = run("ask", "When is the lamp lit?", "--json")
+    document = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert document["answer"].startswith("The lamp is lit")
+    assert (document["state"], document["error"]["title"]) == ("failed", "The answer was cut off.")
+
+
+def test_the_claims_of_an_answer_are_checked_in_the_terminal_too(chat_server: ChatServer) -> None:
+    shown = run("ask", "When is the lamp lit?").stdout
+    assert "Checked:" in shown
+    assert "painted green" in shown.partition("Checked:")[2]
+    assert len(chat_server.chats) == 1, "only the answer asked the model"
+
+
+def test_an_examination_that_fails_says_why(chat_server: ChatServer) -> None:
+    chat_server.mode, chat_server.status = "status", 401
+    done = run("doctor", "--examine", "--json")
+    assert done.returncode == 1
+    told = [row["title"] for row in json.loads(done.stdout) if row["check"] == "examination"]
+    assert told == ["The endpoint requires a key."]

@@ -7,6 +7,7 @@ from desktop_rag.cli.output import (
     answer_lines,
     collection_json,
     collection_lines,
+    failure_lines,
     search_json,
     search_lines,
     set_model_lines,
@@ -14,6 +15,8 @@ from desktop_rag.cli.output import (
     status_lines,
 )
 from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.answer_claims import Claim
+from desktop_rag.core.claims import CheckedClaim, Verdict
 from desktop_rag.core.conversation import (
     NEAREST,
     Message,
@@ -138,3 +141,31 @@ def test_the_status_names_models_that_were_chosen() -> None:
 def test_an_answer_that_did_not_come_to_its_end_says_so() -> None:
     assert answer_json(replace(ANSWER, state=MessageState.CUT))["state"] == "cut"
     assert "state" not in answer_json(ANSWER)
+
+
+def test_an_answer_that_broke_off_is_printed_with_how_it_ended() -> None:
+    broken = replace(
+        ANSWER, state=MessageState.FAILED, error_title="It was cut off.", error_hint="Press Retry."
+    )
+    document = answer_json(broken)
+    assert document["state"] == "failed"
+    assert document["error"] == {"title": "It was cut off.", "hint": "Press Retry."}
+    assert answer_lines(document)[0] == "So [it] is [1]."
+    assert failure_lines(document) == ["It was cut off.", "Press Retry."]
+    assert failure_lines(answer_json(ANSWER)) == []
+    stopped = answer_json(replace(ANSWER, state=MessageState.STOPPED))
+    assert failure_lines(stopped) == ["The answer was stopped."]
+
+
+def test_the_check_is_told_and_the_sentences_to_be_careful_with() -> None:
+    verdicts = {"It is lit.": Verdict.SUPPORTED, "It burns\noil.": Verdict.NOT_IN_SOURCES}
+    claims = tuple(
+        Claim(0, 4, CheckedClaim(text, verdict, 0.5, None, (), ""))
+        for text, verdict in verdicts.items()
+    )
+    lines = answer_lines(answer_json(replace(ANSWER, claims=claims)))
+    assert lines[-2:] == [
+        "Checked: 1 of 2 sentences is supported by the sources.",
+        "? Not found in the sources: It burns oil.",
+    ]
+    assert not any("Checked" in line for line in answer_lines(answer_json(ANSWER)))
