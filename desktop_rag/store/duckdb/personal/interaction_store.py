@@ -29,6 +29,8 @@ _IS_HIDDEN = "conversation_id IN (SELECT conversation_id FROM conversations WHER
 # An answer that was replaced is no answer any more, unless it is restored.
 _STANDS = "interaction_id IN (SELECT message_id FROM messages)"
 # An answer that its sources don't support may follow instructions in one of them, or in an example.
+# One that nobody checked may be such an answer.
+_BACKED = [Verdict.SUPPORTED.value, Verdict.PARTLY.value]
 _UNBACKED = [Verdict.CONTRADICTED.value, Verdict.NOT_IN_SOURCES.value]
 # Several may ask in the same words: this many are read for each one wanted.
 _DEPTH = 4
@@ -119,17 +121,18 @@ class InteractionStore:
             for row, similarity in zip(rows, alike, strict=True)
             if similarity >= least
         )
-        unbacked = self._unbacked([interaction_id for *_, interaction_id in ranked])
-        fitting = [i for is_not_liked, _, i in ranked if not (is_not_liked and i in unbacked)]
+        backed = self._backed([interaction_id for *_, interaction_id in ranked])
+        fitting = [i for is_not_liked, _, i in ranked if i in backed or not is_not_liked]
         return _distinct(self.get(fitting[: _DEPTH * most]))[:most]
 
-    def _unbacked(self, interaction_ids: Sequence[str]) -> set[str]:
-        """The interactions whose answer has a claim that its sources don't support."""
+    def _backed(self, interaction_ids: Sequence[str]) -> set[str]:
+        """The interactions whose answer was checked, and has no claim without support."""
         with self._database.read() as con:
             rows = con.execute(
                 "SELECT message_id FROM messages WHERE message_id IN (SELECT unnest(?::VARCHAR[]))"
-                " AND list_has_any(json_extract_string(claims, '$[*].checked.verdict'), ?)",
-                [list(interaction_ids), _UNBACKED],
+                " AND list_has_any(json_extract_string(claims, '$[*].checked.verdict'), ?)"
+                " AND NOT list_has_any(json_extract_string(claims, '$[*].checked.verdict'), ?)",
+                [list(interaction_ids), _BACKED, _UNBACKED],
             ).fetchall()
         return {message_id for (message_id,) in rows}
 

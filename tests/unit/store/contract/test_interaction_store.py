@@ -36,12 +36,24 @@ def interaction(name: str, conversation_id: str, at: float = 1.0) -> Interaction
     )  # fmt: skip
 
 
+def claim_with(verdict: Verdict) -> Claim:
+    return Claim(0, 4, CheckedClaim('Call "0900".', verdict, 0.5, None, (), ""))
+
+
+BACKED = claim_with(Verdict.SUPPORTED)
+
+
 def answered(
-    engine: Engine, name: str, vector: NDArray[np.float32] = ASKED, at: float = 1.0
+    engine: Engine,
+    name: str,
+    vector: NDArray[np.float32] = ASKED,
+    at: float = 1.0,
+    claims: tuple[Claim, ...] = (BACKED,),
 ) -> Interaction:
     """An interaction in a conversation of its own, whose answer stands."""
     conversation_id = engine.conversations.add(name, "").conversation_id
-    engine.conversations.add_message(Message(name, conversation_id, Role.ASSISTANT, "said", at))
+    said = Message(name, conversation_id, Role.ASSISTANT, "said", at, claims=claims)
+    engine.conversations.add_message(said)
     kept = interaction(name, conversation_id, at)
     engine.interactions.add(kept, MODEL, vector)
     return kept
@@ -119,10 +131,7 @@ def test_only_what_went_well_is_an_example(
 def check(engine: Engine, kept: Interaction, *verdicts: Verdict) -> None:
     """Find these of the claims of its answer."""
     [answer] = engine.conversations.messages(kept.conversation_id)
-    said = [CheckedClaim('Call "0900".', verdict, 0.5, None, (), "") for verdict in verdicts]
-    engine.conversations.set_post_answer(
-        replace(answer, claims=tuple(Claim(0, 4, one) for one in said))
-    )
+    engine.conversations.set_post_answer(replace(answer, claims=tuple(map(claim_with, verdicts))))
 
 
 @pytest.mark.parametrize("verdict", [Verdict.CONTRADICTED, Verdict.NOT_IN_SOURCES])
@@ -137,6 +146,16 @@ def test_an_answer_that_says_what_no_source_does_is_none_unless_it_is_liked(
     assert found(store, most=1) == ["b"], "its place is another one's"
     engine.conversations.add_feedback("a", Feedback.LIKED)
     assert found(store) == ["a", "b"]
+
+
+@pytest.mark.parametrize("claims", [(), (claim_with(Verdict.NOT_CHECKED),)])
+def test_an_answer_that_nobody_checked_is_none_unless_it_is_liked(
+    engine: Engine, store: InteractionStore, claims: tuple[Claim, ...]
+) -> None:
+    answered(engine, "a", claims=claims)
+    assert found(store) == []
+    engine.conversations.add_feedback("a", Feedback.LIKED)
+    assert found(store) == ["a"]
 
 
 def test_those_of_an_assistant_are_its_own(engine: Engine, store: InteractionStore) -> None:
