@@ -1,10 +1,11 @@
-"""The time from the endpoint's first token to the first word on the screen.
+"""The time from the endpoint's first token to the first word on the screen, and to stop it.
 
 QT_QPA_PLATFORM=offscreen python benchmarks/first_token.py [--answers N]
 
 The real window over a library of its own asks a real server on this computer, over HTTP, which
 starts to answer after a pause, like a model. The time is taken from the server's first write until
-the window has painted the piece. Prints a table and, on the last line, JSON; exit code 1 when a bar
+the window has painted the piece. Then half an answer is stopped: that time is taken until the
+server sees the connection end. Prints a table and, on the last line, JSON; exit code 1 when a bar
 is missed.
 """
 
@@ -16,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bars import Bar, at_most, reported, table
 
@@ -23,6 +25,11 @@ from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import AnswerSettings, Settings
 from tests.servers.chat_server import ChatServer
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QApplication
+
+    from desktop_rag.ui.chat.chat_page import ChatPage
 
 _ANSWERS = 30
 _LIMIT_MS = 100.0
@@ -50,27 +57,32 @@ def main() -> None:
         folder = Path(scratch) / "papers"
         folder.mkdir()
         (folder / "lamp.md").write_text(_TEXT)
-        times_ms = sorted(measure(home, folder, server, arguments.answers))
-    bars = bars_of(times_ms)
+        times_ms, stops_ms = map(sorted, measure(home, folder, server, arguments.answers))
+    bars = bars_of(times_ms, stops_ms)
     print("\n".join(table(bars)))
     print(json.dumps([bar.to_json() for bar in bars]))
     sys.exit(any(bar.is_met is False for bar in bars))
 
 
-def bars_of(times_ms: list[float]) -> list[Bar]:
+def bars_of(times_ms: list[float], stops_ms: list[float]) -> list[Bar]:
     """The figures with their limit."""
     return [
         reported("first word shown after, median ms", times_ms[len(times_ms) // 2]),
         at_most("first word shown after, slowest ms", _LIMIT_MS, times_ms[-1]),
+        reported("stop seen by the server after, median ms", stops_ms[len(stops_ms) // 2]),
+        at_most("stop seen by the server after, slowest ms", _LIMIT_MS, stops_ms[-1]),
     ]
 
 
-def measure(home: Home, folder: Path, server: ChatServer, answers: int) -> list[float]:
-    """Milliseconds from the first piece sent to the first word painted, one per answer."""
+def measure(
+    home: Home, folder: Path, server: ChatServer, answers: int
+) -> tuple[list[float], list[float]]:
+    """Milliseconds from the first piece sent to the first word painted, one per answer; and from
+    Stop to the end of the connection.
+    """
     from PySide6.QtWidgets import QApplication
 
     from desktop_rag.app import build_services
-    from desktop_rag.ui.messages.segment_view import SegmentView
     from desktop_rag.window_app import WindowApp
 
     qt = QApplication(sys.argv[:1])
@@ -80,30 +92,58 @@ def measure(home: Home, folder: Path, server: ChatServer, answers: int) -> list[
     assert opened.services.library.indexing.wait_until_idle(_WAIT_S)
     # The endpoint is examined once, on first use; that is not measured.
     opened.services.chat.models.examine(server.endpoint())
-    page = opened.window.chat_page
+    asking = _Asking(qt, opened.window.chat_page, server)
+    times_ms = [asking.first_word_ms() for _ in range(answers)]
+    # A server that is writing notices the end only with its next pieces.
+    server.mode, server.pause_s = "stall", 0.0
+    stops_ms = [asking.stop_ms() for _ in range(answers)]
+    opened.shut_down()
+    return times_ms, stops_ms
 
-    def wait_for(is_so: Callable[[], bool]) -> None:
+
+class _Asking:
+    """Asks in the window, and takes the times."""
+
+    def __init__(self, qt: "QApplication", page: "ChatPage", server: ChatServer) -> None:
+        self._qt = qt
+        self._page = page
+        self._server = server
+
+    def first_word_ms(self) -> float:
+        self._ask_and_wait_for_words()
+        self._page.grab()
+        took_ms = 1000 * (time.monotonic() - self._server.first_sent_at)
+        self._wait_for(lambda: not self._page.is_answering)
+        return took_ms
+
+    def stop_ms(self) -> float:
+        self._server.has_lost_client.clear()
+        self._ask_and_wait_for_words()
+        stopped_at = time.monotonic()
+        self._page.stop()
+        self._wait_for(self._server.has_lost_client.is_set)
+        took_ms = 1000 * (time.monotonic() - stopped_at)
+        self._wait_for(lambda: not self._page.is_answering)
+        return took_ms
+
+    def _ask_and_wait_for_words(self) -> None:
+        self._page.new_chat()
+        self._wait_for(lambda: not self._has_words())
+        self._page.ask("When is the lamp of the lighthouse lit?")
+        self._wait_for(self._has_words)
+
+    def _has_words(self) -> bool:
+        from desktop_rag.ui.messages.segment_view import SegmentView
+
+        views = self._page.findChildren(SegmentView)
+        return any(view.isVisible() and bool(view.toPlainText()) for view in views)
+
+    def _wait_for(self, is_so: Callable[[], bool]) -> None:
         give_up_at = time.monotonic() + _WAIT_S
         while not is_so():
             assert time.monotonic() < give_up_at, "the window does not get on"
-            qt.processEvents()
+            self._qt.processEvents()
             time.sleep(_LOOK_EVERY_S)  # the interpreter is shared
-
-    def has_words() -> bool:
-        views = page.findChildren(SegmentView)
-        return any(view.isVisible() and bool(view.toPlainText()) for view in views)
-
-    times_ms: list[float] = []
-    for _ in range(answers):
-        page.new_chat()
-        wait_for(lambda: not has_words())
-        page.ask("When is the lamp of the lighthouse lit?")
-        wait_for(has_words)
-        page.grab()
-        times_ms.append(1000 * (time.monotonic() - server.first_sent_at))
-        wait_for(lambda: not page.is_answering)
-    opened.shut_down()
-    return times_ms
 
 
 if __name__ == "__main__":

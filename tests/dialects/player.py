@@ -8,7 +8,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.models.endpoints.client.chat_client import ChatClient
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
-from desktop_rag.models.ports import ChatTurn
+from desktop_rag.models.ports import ChatTurn, HeardAnswer
 from tests.dialects.row import ANSWER, EVENTS, KEY, Reply, Row
 from tests.servers.loopback_server import LoopbackHandler, LoopbackServer
 
@@ -88,14 +88,15 @@ class _Handler(LoopbackHandler):
 
 def play(row: Row) -> Outcome:
     """Ask once, as a person does, and hear the answer to its end."""
-    got = Outcome()
+    got, heard = Outcome(), HeardAnswer()
     with DialectServer(row.replies) as server:
         client = ChatClient(server.endpoint(row.timeout_s), KEY, ProfileBook())
         with closing(client), closing(client.stream(TURNS, Event())) as answer:
             try:
                 for piece in answer:
                     got.notices += (piece.status,) if piece.status else ()
-                    got.text += "" if piece.is_thinking else piece.text
+                    heard.add(piece)
+                    got.text = heard.text
                     if piece.status and row.notice and len(row.replies) == 1:
                         break
             except AppError as error:

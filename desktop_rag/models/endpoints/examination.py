@@ -28,9 +28,11 @@ from desktop_rag.models.endpoints.client.endpoint_faults import (
 )
 from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
 from desktop_rag.models.endpoints.client.request_shape import learned_from
+from desktop_rag.models.endpoints.client.thinking import ThinkingSplitter
 from desktop_rag.models.endpoints.context_probe import Attempt, ProbeOutcome, filler
 from desktop_rag.models.endpoints.model_list import stated_tokens
 from desktop_rag.models.endpoints.providers import list_shape_at, with_quirks
+from desktop_rag.models.ports import HeardAnswer
 
 log = logging.getLogger(__name__)
 
@@ -288,19 +290,28 @@ def _turn(role: str, text: str) -> dict[str, Any]:
 
 
 def _thinking_in(heard: _ExamAnswer) -> Thinking:
-    if heard.thinking_field:
+    if heard.thinking_field in list(Thinking):
         return Thinking(heard.thinking_field)
-    if heard.text.lstrip().startswith("<think>"):
-        return Thinking.TAGS
-    return Thinking.END_TAG if "</think>" in heard.text else Thinking.NONE
+    if heard.thinking_field:
+        return Thinking.REASONING
+    told, has_stray_end = _told_apart(heard)
+    if has_stray_end:
+        return Thinking.END_TAG
+    return Thinking.TAGS if told.thinking else Thinking.NONE
 
 
 def _answer_in(heard: _ExamAnswer) -> str:
     """The answer after thinking; empty while the model still thinks."""
-    text = heard.text.lstrip()
-    if text.startswith("<think>") and "</think>" not in text:
-        return ""
-    return text.rpartition("</think>")[2].strip()
+    return _told_apart(heard)[0].text.strip()
+
+
+def _told_apart(heard: _ExamAnswer) -> tuple[HeardAnswer, bool]:
+    """The answer and its thinking, and whether thinking had no opening tag."""
+    splitter, told = ThinkingSplitter(), HeardAnswer()
+    # Short answers are cut by their limit.
+    for delta in (*splitter.feed(heard.text), *splitter.finish(is_whole=False)):
+        told.add(delta)
+    return told, splitter.has_stray_end
 
 
 def _red_picture() -> str:

@@ -131,6 +131,17 @@ def test_it_does_not_begin_while_another_answer_streams(
     assert changes
 
 
+def test_a_model_that_takes_too_long_is_not_waited_for(
+    indexed: Services, server: ChatServer
+) -> None:
+    indexed.chat.apply(Settings(endpoint=server.endpoint(timeout_s=3600)))
+    answer = ask(indexed, QUESTION)
+    server.mode = "silence"
+    changes = indexed.chat.go_on(answer, limit_s=0.05, cancel=threading.Event())
+    *_, last = [change for change in changes if isinstance(change, AnswerChanged)]
+    assert last.message.follow_ups == (CLEANING, PAINTING), "the headings offer some"
+
+
 def test_it_gives_way_to_an_answer_and_is_taken_up_again(
     indexed: Services, server: ChatServer
 ) -> None:

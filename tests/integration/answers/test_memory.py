@@ -12,14 +12,15 @@ from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.conversation import Feedback, Message, PastAnswer
 from desktop_rag.core.interaction import InteractionOutcome
 from desktop_rag.core.settings import AnswerSettings, Settings
-from tests.asking import answer_of, ask
+from tests import asking
+from tests.asking import answer_of
 from tests.indexed import index_texts
 from tests.servers.chat_server import ChatServer
 
 FIRST = "When is the lamp of the lighthouse lit?"
 ALIKE = "At what time do they light the lamp of the lighthouse?"
 OTHER = "When does the ferry leave?"
-ANSWER = "In short: the lamp is lit at dusk [1]."
+ANSWER = "The lamp of the lighthouse is lit at dusk [1]."
 
 
 @pytest.fixture
@@ -36,6 +37,13 @@ def server(indexed: Services) -> Iterator[ChatServer]:
     with ChatServer(ANSWER) as running:
         indexed.chat.apply(replace(Settings(), endpoint=running.endpoint()))
         yield running
+
+
+def ask(services: Services, question: str, **where: str) -> Message:
+    """The answer, checked: only then may it be an example."""
+    answer = asking.ask(services, question, **where)
+    list(services.chat.go_on(answer, asks_model=False, cancel=threading.Event()))
+    return services.chat.history.messages(answer.conversation_id)[-1]
 
 
 def last_prompt(server: ChatServer) -> str:
@@ -55,7 +63,7 @@ def test_a_similar_question_gets_the_earlier_answer_as_an_example(
     later = ask(indexed, ALIKE)
     assert later.remembered == (PastAnswer(first.message_id, FIRST),)
     before = last_prompt(server).split("Sources, each between")[0]
-    assert f"Question: {FIRST}\nAnswer: In short: the lamp is lit at dusk.\n" in before
+    assert f"Question: {FIRST}\nAnswer: The lamp of the lighthouse is lit at dusk.\n" in before
     [_, stored] = indexed.chat.history.messages(later.conversation_id)
     assert stored == later
     ask(indexed, OTHER)

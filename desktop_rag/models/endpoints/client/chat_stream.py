@@ -63,7 +63,7 @@ class EventDecoder:
     """
 
     def __init__(self) -> None:
-        self._decode = codecs.getincrementaldecoder("utf-8-sig")("replace").decode
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")("surrogateescape").decode
         self._line: list[str] = []
         self._data: list[str] = []
         self._held_chars = 0
@@ -96,7 +96,8 @@ class EventDecoder:
             raise StreamError(Fault.UNREADABLE)
 
     def _whole_line(self) -> str:
-        line = "".join(self._line).removesuffix("\r")
+        # A proxy that joins streams leaves byte order marks inside.
+        line = "".join(self._line).removesuffix("\r").removeprefix("\ufeff")
         self._line = []
         return line
 
@@ -265,4 +266,4 @@ def _contents(content: object) -> tuple[str, str]:
 
 
 def _text(value: object) -> str:
-    return strip_invalid_characters(value) if isinstance(value, str) else ""
+    return strip_invalid_characters(value).replace("\ufeff", "") if isinstance(value, str) else ""

@@ -1,10 +1,15 @@
 """Repairs what servers do to the messages of one stream, before it is read. Pure.
 
-A character split over two events becomes one again, and a last event that repeats the whole answer
-beside its delta adds nothing.
+A character split over two events, as halves or as bytes, becomes one again, and a last event that
+repeats the whole answer beside its delta adds nothing.
 """
 
+import codecs
+import re
 from typing import Any, cast
+
+# Bytes that are no UTF-8, as the decoder of events passes them on.
+_BYTES = re.compile("[\udc80-\udcff]")
 
 
 class MessageRepairs:
@@ -35,7 +40,20 @@ class MessageRepairs:
             content, self._half = content[:-1], content[-1]
         # Half a character that stays alone is removed by the reader.
         halves = content.encode("utf-16-le", "surrogatepass")
-        delta["content"] = halves.decode("utf-16-le", "surrogatepass")
+        delta["content"] = self._joined_bytes(halves.decode("utf-16-le", "surrogatepass"))
+
+    def _joined_bytes(self, content: str) -> str:
+        """The text with the bytes of split characters joined; those of an unfinished one wait."""
+        try:
+            raw = content.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:
+            return content
+        if raw.isascii() or not _BYTES.search(content):
+            return content
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        text = decoder.decode(raw)
+        self._half = decoder.getstate()[0].decode("utf-8", "surrogateescape")
+        return text
 
 
 def _first_choice(event: object) -> dict[str, Any] | None:

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from desktop_rag.answer.conversations.answer_memory import LEAST_SIMILARITY, Memory
 from desktop_rag.answer.search.similarity_calibration import SimilarityCalibration, rescaled
 from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.answer_claims import Claim
+from desktop_rag.core.claims import CheckedClaim, Verdict
 from desktop_rag.core.conversation import Message, MessageState, Role, SearchNotes, SourceRef
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.interaction import InteractionOutcome
@@ -36,6 +38,7 @@ ALIKE = (
     ("Wie lang ist die Kündigungsfrist?", "Welche Kündigungsfrist gilt?"),
 )
 SOURCE = SourceRef(1, "d", "/a.md", "A", Anchor(), "text", 1.0, is_cited=True)
+BACKED = Claim(0, 7, CheckedClaim("At dusk.", Verdict.SUPPORTED, 0.9, None, (), ""), 1)
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +54,7 @@ def memory(engine: Engine, embedder: OnnxEmbedder) -> Memory:
 def answered(engine: Engine, memory: Memory, question: str, **fields: object) -> Message:
     """The answer to a question in a conversation of its own, recorded."""
     conversation_id = engine.conversations.add(question, "").conversation_id
-    given = {"model": "model", "sources": (SOURCE,)} | fields
+    given = {"model": "model", "sources": (SOURCE,), "claims": (BACKED,)} | fields
     answer = Message(conversation_id, conversation_id, Role.ASSISTANT, "At dusk [1].", 1.0, **given)  # type: ignore[arg-type]
     engine.conversations.add_message(answer)
     memory.record(question, answer, has_several_steps=False, assistant_id="")

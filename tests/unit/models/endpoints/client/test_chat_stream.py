@@ -150,6 +150,12 @@ def test_an_emoji_in_two_events_is_one() -> None:
     assert received(*events) == "Lit \U0001f600.Lone \ufffdend"
 
 
+def test_an_emoji_whose_bytes_are_in_two_events_is_one() -> None:
+    parts = (b"Lit \xf0\x9f", b"\x98\x80.", b"Alone \xf0\x9f", b"end \xff")
+    events = [b'data: {"choices": [{"delta": {"content": "%s"}}]}\n\n' % part for part in parts]
+    assert received(*events) == "Lit \U0001f600.Alone \ufffdend \ufffd"
+
+
 def test_an_answer_repeated_at_its_end_comes_once() -> None:
     begun = b'data: {"choices": [{"delta": {"content": "Yes."}}]}\n\n'
     for delta in (b"{}", b'{"content": ""}', b'{"role": "assistant"}'):
