@@ -5,6 +5,7 @@ from tests.dialects import (
     finish_rows,
     pace_rows,
     refusal_rows,
+    shape_rows,
     thinking_rows,
     waiting_rows,
 )
@@ -14,6 +15,7 @@ ROWS = (
     *finish_rows.ROWS,
     *pace_rows.ROWS,
     *refusal_rows.ROWS,
+    *shape_rows.ROWS,
     *thinking_rows.ROWS,
     *waiting_rows.ROWS,
 )

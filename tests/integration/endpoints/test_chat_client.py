@@ -144,7 +144,6 @@ def test_bytes_that_are_no_utf8_become_replacement_characters(server: ChatServer
         ("giant_line", "The endpoint's answer could not be read."),
         ("gzip", "The endpoint's answer could not be read."),
         ("endless", "The endpoint's answer did not end."),
-        ("loops", "The model repeats itself."),
         ("html", "The endpoint answered with a web page."),
         ("not_http", "The endpoint does not answer like a web server."),
     ],
@@ -155,45 +154,6 @@ def test_each_fault_has_a_title_and_is_reported_once(
     server.mode = mode
     assert fault_of(server.endpoint(timeout_s=0.3)).title == title
     assert len(server.chats) == 1
-
-
-def test_a_stream_that_only_pings_is_ended_and_keeps_what_came(server: ChatServer) -> None:
-    server.mode, server.pause_s = "pings", 0.01
-    heard: list[str] = []
-
-    def listen(client: ChatClient) -> None:
-        heard.extend(delta.text for delta in client.stream(TURNS, Event()))
-
-    endpoint = server.endpoint(timeout_s=0.1)
-    with closing(ChatClient(endpoint)) as client, pytest.raises(AppError) as caught:
-        listen(client)
-    assert caught.value.title == "The answer came too slowly."
-    assert "".join(heard) == ANSWER[:12]
-
-
-@pytest.mark.parametrize(
-    ("reason", "title"),
-    [
-        ("model_length", "The answer is not complete."),
-        ("MAX_TOKENS", "The answer is not complete."),
-        ("SAFETY", "The endpoint withheld the answer."),
-        ("insufficient_system_resource", "The answer was broken off."),
-        ("error", "The answer was broken off."),
-        ("tool_calls", "The answer may not be complete."),
-        ("sunset", "The answer may not be complete."),
-    ],
-)
-def test_any_ending_that_is_not_known_to_be_good_is_told(
-    server: ChatServer, reason: str, title: str
-) -> None:
-    server.finish_reason = reason
-    assert fault_of(server.endpoint()).title == title
-
-
-def test_a_finished_answer_waits_for_no_more_pings(server: ChatServer) -> None:
-    server.mode = "no_done"
-    with closing(ChatClient(server.endpoint(timeout_s=3600))) as client:
-        assert "".join(delta.text for delta in client.stream(TURNS, Event())) == ANSWER
 
 
 def test_after_a_fault_a_retry_works(server: ChatServer) -> None:

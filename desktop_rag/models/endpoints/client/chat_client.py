@@ -25,7 +25,6 @@ from desktop_rag.models.endpoints.client.endpoint_faults import (
     StreamError,
 )
 from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
-from desktop_rag.models.endpoints.client.finish_reasons import DONE, check_ending, is_whole
 from desktop_rag.models.endpoints.client.interruptible_wait import pause
 from desktop_rag.models.endpoints.client.limits.learned_limit import (
     fitting_tokens,
@@ -40,7 +39,8 @@ from desktop_rag.models.endpoints.client.request_shape import (
     learned_from,
     refuses_images,
 )
-from desktop_rag.models.endpoints.client.thinking import ThinkingSplitter
+from desktop_rag.models.endpoints.client.streams.finish_reasons import DONE, check_ending, is_whole
+from desktop_rag.models.endpoints.client.streams.thinking import ThinkingSplitter
 from desktop_rag.models.endpoints.providers import with_quirks
 from desktop_rag.models.ports import ChatTurn, Delta, HeardAnswer
 

@@ -11,13 +11,13 @@ from typing import Any, cast
 
 from desktop_rag.core.query import strip_invalid_characters
 from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError
-from desktop_rag.models.endpoints.client.finish_reasons import DONE, reason_in
-from desktop_rag.models.endpoints.client.message_repairs import MessageRepairs
 from desktop_rag.models.endpoints.client.refusals.error_body import (
     is_error,
     parsed_body,
     server_message,
 )
+from desktop_rag.models.endpoints.client.streams.finish_reasons import DONE, reason_in
+from desktop_rag.models.endpoints.client.streams.message_repairs import MessageRepairs
 
 _LARGEST_EVENT_CHARS = 4_000_000
 _LARGEST_JSON_BYTES = 8 * 1024 * 1024
@@ -206,8 +206,6 @@ def read_event(event: object) -> StreamPart:
     if not isinstance(choice, dict):
         return StreamPart(usage=usage)
     choice = cast("dict[str, Any]", choice)
-    if choice.get("error"):
-        raise StreamError(Fault.FAILED, *server_message(choice))
     message = choice.get("delta") or choice.get("message")
     message = cast("dict[str, Any]", message) if isinstance(message, dict) else {}
     text, thinking = _contents(message.get("content"))

@@ -35,12 +35,12 @@ from desktop_rag.models.endpoints.client.endpoint_faults import (
     Fault,
     StreamError,
 )
-from desktop_rag.models.endpoints.client.finish_reasons import DONE
 from desktop_rag.models.endpoints.client.interruptible_wait import pause
 from desktop_rag.models.endpoints.client.limits.believable_usage import believable
 from desktop_rag.models.endpoints.client.rate_limits import Allowances, limits_in_words
 from desktop_rag.models.endpoints.client.remote_vectors import read_vectors
-from desktop_rag.models.endpoints.client.stream_pace import SILENCES_FOR_TEXT, StreamPace
+from desktop_rag.models.endpoints.client.streams.finish_reasons import DONE
+from desktop_rag.models.endpoints.client.streams.stream_pace import SILENCES_FOR_TEXT, StreamPace
 from desktop_rag.models.endpoints.providers import USUAL_LIST, ListShape
 from desktop_rag.models.ports import Vectors
 

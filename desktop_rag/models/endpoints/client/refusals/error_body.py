@@ -15,7 +15,7 @@ _MESSAGES = (
 )  # fmt: skip
 _INSIDE = (
     "error", "errors", "err", "fault", "base_resp", "response", "metadata", "raw", "innererror",
-    "inner_error", "cause", "output",
+    "inner_error", "cause", "output", "choices",
 )  # fmt: skip
 _CODES = (
     "code", "type", "status", "reason", "__type", "error_code", "errorCode", "error_type",

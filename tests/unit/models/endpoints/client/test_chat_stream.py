@@ -13,7 +13,7 @@ from desktop_rag.models.endpoints.client.chat_stream import (
     read_event,
 )
 from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError
-from desktop_rag.models.endpoints.client.finish_reasons import DONE
+from desktop_rag.models.endpoints.client.streams.finish_reasons import DONE
 
 
 def event(text: str) -> bytes:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_rag.models.endpoints.client.thinking import ThinkingSplitter
+from desktop_rag.models.endpoints.client.streams.thinking import ThinkingSplitter
 from desktop_rag.models.ports import Delta, HeardAnswer
 
 

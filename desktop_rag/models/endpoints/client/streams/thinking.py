@@ -5,7 +5,7 @@ Thinking is found where it is in each answer, never presumed: many models think 
 
 import re
 
-from desktop_rag.models.endpoints.client.template_marks import (
+from desktop_rag.models.endpoints.client.streams.template_marks import (
     MARK,
     OPENERS,
     OTHER_TURNS,
