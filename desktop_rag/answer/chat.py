@@ -4,7 +4,6 @@ The window, the command line and the evaluation use this module and nothing behi
 block on the database or the network, so they run on worker threads only.
 """
 
-import math
 import time
 import uuid
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -29,7 +28,7 @@ from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.endpoints.helper_job import CancelWhen
 from desktop_rag.answer.map_reduce.whole_library import MOST_FILES
 from desktop_rag.answer.post_answer.chat_titles import plain_title
-from desktop_rag.answer.post_answer.post_answer_jobs import AnswerContext, PostAnswerJobs
+from desktop_rag.answer.post_answer.post_answer_jobs import NO_LIMIT, AnswerContext, PostAnswerJobs
 from desktop_rag.answer.post_answer.suggested_questions import FollowUps
 from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.answer.sources.source_finder import SourceFinder
@@ -280,26 +279,20 @@ class Chat:
         return count, model.name if model else ""
 
     def go_on(
-        self,
-        answer: Message,
-        *,
-        asks_model: bool = True,
-        limit_s: float = math.inf,
-        cancel: Event,
+        self, answer: Message, *, asks_model: bool = True, limit_s: float = NO_LIMIT, cancel: Event
     ) -> Iterator[AnswerChanged | ChatTitled]:
         """Check the claims of an answer, find follow-up questions and a title, in the background.
 
-        `limit_s` is the most that all requests to a model may take together.
-        It begins once no answer is under way. An answer that no longer exists is left alone.
+        It begins once no answer is under way. An answer that no longer exists is left alone. All
+        requests to a model take `limit_s` at most.
         """
         conversation = self._conversations.get(answer.conversation_id)
         messages = self._conversations.messages(answer.conversation_id)
         places = [n for n, m in enumerate(messages) if m.message_id == answer.message_id]
-        if places:
-            place = places[0]
+        for place in places[:1]:
             setup = self._set_up(conversation)
             asks_model = asks_model and setup.refusal is None
-            context = AnswerContext(messages[:place], setup, asks_model, limit_s)
+            context = AnswerContext(messages[:place], setup, asks_model, limit_s=limit_s)
             stopping = CancelWhen(cancel, self._stopping.is_set)
             yield from self._post_answer.run(messages[place], context, stopping)
             self.memory.catch_up(stopping)

@@ -41,6 +41,7 @@ T = TypeVar("T")
 _Changes = Generator[AnswerChanged, None, Message]
 
 _WAIT_S = 0.2
+NO_LIMIT = math.inf
 # How often a job that yielded to an answer starts over.
 _TRIES = 3
 # The model judges a few in each request.
@@ -60,7 +61,7 @@ class AnswerContext:
     setup: Setup
     asks_model: bool = True
     is_stored: bool = True
-    limit_s: float = math.inf
+    limit_s: float = NO_LIMIT
 
 
 class PostAnswerJobs:
