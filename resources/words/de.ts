@@ -1884,6 +1884,10 @@ Die vollständige Adresse lautet:
         <translation>In einer Kopie dieses Chats fortfahren</translation>
     </message>
     <message>
+        <source>Ask this regularly…</source>
+        <translation>Regelmäßig fragen…</translation>
+    </message>
+    <message>
         <source>Answer check: {words}. Press for details.</source>
         <translation>Prüfung der Antwort: {words}. Für Details drücken.</translation>
     </message>
@@ -1920,6 +1924,10 @@ Die vollständige Adresse lautet:
         <translation>Ergebnis der Prüfung</translation>
     </message>
     <message>
+        <source>What the model says</source>
+        <translation>Was das Modell sagt</translation>
+    </message>
+    <message>
         <source>Sentence of the answer</source>
         <translation>Satz der Antwort</translation>
     </message>
@@ -1942,6 +1950,14 @@ Die vollständige Adresse lautet:
     <message>
         <source>{value} of {count}</source>
         <translation>{value} von {count}</translation>
+    </message>
+    <message>
+        <source>{model} compared both, and says</source>
+        <translation>{model} hat beides verglichen und sagt</translation>
+    </message>
+    <message>
+        <source>{model} compared both.</source>
+        <translation>{model} hat beides verglichen.</translation>
     </message>
     <message>
         <source>The sources</source>
@@ -2112,6 +2128,22 @@ Die vollständige Adresse lautet:
         <translation>„Testen“ drücken, um Modelle aufzulisten, oder einen Namen eingeben</translation>
     </message>
     <message>
+        <source>By the endpoint&apos;s list: {facts}.</source>
+        <translation>Laut der Liste des Endpunkts: {facts}.</translation>
+    </message>
+    <message>
+        <source>{n:,} tokens</source>
+        <translation>{n:,} Token</translation>
+    </message>
+    <message>
+        <source>free</source>
+        <translation>kostenlos</translation>
+    </message>
+    <message>
+        <source>{asked} in and {answered} out per million</source>
+        <translation>{asked} Eingabe und {answered} Ausgabe je Million</translation>
+    </message>
+    <message>
         <source>Automatic</source>
         <translation>Automatisch</translation>
     </message>
@@ -2152,6 +2184,10 @@ Die vollständige Adresse lautet:
         <translation>Die längste Wartezeit auf eine Antwort. Große Modelle auf kleinen Computern brauchen mehr.</translation>
     </message>
     <message>
+        <source>Replace {blank} in the address.</source>
+        <translation>Ersetzen Sie {blank} in der Adresse.</translation>
+    </message>
+    <message>
         <source>Without an address, answers are excerpts.</source>
         <translation>Ohne Adresse sind Antworten Auszüge.</translation>
     </message>
@@ -2168,8 +2204,8 @@ Die vollständige Adresse lautet:
         <translation> pro Million Token</translation>
     </message>
     <message>
-        <source>At a rate limit, a question waits up to 20 seconds before it fails with an explanation. Enter prices as listed by your provider, in any currency.</source>
-        <translation>Bei einer Ratenbegrenzung wartet eine Frage bis zu 20 Sekunden, bevor sie mit einer Erklärung fehlschlägt. Geben Sie Preise so ein, wie Ihr Anbieter sie nennt, in beliebiger Währung.</translation>
+        <source>At a rate limit, a question waits up to 20 seconds before it fails with an explanation. Enter prices as listed by your provider, in any currency. Without them, those of the endpoint&apos;s list of models count, where it has any; they are in US dollars.</source>
+        <translation>Bei einer Ratenbegrenzung wartet eine Frage bis zu 20 Sekunden, bevor sie mit einer Erklärung fehlschlägt. Geben Sie Preise so ein, wie Ihr Anbieter sie nennt, in beliebiger Währung. Ohne Angabe gelten die aus der Modellliste des Endpunkts, sofern sie welche hat, in US-Dollar.</translation>
     </message>
     <message>
         <source> requests per minute</source>
@@ -2336,12 +2372,20 @@ Die vollständige Adresse lautet:
         <translation>Misst Kontextgröße und Fähigkeiten des Modells mit etwa zehn kurzen und einigen langen Anfragen. Endpunkte im Netz erhalten höchstens drei lange, mit je bis zu 16.384 Token.</translation>
     </message>
     <message>
+        <source>Forgets the limit that was learned from a refusal. The next question is sent with all of its sources again.</source>
+        <translation>Vergisst die Grenze, die aus einer Ablehnung gelernt wurde. Die nächste Frage wird wieder mit allen Quellen gesendet.</translation>
+    </message>
+    <message>
         <source>Capabilities of the model</source>
         <translation>Fähigkeiten des Modells</translation>
     </message>
     <message>
         <source>Measure</source>
         <translation>Messen</translation>
+    </message>
+    <message>
+        <source>Try more again</source>
+        <translation>Wieder mehr versuchen</translation>
     </message>
     <message>
         <source>Measure again</source>
@@ -2424,8 +2468,36 @@ Die vollständige Adresse lautet:
         <translation>Im Schlüsselbund dieses Computers ablegen</translation>
     </message>
     <message>
+        <source>The app writes a page about a topic, a person or a project from your documents, with links to its sources, as a Markdown file of yours. Change it as you like: what you wrote stays when the note is refreshed.</source>
+        <translation>Die App schreibt aus Ihren Dokumenten eine Seite über ein Thema, eine Person oder ein Projekt, mit Links zu den Quellen, als Markdown-Datei, die Ihnen gehört. Ändern Sie sie nach Belieben: Was Sie geschrieben haben, bleibt beim Auffrischen erhalten.</translation>
+    </message>
+    <message>
+        <source>Notes</source>
+        <translation>Notizen</translation>
+    </message>
+    <message>
+        <source>Refresh…</source>
+        <translation>Auffrischen…</translation>
+    </message>
+    <message>
         <source>Open</source>
         <translation>Öffnen</translation>
+    </message>
+    <message>
+        <source>Stopped. Nothing was written.</source>
+        <translation>Angehalten. Nichts wurde geschrieben.</translation>
+    </message>
+    <message>
+        <source>The note says the same as before.</source>
+        <translation>Die Notiz besagt dasselbe wie zuvor.</translation>
+    </message>
+    <message>
+        <source>Written: {path}</source>
+        <translation>Geschrieben: {path}</translation>
+    </message>
+    <message>
+        <source>Writing: {heading}…</source>
+        <translation>Schreibt: {heading}…</translation>
     </message>
     <message>
         <source>other</source>
@@ -2464,8 +2536,12 @@ Die vollständige Adresse lautet:
         <translation>Wenn Ihre Dokumente nichts zu einer Frage enthalten, sagt die erste Möglichkeit das. Die zweite lässt das Modell aus eigenem Wissen antworten und kennzeichnet die Antwort deutlich.</translation>
     </message>
     <message>
-        <source>If none is checked, the assistant uses all documents.</source>
-        <translation>Wenn keine gewählt ist, verwendet der Assistent alle Dokumente.</translation>
+        <source>If none is checked, and it has no documents of its own, the assistant uses all documents.</source>
+        <translation>Wenn keine gewählt ist und er keine eigenen Dokumente hat, verwendet der Assistent alle Dokumente.</translation>
+    </message>
+    <message>
+        <source>Files, folders and links for this assistant. They are indexed into a collection of its own, which is removed from the library with the assistant. Files are never touched.</source>
+        <translation>Dateien, Ordner und Links für diesen Assistenten. Sie werden in einer eigenen Sammlung indiziert, die mit dem Assistenten aus der Bibliothek entfernt wird. Dateien bleiben immer unberührt.</translation>
     </message>
     <message>
         <source>Applied to every question. Examples: type:pdf, folder:taxes, after:2024, -word.</source>
@@ -2502,6 +2578,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>Memory</source>
         <translation>Gedächtnis</translation>
+    </message>
+    <message>
+        <source>Its own</source>
+        <translation>Eigene</translation>
     </message>
     <message>
         <source>{model} · not available</source>
@@ -2558,6 +2638,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>They show the model the style of answer you like. Facts come only from the sources, and answers you rated as bad are never used. You can turn this off in Settings, under Answers.</source>
         <translation>Sie zeigen dem Modell, welche Art von Antworten Sie mögen. Fakten kommen nur aus den Quellen, und schlecht bewertete Antworten werden nie verwendet. Abschalten können Sie das in den Einstellungen unter Antworten.</translation>
+    </message>
+    <message>
+        <source>Delete</source>
+        <translation>Löschen</translation>
     </message>
     <message>
         <source>Deleted</source>
@@ -2832,8 +2916,36 @@ Die vollständige Adresse lautet:
         <translation>Daten</translation>
     </message>
     <message>
+        <source>A Markdown file of yours is written there. The folder becomes a part of the library, so that later questions find the note as yours.</source>
+        <translation>Dort wird eine Markdown-Datei geschrieben, die Ihnen gehört. Der Ordner wird Teil der Bibliothek, damit spätere Fragen die Notiz als Ihre finden.</translation>
+    </message>
+    <message>
+        <source>Write a note about…</source>
+        <translation>Notiz schreiben über…</translation>
+    </message>
+    <message>
+        <source>Topic</source>
+        <translation>Thema</translation>
+    </message>
+    <message>
+        <source>A topic, a person, a project</source>
+        <translation>Ein Thema, eine Person, ein Projekt</translation>
+    </message>
+    <message>
+        <source>Choose…</source>
+        <translation>Wählen…</translation>
+    </message>
+    <message>
+        <source>Write</source>
+        <translation>Schreiben</translation>
+    </message>
+    <message>
         <source>From</source>
         <translation>Von</translation>
+    </message>
+    <message>
+        <source>Folder of the note</source>
+        <translation>Ordner der Notiz</translation>
     </message>
     <message>
         <source>First day</source>
@@ -3008,6 +3120,14 @@ Die vollständige Adresse lautet:
         <translation>Nach Textstelle</translation>
     </message>
     <message>
+        <source>Newest first</source>
+        <translation>Neueste zuerst</translation>
+    </message>
+    <message>
+        <source>By the day of the file instead of the best passage</source>
+        <translation>Nach dem Tag der Datei statt nach der besten Textstelle</translation>
+    </message>
+    <message>
         <source>Open the chosen file in another program</source>
         <translation>Gewählte Datei in einem anderen Programm öffnen</translation>
     </message>
@@ -3076,8 +3196,8 @@ Die vollständige Adresse lautet:
         <translation>Jeder Satz erhält ein Zeichen. Die Prüfung läuft auf diesem Computer und vergleicht Wörter und Zahlen: Sie ist ein Hinweis, kein Beweis.</translation>
     </message>
     <message>
-        <source>More thorough, but slower: one extra request per sentence.</source>
-        <translation>Gründlicher, aber langsamer: eine zusätzliche Anfrage je Satz.</translation>
+        <source>Understands other words for the same, and says in a sentence what agrees and what differs. One extra request for every five sentences.</source>
+        <translation>Versteht andere Wörter für dasselbe und sagt in einem Satz, was übereinstimmt und was nicht. Eine zusätzliche Anfrage je fünf Sätze.</translation>
     </message>
     <message>
         <source>Hides an answer if your documents support none of its sentences. You can still show it.</source>
@@ -3640,6 +3760,10 @@ Ihre Chats bleiben unverändert, aber ihre Antworten dienen nicht mehr als Beisp
         <translation>Etwas braucht Ihre Aufmerksamkeit.</translation>
     </message>
     <message>
+        <source>The answer to a scheduled question has changed.</source>
+        <translation>Die Antwort auf eine geplante Frage hat sich geändert.</translation>
+    </message>
+    <message>
         <source>Your documents are indexed. You can ask about all of them.</source>
         <translation>Ihre Dokumente sind indiziert. Sie können zu allen fragen.</translation>
     </message>
@@ -3712,8 +3836,28 @@ Ihre Chats bleiben unverändert, aber ihre Antworten dienen nicht mehr als Beisp
         <translation>Zeitraum</translation>
     </message>
     <message>
+        <source>Asked while the app is open, also in the background. What was missed is made up once.</source>
+        <translation>Wird gestellt, solange die App läuft, auch im Hintergrund. Versäumtes wird einmal nachgeholt.</translation>
+    </message>
+    <message>
+        <source>Ask regularly</source>
+        <translation>Regelmäßig fragen</translation>
+    </message>
+    <message>
+        <source>Scheduled question</source>
+        <translation>Geplante Frage</translation>
+    </message>
+    <message>
+        <source>Day</source>
+        <translation>Tag</translation>
+    </message>
+    <message>
         <source>Time</source>
         <translation>Zeit</translation>
+    </message>
+    <message>
+        <source>The question itself</source>
+        <translation>Die Frage selbst</translation>
     </message>
     <message>
         <source>Kind</source>
@@ -3896,8 +4040,84 @@ Ihre Chats und die Rückmeldungen darin bleiben. Das lässt sich nicht rückgän
         <translation>Jeder Wert wird geprüft…</translation>
     </message>
     <message>
+        <source>Chat programs, editors and scripts can ask your library, with its sources: they connect to this address as to an OpenAI-compatible endpoint, or by MCP.</source>
+        <translation>Chatprogramme, Editoren und Skripte können Ihre Bibliothek befragen, mit ihren Quellen: Sie verbinden sich mit dieser Adresse wie mit einem OpenAI-kompatiblen Endpunkt, oder über MCP.</translation>
+    </message>
+    <message>
+        <source>Only programs on this computer reach it, and only with a token. Their questions are not stored.</source>
+        <translation>Nur Programme auf diesem Computer erreichen ihn, und nur mit einem Token. Ihre Fragen werden nicht gespeichert.</translation>
+    </message>
+    <message>
+        <source>Each program gets a token of its own, so that you can refuse one without the others.</source>
+        <translation>Jedes Programm erhält ein eigenes Token, damit Sie eines ohne die anderen abweisen können.</translation>
+    </message>
+    <message>
+        <source>ask questions</source>
+        <translation>Fragen stellen</translation>
+    </message>
+    <message>
+        <source>search and read documents</source>
+        <translation>Dokumente suchen und lesen</translation>
+    </message>
+    <message>
+        <source>change documents</source>
+        <translation>Dokumente ändern</translation>
+    </message>
+    <message>
+        <source>everything</source>
+        <translation>alles</translation>
+    </message>
+    <message>
+        <source>Other programs</source>
+        <translation>Andere Programme</translation>
+    </message>
+    <message>
+        <source>Let other programs ask</source>
+        <translation>Andere Programme fragen lassen</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>Kopieren</translation>
+    </message>
+    <message>
+        <source>Copy the address</source>
+        <translation>Adresse kopieren</translation>
+    </message>
+    <message>
+        <source>New token…</source>
+        <translation>Neues Token…</translation>
+    </message>
+    <message>
+        <source>Local server</source>
+        <translation>Lokaler Server</translation>
+    </message>
+    <message>
+        <source>Server</source>
+        <translation>Server</translation>
+    </message>
+    <message>
+        <source>Tokens</source>
+        <translation>Token</translation>
+    </message>
+    <message>
         <source>Starting…</source>
         <translation>Beginnt…</translation>
+    </message>
+    <message>
+        <source>Off</source>
+        <translation>Aus</translation>
+    </message>
+    <message>
+        <source>No tokens yet.</source>
+        <translation>Noch keine Token.</translation>
+    </message>
+    <message>
+        <source>Revoke…</source>
+        <translation>Widerrufen…</translation>
+    </message>
+    <message>
+        <source>Revoke {name}</source>
+        <translation>{name} widerrufen</translation>
     </message>
     <message>
         <source>Cancelled. Nothing was changed.</source>
@@ -4012,6 +4232,10 @@ Ihre Chats und die Rückmeldungen darin bleiben. Das lässt sich nicht rückgän
         <translation>Ihre Einstellungen werden nur übernommen, wenn Sie hier keine geändert haben.</translation>
     </message>
     <message>
+        <source>What the backup holds</source>
+        <translation>Inhalt der Sicherung</translation>
+    </message>
+    <message>
         <source>Connections to other computers. An endpoint on your own computer is marked as such.</source>
         <translation>Verbindungen zu anderen Computern. Ein Endpunkt auf Ihrem eigenen Computer ist als solcher gekennzeichnet.</translation>
     </message>
@@ -4120,6 +4344,14 @@ Neu aus Ihren Dateien erzeugt: die fehlerhaften Teile des Index. Bis sie wieder 
     <message>
         <source>and {value:,} more, in the library</source>
         <translation>und {value:,} weitere in der Bibliothek</translation>
+    </message>
+    <message>
+        <source>Copy the selected words</source>
+        <translation>Ausgewählte Wörter kopieren</translation>
+    </message>
+    <message>
+        <source>Select the page</source>
+        <translation>Seite auswählen</translation>
     </message>
     <message>
         <source>Pages</source>
@@ -4266,6 +4498,10 @@ Neu aus Ihren Dateien erzeugt: die fehlerhaften Teile des Index. Bis sie wieder 
         <translation>{name} (Strg+{value})</translation>
     </message>
     <message>
+        <source>Keyboard shortcuts (F1)</source>
+        <translation>Tastenkürzel (F1)</translation>
+    </message>
+    <message>
         <source>The current page, </source>
         <translation>Die aktuelle Seite, </translation>
     </message>
@@ -4312,6 +4548,14 @@ Das kann einige Minuten dauern. Was beschädigt ist, bleibt erhalten.</translati
         <translation>Bibliothek: {line}</translation>
     </message>
     <message>
+        <source>The window is busy.</source>
+        <translation>Das Fenster ist beschäftigt.</translation>
+    </message>
+    <message>
+        <source>Look there, then try again.</source>
+        <translation>Sehen Sie dort nach, und versuchen Sie es dann erneut.</translation>
+    </message>
+    <message>
         <source>The chat was deleted.</source>
         <translation>Der Chat wurde gelöscht.</translation>
     </message>
@@ -4326,6 +4570,234 @@ Das kann einige Minuten dauern. Was beschädigt ist, bleibt erhalten.</translati
     <message>
         <source>An error in the app interrupted this.</source>
         <translation>Ein Fehler in der App hat dies unterbrochen.</translation>
+    </message>
+    <message>
+        <source>New</source>
+        <translation>Neu</translation>
+    </message>
+    <message>
+        <source>Changed</source>
+        <translation>Geändert</translation>
+    </message>
+    <message>
+        <source>Gone</source>
+        <translation>Entfallen</translation>
+    </message>
+    <message>
+        <source>Nothing is written yet. Check what is to be written: at first all but what you wrote yourself and what would be removed.</source>
+        <translation>Noch ist nichts geschrieben. Wählen Sie, was geschrieben werden soll: zunächst alles außer dem, was Sie selbst geschrieben haben oder was entfiele.</translation>
+    </message>
+    <message>
+        <source>Note: {topic}</source>
+        <translation>Notiz: {topic}</translation>
+    </message>
+    <message>
+        <source>Sections</source>
+        <translation>Abschnitte</translation>
+    </message>
+    <message>
+        <source>Write the checked</source>
+        <translation>Gewählte schreiben</translation>
+    </message>
+    <message>
+        <source>Now:</source>
+        <translation>Jetzt:</translation>
+    </message>
+    <message>
+        <source>Then:</source>
+        <translation>Dann:</translation>
+    </message>
+    <message>
+        <source>{words} · yours</source>
+        <translation>{words} · von Ihnen</translation>
+    </message>
+    <message>
+        <source>“{name}” has documents of its own. They are removed from the library with it; the files stay where they are.</source>
+        <translation>„{name}“ hat eigene Dokumente. Sie werden mit ihm aus der Bibliothek entfernt; die Dateien bleiben, wo sie sind.</translation>
+    </message>
+    <message>
+        <source>Delete assistant</source>
+        <translation>Assistenten löschen</translation>
+    </message>
+    <message>
+        <source>Delete with its documents</source>
+        <translation>Mit seinen Dokumenten löschen</translation>
+    </message>
+    <message>
+        <source>Keep the documents</source>
+        <translation>Dokumente behalten</translation>
+    </message>
+    <message>
+        <source>{name} · removed when saved</source>
+        <translation>{name} · wird beim Speichern entfernt</translation>
+    </message>
+    <message>
+        <source>{name} · added when saved</source>
+        <translation>{name} · wird beim Speichern hinzugefügt</translation>
+    </message>
+    <message>
+        <source>Documents of its own</source>
+        <translation>Eigene Dokumente</translation>
+    </message>
+    <message>
+        <source>Refresh</source>
+        <translation>Auffrischen</translation>
+    </message>
+    <message>
+        <source>Links</source>
+        <translation>Links</translation>
+    </message>
+    <message>
+        <source>Add files to the assistant</source>
+        <translation>Dateien zum Assistenten hinzufügen</translation>
+    </message>
+    <message>
+        <source>Add a folder to the assistant</source>
+        <translation>Ordner zum Assistenten hinzufügen</translation>
+    </message>
+    <message>
+        <source>Enter it in the program as the key. It is shown this once and kept nowhere in this app: if it is lost, revoke it and make another.</source>
+        <translation>Geben Sie es im Programm als Schlüssel ein. Es wird nur dieses eine Mal gezeigt und in dieser App nirgends aufbewahrt: Geht es verloren, widerrufen Sie es und erzeugen ein neues.</translation>
+    </message>
+    <message>
+        <source>New token</source>
+        <translation>Neues Token</translation>
+    </message>
+    <message>
+        <source>The program that will use it</source>
+        <translation>Das Programm, das es verwenden wird</translation>
+    </message>
+    <message>
+        <source>Program</source>
+        <translation>Programm</translation>
+    </message>
+    <message>
+        <source>Token</source>
+        <translation>Token</translation>
+    </message>
+    <message>
+        <source>Make token</source>
+        <translation>Token erzeugen</translation>
+    </message>
+    <message>
+        <source>It may:</source>
+        <translation>Es darf:</translation>
+    </message>
+    <message>
+        <source>Revoke token</source>
+        <translation>Token widerrufen</translation>
+    </message>
+    <message>
+        <source>Refuse “{name}” from now on?
+
+The program needs a new token to ask again.</source>
+        <translation>„{name}“ ab jetzt abweisen?
+
+Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
+    </message>
+    <message>
+        <source>Revoke</source>
+        <translation>Widerrufen</translation>
+    </message>
+    <message>
+        <source>Before: </source>
+        <translation>Vorher: </translation>
+    </message>
+    <message>
+        <source>Scheduled: “{name}”.</source>
+        <translation>Geplant: „{name}“.</translation>
+    </message>
+    <message>
+        <source>Deleted “{name}”.</source>
+        <translation>„{name}“ gelöscht.</translation>
+    </message>
+    <message>
+        <source>Show</source>
+        <translation>Zeigen</translation>
+    </message>
+    <message>
+        <source>The answer to “{name}” has changed.</source>
+        <translation>Die Antwort auf „{name}“ hat sich geändert.</translation>
+    </message>
+    <message>
+        <source>A question that you ask again and again can be asked by the app: every day, every week, or when its documents changed. You are told when the answer says something else than before.</source>
+        <translation>Eine Frage, die Sie immer wieder stellen, kann die App stellen: jeden Tag, jede Woche oder wenn sich ihre Dokumente geändert haben. Sie erfahren es, wenn die Antwort etwas anderes besagt als zuvor.</translation>
+    </message>
+    <message>
+        <source>The last {count} answers are kept.</source>
+        <translation>Die letzten {count} Antworten werden aufbewahrt.</translation>
+    </message>
+    <message>
+        <source>Scheduled questions</source>
+        <translation>Geplante Fragen</translation>
+    </message>
+    <message>
+        <source>Schedule a question</source>
+        <translation>Frage planen</translation>
+    </message>
+    <message>
+        <source>Ask now</source>
+        <translation>Jetzt fragen</translation>
+    </message>
+    <message>
+        <source>Answers so far</source>
+        <translation>Bisherige Antworten</translation>
+    </message>
+    <message>
+        <source>{name} · being answered</source>
+        <translation>{name} · wird beantwortet</translation>
+    </message>
+    <message>
+        <source>{name} · failed</source>
+        <translation>{name} · fehlgeschlagen</translation>
+    </message>
+    <message>
+        <source>{name} · paused</source>
+        <translation>{name} · pausiert</translation>
+    </message>
+    <message>
+        <source>It is being answered.</source>
+        <translation>Sie wird gerade beantwortet.</translation>
+    </message>
+    <message>
+        <source>It was not answered yet.</source>
+        <translation>Sie wurde noch nicht beantwortet.</translation>
+    </message>
+    <message>
+        <source>{said} It is tried again at the next time, or with “Ask now”.</source>
+        <translation>{said} Sie wird zur nächsten Zeit erneut gestellt, oder mit „Jetzt fragen“.</translation>
+    </message>
+    <message>
+        <source>{said} It is tried again at {moment}, or with “Ask now”.</source>
+        <translation>{said} Sie wird um {moment} erneut gestellt, oder mit „Jetzt fragen“.</translation>
+    </message>
+    <message>
+        <source>When its documents changed</source>
+        <translation>Wenn sich ihre Dokumente geändert haben</translation>
+    </message>
+    <message>
+        <source>Paused</source>
+        <translation>Pausiert</translation>
+    </message>
+    <message>
+        <source>Next: once its documents changed and stayed the same for a minute</source>
+        <translation>Nächstes Mal: sobald sich ihre Dokumente geändert haben und eine Minute lang gleich geblieben sind</translation>
+    </message>
+    <message>
+        <source>Next: {moment}</source>
+        <translation>Nächstes Mal: {moment}</translation>
+    </message>
+    <message>
+        <source>{moment} · changed</source>
+        <translation>{moment} · geändert</translation>
+    </message>
+    <message>
+        <source>No model is connected: the answers are excerpts, made on this computer.</source>
+        <translation>Kein Modell ist verbunden: Die Antworten sind Auszüge, die auf diesem Computer entstehen.</translation>
+    </message>
+    <message>
+        <source>Each run sends the question and its sources to {model} at {address}, which may cost something. Your limits apply.</source>
+        <translation>Jeder Lauf sendet die Frage und ihre Quellen an {model} auf {address}, was etwas kosten kann. Ihre Grenzen gelten.</translation>
     </message>
 </context>
 </TS>

@@ -4,7 +4,7 @@ Neither of the app's two measures tells that alone. To the claim checker, which 
 rewording is another claim; to the embedding model "8 pounds" and "9 pounds" are nearly the same. So
 meaning finds the sentences that belong together, and the checker then looks for another number,
 date, unit or name, or a negation. A sentence in which only a word or two stand in for others, or
-were put in, counts as changed too: a missed change is worse than one too many (decision 051).
+were put in, counts as changed too: a missed change is worse than one too many (decision 054).
 """
 
 import re
