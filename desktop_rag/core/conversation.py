@@ -9,6 +9,7 @@ from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.domain import Passage
+from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 
 # Heading above passages shown although none seems relevant to the question.
@@ -80,11 +81,16 @@ class FileCounts:
     def in_words(self) -> str:
         """A short phrase: `12 files matched, 4 read`; `6 of 91 files asked, 4 matched`."""
         if self.total:
-            files = "file" if self.total == 1 else "files"
-            return f"{self.read:,} of {self.total:,} {files} asked, {self.matched:,} matched"
-        few = ("no file", "1 file")
-        matched = few[self.matched] if self.matched < len(few) else f"{self.matched:,} files"
-        return f"{matched} matched" + (f", {self.read:,} read" if self.read else "")
+            return tr(
+                "{read:,} of {files} asked, {matched:,} matched",
+                read=self.read,
+                files=count_of(self.total, tr("file"), tr("files")),
+                matched=self.matched,
+            )
+        files = count_of(self.matched, tr("file"), tr("files")) if self.matched else tr("no file")
+        if not self.read:
+            return tr("{files} matched", files=files)
+        return tr("{files} matched, {read:,} read", files=files, read=self.read)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +114,15 @@ class SearchNotes:
 
     def in_words(self) -> str:
         """Plain sentences on one line; empty when the question was taken literally."""
-        repairs = [f"“{used}” instead of “{written}”" for written, used in self.repaired]
-        said = [f"Only {_listed(self.scope)} was read."] if len(self.scope) == 1 else []
-        said += [f"Only {_listed(self.scope)} were read."] if len(self.scope) > 1 else []
-        said += [f"Understood as “{self.asked}”."] if self.asked else []
-        said += [f"Searched for {', '.join(repairs)}."] if repairs else []
+        repairs = [
+            tr("“{used}” instead of “{written}”", used=used, written=written)
+            for written, used in self.repaired
+        ]
+        names = _listed(self.scope) if self.scope else ""
+        said = [tr("Only {names} was read.", names=names)] if len(self.scope) == 1 else []
+        said += [tr("Only {names} were read.", names=names)] if len(self.scope) > 1 else []
+        said += [tr("Understood as “{asked}”.", asked=self.asked)] if self.asked else []
+        said += [tr("Searched for {repairs}.", repairs=", ".join(repairs))] if repairs else []
         if self.filters:
             said.append(self.filters + ("." if self.searched else ": nothing was found there."))
         return " ".join(" ".join([*said, *self.hints]).split())
@@ -149,9 +159,10 @@ class SearchNotes:
 def _listed(names: tuple[str, ...]) -> str:
     """The names in a sentence: `a.md, b.md and 3 others`."""
     if len(names) > _MOST_LISTED:
-        names = (*names[: _MOST_LISTED - 1], f"{len(names) - _MOST_LISTED + 1:,} others")
+        others = tr("{count:,} others", count=len(names) - _MOST_LISTED + 1)
+        names = (*names[: _MOST_LISTED - 1], others)
     *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
+    return tr("{first} and {last}", first=", ".join(first), last=last) if first else last
 
 
 @dataclass(frozen=True, slots=True)

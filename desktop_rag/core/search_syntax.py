@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.query import DATES, FILTERS, Filters, Query
 
 _LONGEST_ENDING = 5
@@ -31,15 +32,15 @@ class SyntaxExample:
 
 
 SEARCH_SYNTAX = (
-    SyntaxExample('"exact words"', "only passages with these words in this order"),
-    SyntaxExample("-word", "only passages without the word"),
-    SyntaxExample("file:report", "only files with this in their name"),
-    SyntaxExample("type:pdf", "only files of this type"),
-    SyntaxExample("folder:taxes", "only what lies in such a folder"),
-    SyntaxExample("collection:Work", "only such a collection"),
-    SyntaxExample("tag:idea", "only files with this tag"),
-    SyntaxExample("after:2024-01-31", "only files dated this day or later"),
-    SyntaxExample("before:2024-12-31", "only files dated before this day"),
+    SyntaxExample('"exact words"', tr("only passages with these words in this order")),
+    SyntaxExample("-word", tr("only passages without the word")),
+    SyntaxExample("file:report", tr("only files with this in their name")),
+    SyntaxExample("type:pdf", tr("only files of this type")),
+    SyntaxExample("folder:taxes", tr("only what lies in such a folder")),
+    SyntaxExample("collection:Work", tr("only such a collection")),
+    SyntaxExample("tag:idea", tr("only files with this tag")),
+    SyntaxExample("after:2024-01-31", tr("only files dated this day or later")),
+    SyntaxExample("before:2024-12-31", tr("only files dated before this day")),
 )
 
 

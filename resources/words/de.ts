@@ -380,12 +380,56 @@
         <translation>Stellen Sie beliebige Fragen zu Ihrer Bibliothek ({count_of}). Jede Antwort hat nummerierte Quellen, die sich an der richtigen Seite oder im richtigen Abschnitt öffnen.</translation>
     </message>
     <message>
+        <source>{read:,} of {files} asked, {matched:,} matched</source>
+        <translation>{read:,} von {files} befragt, {matched:,} passen</translation>
+    </message>
+    <message>
         <source>file</source>
         <translation>Datei</translation>
     </message>
     <message>
         <source>files</source>
         <translation>Dateien</translation>
+    </message>
+    <message>
+        <source>no file</source>
+        <translation>keine Datei</translation>
+    </message>
+    <message>
+        <source>{files} matched</source>
+        <translation>{files} passend</translation>
+    </message>
+    <message>
+        <source>{files} matched, {read:,} read</source>
+        <translation>{files} passend, {read:,} gelesen</translation>
+    </message>
+    <message>
+        <source>“{used}” instead of “{written}”</source>
+        <translation>„{used}“ statt „{written}“</translation>
+    </message>
+    <message>
+        <source>Only {names} was read.</source>
+        <translation>Nur {names} wurde gelesen.</translation>
+    </message>
+    <message>
+        <source>Only {names} were read.</source>
+        <translation>Nur {names} wurden gelesen.</translation>
+    </message>
+    <message>
+        <source>Understood as “{asked}”.</source>
+        <translation>Verstanden als „{asked}“.</translation>
+    </message>
+    <message>
+        <source>Searched for {repairs}.</source>
+        <translation>Gesucht wurde {repairs}.</translation>
+    </message>
+    <message>
+        <source>{count:,} others</source>
+        <translation>{count:,} weitere</translation>
+    </message>
+    <message>
+        <source>{first} and {last}</source>
+        <translation>{first} und {last}</translation>
     </message>
     <message>
         <source>Chat without documents</source>
@@ -966,12 +1010,24 @@ Die vollständige Adresse lautet:
         <translation>Noch keine Dateien</translation>
     </message>
     <message>
+        <source>by words only so far</source>
+        <translation>bisher nur nach Wörtern</translation>
+    </message>
+    <message>
         <source>being read</source>
         <translation>in Arbeit</translation>
     </message>
     <message>
+        <source>missing</source>
+        <translation>fehlend</translation>
+    </message>
+    <message>
         <source>No changes</source>
         <translation>Keine Änderungen</translation>
+    </message>
+    <message>
+        <source>a minute</source>
+        <translation>eine Minute</translation>
     </message>
     <message>
         <source>minute</source>
@@ -1622,6 +1678,14 @@ Die vollständige Adresse lautet:
     <message>
         <source>Remove “{name}” from the library? Its files stay where they are, but adding it again means indexing it again.</source>
         <translation>„{name}“ aus der Bibliothek entfernen? Die Dateien bleiben, wo sie sind, müssen aber bei erneutem Hinzufügen neu indiziert werden.</translation>
+    </message>
+    <message>
+        <source>Folders</source>
+        <translation>Ordner</translation>
+    </message>
+    <message>
+        <source>Changed today</source>
+        <translation>Heute geändert</translation>
     </message>
     <message>
         <source>{words}, and {inside:,} inside them</source>
@@ -2554,6 +2618,346 @@ Die vollständige Adresse lautet:
     <message>
         <source>Answers</source>
         <translation>Antworten</translation>
+    </message>
+    <message>
+        <source>The endpoint you chose for answers.</source>
+        <translation>Der Endpunkt, den Sie für Antworten gewählt haben.</translation>
+    </message>
+    <message>
+        <source>Your question, the chat so far, the passages found for it, attached files and pictures, earlier answers as examples, the instructions of the assistant, your wishes for style, and the key of the endpoint.</source>
+        <translation>Ihre Frage, der bisherige Chat, die dazu gefundenen Textstellen, angehängte Dateien und Bilder, frühere Antworten als Beispiele, die Anweisungen des Assistenten, Ihre Wünsche zum Stil und der Schlüssel des Endpunkts.</translation>
+    </message>
+    <message>
+        <source>When you ask a question.</source>
+        <translation>Wenn Sie eine Frage stellen.</translation>
+    </message>
+    <message>
+        <source>Remove the endpoint, or choose excerpts above the chat.</source>
+        <translation>Entfernen Sie den Endpunkt, oder wählen Sie über dem Chat Auszüge.</translation>
+    </message>
+    <message>
+        <source>Background tasks</source>
+        <translation>Aufgaben im Hintergrund</translation>
+    </message>
+    <message>
+        <source>The endpoint of the helper model, or else the one for answers.</source>
+        <translation>Der Endpunkt des Hilfsmodells, sonst der für Antworten.</translation>
+    </message>
+    <message>
+        <source>Short requests with parts of your question, the chat, the sources and the answer: to rewrite a follow-up question, suggest questions, query a table, and, where you chose it, check sentences.</source>
+        <translation>Kurze Anfragen mit Teilen Ihrer Frage, des Chats, der Quellen und der Antwort: um eine Anschlussfrage umzuformulieren, Fragen vorzuschlagen, eine Tabelle abzufragen und, wo Sie es gewählt haben, Sätze zu prüfen.</translation>
+    </message>
+    <message>
+        <source>Before and after an answer of a model.</source>
+        <translation>Vor und nach der Antwort eines Modells.</translation>
+    </message>
+    <message>
+        <source>Suggestions and checks with the model are switched under Answers.</source>
+        <translation>Vorschläge und Prüfungen mit dem Modell werden unter Antworten geschaltet.</translation>
+    </message>
+    <message>
+        <source>Assistants with a model of their own</source>
+        <translation>Assistenten mit eigenem Modell</translation>
+    </message>
+    <message>
+        <source>The endpoint that an assistant names, if it is one of yours.</source>
+        <translation>Der Endpunkt, den ein Assistent nennt, wenn er zu Ihren gehört.</translation>
+    </message>
+    <message>
+        <source>The same as for answers.</source>
+        <translation>Dasselbe wie für Antworten.</translation>
+    </message>
+    <message>
+        <source>When you ask that assistant.</source>
+        <translation>Wenn Sie diesen Assistenten fragen.</translation>
+    </message>
+    <message>
+        <source>Choose another model for the assistant, or remove the endpoint.</source>
+        <translation>Wählen Sie ein anderes Modell für den Assistenten, oder entfernen Sie den Endpunkt.</translation>
+    </message>
+    <message>
+        <source>Measuring a model</source>
+        <translation>Messen eines Modells</translation>
+    </message>
+    <message>
+        <source>Each endpoint with a model in use.</source>
+        <translation>Jeder Endpunkt mit einem verwendeten Modell.</translation>
+    </message>
+    <message>
+        <source>Sample text of common words and a small red picture; none of your data.</source>
+        <translation>Beispieltext aus häufigen Wörtern und ein kleines rotes Bild; nichts von Ihren Daten.</translation>
+    </message>
+    <message>
+        <source>Once for each model, in the background, and again when you press Measure again.</source>
+        <translation>Einmal für jedes Modell, im Hintergrund, und wieder, wenn Sie „Erneut messen“ drücken.</translation>
+    </message>
+    <message>
+        <source>Remove the endpoint.</source>
+        <translation>Entfernen Sie den Endpunkt.</translation>
+    </message>
+    <message>
+        <source>Testing an endpoint</source>
+        <translation>Testen eines Endpunkts</translation>
+    </message>
+    <message>
+        <source>The endpoint in the form.</source>
+        <translation>Der Endpunkt im Formular.</translation>
+    </message>
+    <message>
+        <source>A request for its list of models and one sample question.</source>
+        <translation>Eine Anfrage nach seiner Modellliste und eine Beispielfrage.</translation>
+    </message>
+    <message>
+        <source>When you press Test, choose a helper model, or run desktop-rag doctor.</source>
+        <translation>Wenn Sie „Testen“ drücken, ein Hilfsmodell wählen oder desktop-rag doctor ausführen.</translation>
+    </message>
+    <message>
+        <source>It happens only on request.</source>
+        <translation>Geschieht nur auf Verlangen.</translation>
+    </message>
+    <message>
+        <source>Embeddings</source>
+        <translation>Einbettungen</translation>
+    </message>
+    <message>
+        <source>The endpoint chosen as embedding model, for all documents or for a collection.</source>
+        <translation>Der als Einbettungsmodell gewählte Endpunkt, für alle Dokumente oder für eine Sammlung.</translation>
+    </message>
+    <message>
+        <source>The text of all documents it embeds, your questions, and the key of the endpoint.</source>
+        <translation>Der Text aller Dokumente, die er einbettet, Ihre Fragen und der Schlüssel des Endpunkts.</translation>
+    </message>
+    <message>
+        <source>While documents are indexed, and when you ask or search.</source>
+        <translation>Während Dokumente indiziert werden, und wenn Sie fragen oder suchen.</translation>
+    </message>
+    <message>
+        <source>Choose the built-in model or a folder as embedding model.</source>
+        <translation>Wählen Sie das eingebaute Modell oder einen Ordner als Einbettungsmodell.</translation>
+    </message>
+    <message>
+        <source>Web pages you added</source>
+        <translation>Hinzugefügte Webseiten</translation>
+    </message>
+    <message>
+        <source>The sites of your links, and public sites they redirect to.</source>
+        <translation>Die Websites Ihrer Links und öffentliche Websites, auf die sie weiterleiten.</translation>
+    </message>
+    <message>
+        <source>Requests for robots.txt, sitemaps and pages, with the name of the app; no cookies.</source>
+        <translation>Anfragen nach robots.txt, Sitemaps und Seiten, mit dem Namen der App; keine Cookies.</translation>
+    </message>
+    <message>
+        <source>When you add links, on their schedule, and when you refresh them.</source>
+        <translation>Wenn Sie Links hinzufügen, nach ihrem Zeitplan und wenn Sie sie auffrischen.</translation>
+    </message>
+    <message>
+        <source>Remove the links, or choose to fetch them only on request.</source>
+        <translation>Entfernen Sie die Links, oder rufen Sie sie nur auf Verlangen ab.</translation>
+    </message>
+    <message>
+        <source>Looking up host names</source>
+        <translation>Nachschlagen von Rechnernamen</translation>
+    </message>
+    <message>
+        <source>The name server of this computer.</source>
+        <translation>Der Namensserver dieses Computers.</translation>
+    </message>
+    <message>
+        <source>The host names of the addresses above; never those in your documents.</source>
+        <translation>Die Rechnernamen der Adressen oben; nie die in Ihren Dokumenten.</translation>
+    </message>
+    <message>
+        <source>Before a connection to one of them.</source>
+        <translation>Vor einer Verbindung zu einem von ihnen.</translation>
+    </message>
+    <message>
+        <source>Use numeric addresses, or none.</source>
+        <translation>Verwenden Sie numerische Adressen, oder keine.</translation>
+    </message>
+    <message>
+        <source>The proxy of this computer</source>
+        <translation>Der Proxy dieses Computers</translation>
+    </message>
+    <message>
+        <source>The proxy that the system or the environment names for an endpoint.</source>
+        <translation>Der Proxy, den das System oder die Umgebung für einen Endpunkt nennt.</translation>
+    </message>
+    <message>
+        <source>The address of the endpoint; for http:// addresses everything that is sent to it.</source>
+        <translation>Die Adresse des Endpunkts; bei http://-Adressen alles, was an ihn gesendet wird.</translation>
+    </message>
+    <message>
+        <source>With every request to an endpoint on another computer. Web pages are fetched without it.</source>
+        <translation>Bei jeder Anfrage an einen Endpunkt auf einem anderen Computer. Webseiten werden ohne ihn abgerufen.</translation>
+    </message>
+    <message>
+        <source>Change the proxy of the system, or name the endpoint in NO_PROXY.</source>
+        <translation>Ändern Sie den Proxy des Systems, oder nennen Sie den Endpunkt in NO_PROXY.</translation>
+    </message>
+    <message>
+        <source>Opening links and files</source>
+        <translation>Öffnen von Links und Dateien</translation>
+    </message>
+    <message>
+        <source>Your browser, or the program that your desktop uses for the file.</source>
+        <translation>Ihr Browser oder das Programm, das Ihr Desktop für die Datei verwendet.</translation>
+    </message>
+    <message>
+        <source>The address or the path, to that program, which may open connections of its own.</source>
+        <translation>Die Adresse oder der Pfad, an dieses Programm, das eigene Verbindungen aufbauen kann.</translation>
+    </message>
+    <message>
+        <source>When you click a link and confirm its address, or open a file.</source>
+        <translation>Wenn Sie auf einen Link klicken und seine Adresse bestätigen, oder eine Datei öffnen.</translation>
+    </message>
+    <message>
+        <source>Finding model servers</source>
+        <translation>Suchen nach Modellservern</translation>
+    </message>
+    <message>
+        <source>The usual ports of model servers on this computer.</source>
+        <translation>Die üblichen Ports von Modellservern auf diesem Computer.</translation>
+    </message>
+    <message>
+        <source>A request for the list of models, without a key.</source>
+        <translation>Eine Anfrage nach der Modellliste, ohne Schlüssel.</translation>
+    </message>
+    <message>
+        <source>When you press Find running servers.</source>
+        <translation>Wenn Sie „Laufende Server suchen“ drücken.</translation>
+    </message>
+    <message>
+        <source>The keyring</source>
+        <translation>Der Schlüsselbund</translation>
+    </message>
+    <message>
+        <source>The key store of the system; on Linux over D-Bus.</source>
+        <translation>Der Schlüsselspeicher des Systems; unter Linux über D-Bus.</translation>
+    </message>
+    <message>
+        <source>Keys of endpoints and passwords of files, when they are saved, read or removed.</source>
+        <translation>Schlüssel von Endpunkten und Passwörter von Dateien, wenn sie gespeichert, gelesen oder entfernt werden.</translation>
+    </message>
+    <message>
+        <source>When an endpoint is used, an encrypted file is read, or a key or password is changed.</source>
+        <translation>Wenn ein Endpunkt verwendet, eine verschlüsselte Datei gelesen oder ein Schlüssel oder Passwort geändert wird.</translation>
+    </message>
+    <message>
+        <source>Without a keyring, keys and passwords are kept until the app ends.</source>
+        <translation>Ohne Schlüsselbund werden Schlüssel und Passwörter aufbewahrt, bis die App endet.</translation>
+    </message>
+    <message>
+        <source>The running app</source>
+        <translation>Die laufende App</translation>
+    </message>
+    <message>
+        <source>The open window, over a socket that only you can use.</source>
+        <translation>Das offene Fenster, über einen Socket, den nur Sie verwenden können.</translation>
+    </message>
+    <message>
+        <source>Commands such as ask or search, and their results.</source>
+        <translation>Befehle wie ask oder search und ihre Ergebnisse.</translation>
+    </message>
+    <message>
+        <source>When you use the command line or start the app again while the window is open.</source>
+        <translation>Wenn Sie die Kommandozeile verwenden oder die App erneut starten, während das Fenster offen ist.</translation>
+    </message>
+    <message>
+        <source>It is part of the app.</source>
+        <translation>Gehört zur App.</translation>
+    </message>
+    <message>
+        <source>The local server</source>
+        <translation>Der lokale Server</translation>
+    </message>
+    <message>
+        <source>Programs that ask with a token you made: on this computer, or wherever the address you chose can be reached from.</source>
+        <translation>Programme, die mit einem von Ihnen erzeugten Token fragen: auf diesem Computer, oder von wo aus die von Ihnen gewählte Adresse erreichbar ist.</translation>
+    </message>
+    <message>
+        <source>Answers with their passages, lists of documents and their texts, as the token allows.</source>
+        <translation>Antworten mit ihren Textstellen, Listen von Dokumenten und deren Texte, soweit das Token es erlaubt.</translation>
+    </message>
+    <message>
+        <source>When such a program asks. The server is off until you turn it on.</source>
+        <translation>Wenn ein solches Programm fragt. Der Server ist aus, bis Sie ihn einschalten.</translation>
+    </message>
+    <message>
+        <source>Turn it off, or revoke the token.</source>
+        <translation>Schalten Sie ihn aus, oder widerrufen Sie das Token.</translation>
+    </message>
+    <message>
+        <source>The process that reads files</source>
+        <translation>Der Prozess, der Dateien liest</translation>
+    </message>
+    <message>
+        <source>A process of the app without network access, where the system offers that.</source>
+        <translation>Ein Prozess der App ohne Netzzugang, wo das System das bietet.</translation>
+    </message>
+    <message>
+        <source>The opened file, and its text back.</source>
+        <translation>Die geöffnete Datei, und zurück ihr Text.</translation>
+    </message>
+    <message>
+        <source>While files are indexed, attached or shown.</source>
+        <translation>Während Dateien indiziert, angehängt oder gezeigt werden.</translation>
+    </message>
+    <message>
+        <source>Your desktop</source>
+        <translation>Ihr Desktop</translation>
+    </message>
+    <message>
+        <source>The display, the input method, the tray, and the screen reader if one runs.</source>
+        <translation>Die Anzeige, die Eingabemethode, der Infobereich und der Bildschirmleser, falls einer läuft.</translation>
+    </message>
+    <message>
+        <source>The contents of the window, the keys you chose for the quick ask, and notifications, which hold no text of documents.</source>
+        <translation>Der Inhalt des Fensters, die für die Schnellfrage gewählten Tasten und Benachrichtigungen, die keinen Text von Dokumenten enthalten.</translation>
+    </message>
+    <message>
+        <source>While the app runs, made by Qt as for any program with a window; for a notification without a tray; and when doctor asks whether there is a tray.</source>
+        <translation>Solange die App läuft, durch Qt wie bei jedem Programm mit Fenster; für eine Benachrichtigung ohne Infobereich; und wenn doctor fragt, ob es einen Infobereich gibt.</translation>
+    </message>
+    <message>
+        <source>Use the command line. Keys are cleared in the settings.</source>
+        <translation>Verwenden Sie die Kommandozeile. Tasten werden in den Einstellungen gelöscht.</translation>
+    </message>
+    <message>
+        <source>Usage reports</source>
+        <translation>Nutzungsberichte</translation>
+    </message>
+    <message>
+        <source>Nobody.</source>
+        <translation>Niemand.</translation>
+    </message>
+    <message>
+        <source>Nothing. The reports of libraries are switched off before they are loaded.</source>
+        <translation>Nichts. Die Berichte von Bibliotheken werden abgeschaltet, bevor diese geladen werden.</translation>
+    </message>
+    <message>
+        <source>Never.</source>
+        <translation>Nie.</translation>
+    </message>
+    <message>
+        <source>There is nothing to switch.</source>
+        <translation>Es gibt nichts zu schalten.</translation>
+    </message>
+    <message>
+        <source>Updates</source>
+        <translation>Aktualisierungen</translation>
+    </message>
+    <message>
+        <source>Nothing. The app neither looks for new versions nor fetches them.</source>
+        <translation>Nichts. Die App sucht weder nach neuen Versionen noch lädt sie welche.</translation>
+    </message>
+    <message>
+        <source>Models and extensions</source>
+        <translation>Modelle und Erweiterungen</translation>
+    </message>
+    <message>
+        <source>Nothing. Models come with the app or from a folder of yours; libraries and the database fetch no parts of their own.</source>
+        <translation>Nichts. Modelle kommen mit der App oder aus einem Ordner von Ihnen; Bibliotheken und die Datenbank laden keine eigenen Teile nach.</translation>
     </message>
     <message>
         <source>Learn from earlier answers</source>
@@ -4798,6 +5202,82 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
     <message>
         <source>Each run sends the question and its sources to {model} at {address}, which may cost something. Your limits apply.</source>
         <translation>Jeder Lauf sendet die Frage und ihre Quellen an {model} auf {address}, was etwas kosten kann. Ihre Grenzen gelten.</translation>
+    </message>
+    <message>
+        <source>only passages with these words in this order</source>
+        <translation>nur Textstellen mit diesen Wörtern in dieser Reihenfolge</translation>
+    </message>
+    <message>
+        <source>only passages without the word</source>
+        <translation>nur Textstellen ohne das Wort</translation>
+    </message>
+    <message>
+        <source>only files with this in their name</source>
+        <translation>nur Dateien mit diesem im Namen</translation>
+    </message>
+    <message>
+        <source>only files of this type</source>
+        <translation>nur Dateien dieser Art</translation>
+    </message>
+    <message>
+        <source>only what lies in such a folder</source>
+        <translation>nur, was in einem solchen Ordner liegt</translation>
+    </message>
+    <message>
+        <source>only such a collection</source>
+        <translation>nur eine solche Sammlung</translation>
+    </message>
+    <message>
+        <source>only files with this tag</source>
+        <translation>nur Dateien mit diesem Schlagwort</translation>
+    </message>
+    <message>
+        <source>only files dated this day or later</source>
+        <translation>nur Dateien von diesem Tag oder später</translation>
+    </message>
+    <message>
+        <source>only files dated before this day</source>
+        <translation>nur Dateien von vor diesem Tag</translation>
+    </message>
+    <message>
+        <source>Word document</source>
+        <translation>Word-Dokument</translation>
+    </message>
+    <message>
+        <source>Spreadsheet</source>
+        <translation>Tabelle</translation>
+    </message>
+    <message>
+        <source>Presentation</source>
+        <translation>Präsentation</translation>
+    </message>
+    <message>
+        <source>E-mail</source>
+        <translation>E-Mail</translation>
+    </message>
+    <message>
+        <source>Web page</source>
+        <translation>Webseite</translation>
+    </message>
+    <message>
+        <source>Text and Markdown</source>
+        <translation>Text und Markdown</translation>
+    </message>
+    <message>
+        <source>E-book</source>
+        <translation>E-Book</translation>
+    </message>
+    <message>
+        <source>Picture</source>
+        <translation>Bild</translation>
+    </message>
+    <message>
+        <source>Code and data</source>
+        <translation>Code und Daten</translation>
+    </message>
+    <message>
+        <source>Other</source>
+        <translation>Sonstiges</translation>
     </message>
 </context>
 </TS>

@@ -11,12 +11,16 @@ from dataclasses import dataclass, field
 from threading import Event
 
 from desktop_rag.answer.counting.record_forms import Record
+from desktop_rag.answer.endpoints.helper_job import generate
 from desktop_rag.answer.prompting.prompt_sanitizer import sanitized
 from desktop_rag.core.conversation import AnswerEvent, FileAsked
 from desktop_rag.models.ports import ChatModel, ChatTurn
 
 _ITEMS_A_REQUEST = 20
 _LONGEST_ITEM_CHARS = 1_200
+# A line for each entry, and what a model adds to it.
+_MOST_CHARS = 8_000
+_LIMIT_S = 300.0
 _ROOM_SHARE = 0.4
 _CHARS_A_TOKEN = 2.5
 _LINE = re.compile(r"(?im)^\W*(?:id\s*)?(\d{1,4})\W+(yes|no)\b")
@@ -79,7 +83,7 @@ def _asked(
         ChatTurn("system", _RULES),
         ChatTurn("user", f"{entries}\n\nQuestion: {sanitized(question, fence)}"),
     ]
-    written = "".join(d.text for d in model.stream(turns, cancel) if not d.is_thinking)
+    written = generate(model, turns, cancel, most_chars=_MOST_CHARS, limit_s=_LIMIT_S)
     said: dict[int, set[bool]] = {}
     for number, word in _LINE.findall(written):
         said.setdefault(int(number) - 1, set()).add(word.casefold() == "yes")

@@ -106,14 +106,14 @@ def counts_in_words(counts: DocumentCounts) -> str:
     parts = [
         f"{counts.of(state):,} {words}"
         for state, words in (
-            (DocumentState.SEARCHABLE, "searchable"),
-            (DocumentState.SEARCHABLE_BY_WORDS, "by words only so far"),
+            (DocumentState.SEARCHABLE, tr("searchable")),
+            (DocumentState.SEARCHABLE_BY_WORDS, tr("by words only so far")),
             (DocumentState.READING, tr("being read")),
-            (DocumentState.WAITING, "waiting"),
-            (DocumentState.FAILED, "failed"),
-            (DocumentState.SKIPPED, "skipped"),
-            (DocumentState.OFFLINE, "offline"),
-            (DocumentState.GONE, "missing"),
+            (DocumentState.WAITING, tr("waiting")),
+            (DocumentState.FAILED, tr("failed")),
+            (DocumentState.SKIPPED, tr("skipped")),
+            (DocumentState.OFFLINE, tr("offline")),
+            (DocumentState.GONE, tr("missing")),
         )
         if counts.of(state)
     ]
@@ -135,10 +135,10 @@ def source_state_in_words(state: SourceState) -> str:
 def changes_in_words(summary: ChangeSummary) -> str:
     """The result of the last scan: `3 added, 1 changed, 2 removed`, or `No changes`."""
     counts = (
-        (summary.added, "added"),
-        (summary.changed, "changed"),
-        (summary.moved, "moved"),
-        (summary.gone, "removed"),
+        (summary.added, tr("added")),
+        (summary.changed, tr("changed")),
+        (summary.moved, tr("moved")),
+        (summary.gone, tr("removed")),
     )
     return ", ".join(f"{n:,} {verb}" for n, verb in counts if n) or tr("No changes")
 
@@ -146,7 +146,7 @@ def changes_in_words(summary: ChangeSummary) -> str:
 def time_in_words(seconds: float) -> str:
     """`a minute`, `12 minutes`, `3 hours`: an estimate, rounded up."""
     if seconds <= _MINUTE_S:
-        return "a minute"
+        return tr("a minute")
     if seconds < _HOUR_S:
         return count_of(math.ceil(seconds / _MINUTE_S), tr("minute"), tr("minutes"))
     return count_of(math.ceil(seconds / _HOUR_S), tr("hour"), tr("hours"))

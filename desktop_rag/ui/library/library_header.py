@@ -24,6 +24,14 @@ class LibraryView(StrEnum):
     TODAY = "Changed today"
 
 
+_VIEWS = {
+    LibraryView.FILES: tr("Files"),
+    LibraryView.FOLDERS: tr("Folders"),
+    LibraryView.PICTURE: tr("Picture"),
+    LibraryView.TODAY: tr("Changed today"),
+}
+
+
 class LibraryHeader(QWidget):
     """The title with the numbers of files, the views, and the actions in words.
 
@@ -103,7 +111,7 @@ class LibraryHeader(QWidget):
         )
         group = QButtonGroup(self)
         for view in LibraryView:
-            button = TextButton(view.value, self, kind="chip")
+            button = TextButton(_VIEWS[view], self, kind="chip")
             button.setCheckable(True)
             button.setAccessibleDescription(tr("View of the library"))
             group.addButton(button)

@@ -3,6 +3,7 @@
 from enum import StrEnum
 
 from desktop_rag.core.domain import Document
+from desktop_rag.core.language.translation import tr
 
 
 class DocumentKind(StrEnum):
@@ -19,6 +20,25 @@ class DocumentKind(StrEnum):
     PICTURE = "Picture"
     CODE = "Code and data"
     OTHER = "Other"
+
+
+_WORDS = {
+    DocumentKind.WORD: tr("Word document"),
+    DocumentKind.SPREADSHEET: tr("Spreadsheet"),
+    DocumentKind.SLIDES: tr("Presentation"),
+    DocumentKind.MAIL: tr("E-mail"),
+    DocumentKind.WEB: tr("Web page"),
+    DocumentKind.TEXT: tr("Text and Markdown"),
+    DocumentKind.BOOK: tr("E-book"),
+    DocumentKind.PICTURE: tr("Picture"),
+    DocumentKind.CODE: tr("Code and data"),
+    DocumentKind.OTHER: tr("Other"),
+}
+
+
+def kind_in_words(kind: DocumentKind) -> str:
+    """What the kind is called."""
+    return _WORDS.get(kind, kind.value)
 
 
 # The formats that the readers name.

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from desktop_rag.core.domain import Collection, Source
 from desktop_rag.core.language.translation import tr
-from desktop_rag.ui.foundation.wording import one_line
-from desktop_rag.ui.library.facets.document_kinds import DocumentKind
+from desktop_rag.ui.foundation.wording import one_line, value_in_words
+from desktop_rag.ui.library.facets.document_kinds import DocumentKind, kind_in_words
 from desktop_rag.ui.library.facets.facet_values import (
     Facet,
     FileFilter,
@@ -101,9 +101,10 @@ def _offered(
     """The values of a facet in their lasting order, each with its label and depth."""
     match facet:
         case Facet.STATE:
-            return [(g.value, g.value, 0) for g in StateGroup if g in _LASTING or g in existing]
+            states = [g for g in StateGroup if g in _LASTING or g in existing]
+            return [(g.value, value_in_words(g, begins=True), 0) for g in states]
         case Facet.KIND:
-            return [(kind.value, kind.value, 0) for kind in DocumentKind if kind in existing]
+            return [(k.value, kind_in_words(k), 0) for k in DocumentKind if k in existing]
         case Facet.FOLDER:
             return _folders(existing, chosen, places)
         case Facet.COLLECTION:
