@@ -11,7 +11,7 @@ from pathlib import Path
 _SECRETS = re.compile(
     r"(?i)(bearer\s+|api[-_]?key[\"']?\s*[:=]\s*[\"']?)[^\s\"',}]+"
     r"|\bsk-[A-Za-z0-9_-]{6,}"
-    r"|([?&](?:\w+[-_])?(?:key|token|sig|signature|code)=)[^&\s\"']+"
+    r"|([?&](?:\w+[-_])?(?:key|token|sig|signature|code)=)[^&\s\"'”’»]+"
     r"|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"
 )
 
