@@ -185,6 +185,19 @@ def services(build_services: Callable[[], app.Services]) -> app.Services:
 
 
 @pytest.fixture(autouse=True)
+def logging_as_before() -> Iterator[None]:
+    """Undoes what a test did to the loggers, as the start of the app does."""
+    loggers = [logging.getLogger(), logging.getLogger("desktop_rag")]
+    before = [(logger.level, list(logger.handlers)) for logger in loggers]
+    yield
+    for logger, (level, handlers) in zip(loggers, before, strict=True):
+        logger.setLevel(level)
+        for handler in [h for h in logger.handlers if h not in handlers]:
+            logger.removeHandler(handler)
+            handler.close()
+
+
+@pytest.fixture(autouse=True)
 def no_warnings(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """Fails a test on a log record of WARNING or worse."""
     yield

@@ -13,7 +13,7 @@ from desktop_rag.app import Services
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.conversation import Message, MessageState
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.settings import HelperSettings, RetrievalSettings, Settings
+from desktop_rag.core.settings import AnswerSettings, HelperSettings, RetrievalSettings, Settings
 from tests.asking import answer_of, ask
 from tests.servers.chat_server import ChatServer
 
@@ -52,6 +52,12 @@ def server(indexed: Services) -> Iterator[ChatServer]:
 def other() -> Iterator[ChatServer]:
     with ChatServer("At dusk, says the other [1].") as running:
         yield running
+
+
+def leave_files_alone(services: Services, server: ChatServer) -> None:
+    """Few files are not read one by one when nothing is about the question."""
+    answers = AnswerSettings(asks_few_files=False)
+    services.chat.apply(Settings(endpoint=server.endpoint(), answers=answers))
 
 
 def made(services: Services, **fields: object) -> Assistant:
@@ -194,6 +200,7 @@ def test_summaries_are_of_what_it_may_find(indexed: Services, server: ChatServer
 def test_a_strict_one_asks_no_model_when_nothing_is_about_it(
     indexed: Services, server: ChatServer
 ) -> None:
+    leave_files_alone(indexed, server)
     assistant = made(indexed)
     message = ask(indexed, ELSEWHERE, assistant_id=assistant.assistant_id)
     assert not server.chats
@@ -205,6 +212,7 @@ def test_an_open_one_answers_from_what_the_model_knows_and_says_so(
     indexed: Services, server: ChatServer
 ) -> None:
     server.answer = "The Storting did [1], I believe."
+    leave_files_alone(indexed, server)
     assistant = made(indexed, is_open=True)
     message = ask(indexed, ELSEWHERE, assistant_id=assistant.assistant_id)
     assert message.is_own_knowledge

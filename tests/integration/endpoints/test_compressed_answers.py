@@ -13,7 +13,7 @@ from desktop_rag.models.endpoints.client.chat_client import ChatClient
 from desktop_rag.models.ports import ChatTurn
 from tests.servers.chat_server import ChatServer
 
-ANSWER = "The lamp is lit at dusk [1]." * 200
+ANSWER = " ".join(f"Lamp {n} is lit at dusk [1]." for n in range(200))
 
 
 @pytest.fixture
