@@ -63,7 +63,7 @@ def test_the_answer_is_written_with_its_source(asker: Person, server: ChatServer
         ("silence", "sent nothing"),
         ("status_401", "key"),
         ("status_404", "model"),
-        ("status_429", "is busy"),
+        ("status_429", "limit of requests"),
     ],
 )
 def test_a_failing_endpoint_is_explained_and_retry_works(

@@ -56,7 +56,7 @@ def test_an_answer_without_end_is_stopped_and_asked_again(
 ) -> None:
     server.mode = "endless"
     asker.asks(QUESTION)
-    asker.sees("so on, ")
+    asker.sees("so on 0, ")
     asker.clicks("Stop (Esc)")
     asker.sees("stopped")
     asker.waits_until(lambda: not asker.window.chat_page.is_answering)
