@@ -7,25 +7,27 @@ from collections.abc import Callable, Sequence
 from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError
 
 _BLANK = b"\xef\xbb\xbf \r\n\t"
-_MOST_BLANK_CHUNKS = 1_000
+_MOST_BLANK_BYTES = 1 << 20
 
 
 def read_beginning(take: Callable[[], bytes | None]) -> list[bytes]:
-    """The first chunks, up to the first that isn't blank; `take` returns None after the last.
+    """The first chunk that isn't blank, if one comes soon; `take` returns None after the last.
+
+    Blank ones before it mean nothing and are let go: there may be any number of them.
 
     Raises:
         StreamError: when the connection ends before; then nothing was lost.
     """
-    begun: list[bytes] = []
+    blank_bytes = 0
     try:
-        while (chunk := take()) is not None:
-            begun.append(chunk)
-            if chunk.strip(_BLANK) or len(begun) > _MOST_BLANK_CHUNKS:
-                break
+        while blank_bytes < _MOST_BLANK_BYTES and (chunk := take()) is not None:
+            if chunk.strip(_BLANK):
+                return [chunk]
+            blank_bytes += len(chunk)
     except StreamError as exc:
         fault = Fault.CLOSED if exc.fault is Fault.CUT else exc.fault
         raise StreamError(fault, exc.said, exc.code) from exc
-    return begun
+    return []
 
 
 def is_json(begun: Sequence[bytes]) -> bool:

@@ -29,6 +29,11 @@ class MessageRepairs:
         delta = choice.get("delta")
         if isinstance(delta, dict):
             self._join_halves(cast("dict[str, Any]", delta))
+        if choice.get("finish_reason") is not None and _BYTES.match(self._half):
+            # Its other bytes do not come any more.
+            self._half = ""
+            ending = cast("dict[str, Any]", choice.setdefault("delta", {}))
+            ending["content"] = (ending.get("content") or "") + "\N{REPLACEMENT CHARACTER}"
 
     def _join_halves(self, delta: dict[str, Any]) -> None:
         content = delta.get("content")

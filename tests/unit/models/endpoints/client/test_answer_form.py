@@ -16,12 +16,14 @@ from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamErr
         ([b": ping\n", b"data"], 1, False),
         ([b"<html>"], 1, False),
         ([], 0, False),
+        ([b"\n"], 1, False),
     ],
 )
 def test_the_first_bytes_tell(chunks: list[bytes], begun: int, is_one_body: bool) -> None:
     left = iter(chunks)
     read = read_beginning(lambda: next(left, None))
-    assert read == chunks[:begun]
+    # Blank ones before it are let go.
+    assert read == [chunk for chunk in chunks[:begun] if chunk.strip()]
     assert [*left] == chunks[begun:]
     assert is_json(read) is is_one_body
 
