@@ -202,7 +202,8 @@ def main() -> int:
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     if given.one:
-        _take_one(given.out, *given.one, given.only)
+        colours, scale, text = given.one
+        _take_one(given.out, colours, scale, text, given.only)
         return 0
     for scheme in _SCHEMES:
         for scale, text in _SCALES:

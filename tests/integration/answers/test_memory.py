@@ -11,6 +11,7 @@ from desktop_rag.app import Services
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.conversation import Feedback, Message, PastAnswer
 from desktop_rag.core.interaction import InteractionOutcome
+from desktop_rag.core.question_scope import ALL_DOCUMENTS
 from desktop_rag.core.settings import AnswerSettings, Settings
 from tests import asking
 from tests.asking import answer_of
@@ -41,7 +42,7 @@ def server(indexed: Services) -> Iterator[ChatServer]:
 
 def ask(services: Services, question: str, **where: str) -> Message:
     """The answer, checked: only then may it be an example."""
-    answer = asking.ask(services, question, **where)
+    answer = asking.ask(services, question, scope=ALL_DOCUMENTS, **where)
     list(services.chat.go_on(answer, asks_model=False, cancel=threading.Event()))
     return services.chat.history.messages(answer.conversation_id)[-1]
 
