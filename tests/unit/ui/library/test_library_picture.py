@@ -93,6 +93,8 @@ def picture(model: DocumentModel, theme: Theme, qtbot: QtBot) -> LibraryPicture:
     picture.resize(700, 500)
     picture.show()
     qtbot.waitActive(picture)
+    # The tiles are laid out a moment after it is shown.
+    qtbot.waitUntil(lambda: bool(picture.findChildren(PictureTile)))
     return picture
 
 
