@@ -19,11 +19,12 @@ def test_formulas_are_drawn_while_the_answer_is_written(asker: Person, server: C
 
     def is_complete() -> bool:
         seen.append(answer_on(asker))
-        return "lit at dusk" in seen[-1]
+        # The parts of an answer are shown one after the other.
+        sentence = f"reaches {DRAWN} miles and costs $5 or $6 a night"
+        return sentence in seen[-1] and "lit at dusk" in seen[-1]
 
     asker.asks("How far does the light of the lamp reach?")
     asker.waits_until(is_complete)
-    assert f"reaches {DRAWN} miles and costs $5 or $6 a night" in seen[-1]
     assert not [text for text in seen if "\\" in text or "frac" in text or "sqrt" in text]
     asker.sees("test-model")
     asker.waits_until(lambda: "checking" not in asker.screen())
