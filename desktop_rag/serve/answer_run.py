@@ -5,7 +5,14 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
 
-from desktop_rag.core.conversation import AnswerChanged, AnswerDone, Message, SourceRef, TextDelta
+from desktop_rag.core.conversation import (
+    AnswerChanged,
+    AnswerDone,
+    AnswerRestated,
+    Message,
+    SourceRef,
+    TextDelta,
+)
 from desktop_rag.serve.access.rate_limit import RateLimits
 from desktop_rag.serve.asked import Asked
 from desktop_rag.serve.program_answers import Answers, failure
@@ -56,14 +63,17 @@ class AnswerRun:
         Closing the generator cancels the answer.
         """
         sent: list[str] = []
+        # The answer as the window would show it now: it can take back what was sent here.
+        shown = ""
         message: Message | None = None
         with self.limits.streaming(self.asked.caller):
             make = partial(self.answers.events, self.asked)
             async with aclosing(self.workers.events(make, silence_s=_SILENCE_S)) as events:
                 async for each in events:
-                    if isinstance(each, TextDelta):
-                        sent.append(each.text)
-                        yield TextPiece(each.text)
+                    if isinstance(each, TextDelta | AnswerRestated):
+                        shown, news = grown(shown, each)
+                        sent.append(news)
+                        yield TextPiece(news)
                     elif isinstance(each, AnswerDone):
                         if refusal := failure(each):
                             raise refusal
@@ -96,3 +106,13 @@ class AnswerRun:
             yield TextPiece(appended)
         found = citations(text, [source for source in message.sources if source.is_cited])
         yield FinishedRun(message, text + appended, tuple(found))
+
+
+def grown(shown: str, event: TextDelta | AnswerRestated) -> tuple[str, str]:
+    """The answer after an event, and what a client has not got of it: nothing may be lost."""
+    if isinstance(event, TextDelta):
+        return shown + event.text, event.text
+    same = 0
+    while event.text[same : same + 1] and event.text[same] == shown[same : same + 1]:
+        same += 1
+    return event.text, event.text[same:]

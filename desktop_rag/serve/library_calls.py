@@ -57,7 +57,7 @@ class LibraryCalls:
             case "list_documents":
                 return self.list_documents(caller, **arguments)
             case "list_prompts":
-                return self.list_prompts()
+                return self.list_prompts(caller)
             case _:
                 raise AppError(f"There is no call “{name}”.")
 
@@ -135,9 +135,10 @@ class LibraryCalls:
             "next_offset": end if end < len(every) else None,
         }
 
-    def list_prompts(self) -> dict[str, Any]:
-        """The saved prompts by name."""
-        return {"prompts": [{"name": p.name, "text": p.text} for p in self._chat.prompts.all()]}
+    def list_prompts(self, caller: Caller) -> dict[str, Any]:
+        """The saved prompts by name; none for a token of some collections: they are in none."""
+        saved = [] if caller.token.collection_ids else self._chat.prompts.all()
+        return {"prompts": [{"name": prompt.name, "text": prompt.text} for prompt in saved]}
 
     # --- rights ----------------------------------------------------------------------------
 

@@ -43,13 +43,14 @@ class Authority:
     def caller(self, scope: Any) -> Caller:  # noqa: ANN401  an ASGI scope
         """Who sent the request of this scope; refuses one without a valid token."""
         address = (scope.get("client") or ("",))[0]
-        self._limits.check_failures(address)
         secret = _secret_in(scope["headers"])
         try:
             token = self._tokens.find(secret) if secret else None
         except AppError as error:
             raise Refusal.of_error(error, 503) from error
         if token is None:
+            # Only here: all programs of this computer share an address with the one that guesses.
+            self._limits.check_failures(address)
             self._limits.count_failure(address)
             said = "A valid token is needed." if secret else "A token is needed: Bearer drag-…"
             raise Refusal(401, said, code="invalid_api_key")

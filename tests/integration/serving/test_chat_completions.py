@@ -165,3 +165,22 @@ def test_a_client_that_leaves_cancels_the_answer(
     next(chunk for chunk in stream if chunk.choices[0].delta.content)
     stream.close()
     assert endpoint.has_lost_client.wait(10)
+
+
+def test_an_answer_that_is_restated_loses_nothing(
+    client: openai.OpenAI, endpoint: ChatServer
+) -> None:
+    endpoint.mode = "think_end"
+    chunks = list(ask(client, stream=True))
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
+    assert text.endswith("The lamp is lit at dusk [1].")
+    assert chunks[-1].model_extra["desktop_rag"]["text"] == "The lamp is lit at dusk [1]."
+
+
+def test_citations_of_another_form_are_whole_in_a_stream(
+    client: openai.OpenAI, endpoint: ChatServer
+) -> None:
+    endpoint.answer = "The lamp 【1】 is lit, says (source 1), at dusk [9] ^1 by the keeper."
+    chunks = list(ask(client, stream=True))
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
+    assert text == chunks[-1].model_extra["desktop_rag"]["text"]

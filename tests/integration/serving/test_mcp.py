@@ -131,6 +131,7 @@ def test_a_token_limits_what_is_found_and_done(server: Server) -> None:
             {"name": "Empty", "documents": 0}
         ]
         assert (await client.call_tool("fetch", {"id": document_id})).is_error
+        assert (await client.list_prompts()).prompts == []
         refused = await client.call_tool("ask", {"question": QUESTION})
         assert refused.is_error
         assert "does not allow" in refused.content[0].text  # type: ignore[union-attr]

@@ -145,6 +145,8 @@ def test_guessing_is_slowed_down(server: Server) -> None:
         statuses = [client.get("/v1/models").status_code for _ in range(30)]
     assert statuses[0] == 401
     assert statuses[-1] == 429
+    with server.client() as other:
+        assert other.get("/v1/models").status_code == 200, "it shares the address, not the guess"
 
 
 def test_a_token_has_a_rate(server: Server) -> None:

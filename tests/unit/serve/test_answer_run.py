@@ -1,0 +1,21 @@
+"""What a client gets of an answer that the window takes back in part."""
+
+import pytest
+
+from desktop_rag.core.conversation import AnswerRestated, TextDelta
+from desktop_rag.serve.answer_run import grown
+
+
+@pytest.mark.parametrize(
+    ("shown", "event", "after", "news"),
+    [
+        ("The lamp", TextDelta(" is lit"), "The lamp is lit", " is lit"),
+        ("The lamp ^", AnswerRestated("The lamp [1] is", ""), "The lamp [1] is", "[1] is"),
+        ("Let me see", AnswerRestated("", "Let me see"), "", ""),
+        ("The lamp is", AnswerRestated("The lamp", ""), "The lamp", ""),
+    ],
+)
+def test_nothing_new_is_lost(
+    shown: str, event: TextDelta | AnswerRestated, after: str, news: str
+) -> None:
+    assert grown(shown, event) == (after, news)
