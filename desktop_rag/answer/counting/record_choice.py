@@ -59,6 +59,9 @@ def chosen(
     words = content_words(question)
     if structural := _structural(question, structures, words):
         return structural
+    if _asks_for_files(question):
+        # "Files about the lamp" are no rows of a file about it.
+        return None
     named = [(s, n) for s in structures for n in [_named(words, s, around)] if n]
     best = max((n for _, found in named for n in found.values()), default=0)
     if best >= AROUND or (best and not named[1:]):
@@ -97,6 +100,13 @@ def _structural(
                 most = max(fitting, key=lambda s: len(s.records))
                 return _choice(main_structure(fitting) or most, words, (word,), DIRECT)
     return None
+
+
+def _asks_for_files(question: CountingQuestion) -> bool:
+    """True when files are to be counted, and not what is in them."""
+    sets = question.language.sets
+    spoken = [w for w in plain_words(question.rest) if w not in sets["idle"]]
+    return bool(spoken) and spoken[0] in sets["files"]
 
 
 def _named(

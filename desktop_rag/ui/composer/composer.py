@@ -28,7 +28,6 @@ _EDITING = tr("Editing an earlier question. It will be asked in a copy of this c
 _KEYS = tr("Enter to send, Shift+Enter for a new line")
 _PENDING = tr("Will be sent when the files are ready")
 _NAMED = tr("only this file, folder or collection")
-_HINT_MIN_PX = 520
 
 
 class Composer(Card):
@@ -76,7 +75,7 @@ class Composer(Card):
         self._send.setObjectName("sendButton")
         self._stop = IconButton(self._theme, "stop:accent_text", tr("Stop (Esc)"))
         self._stop.setObjectName("stopButton")
-        below = QHBoxLayout()
+        self._below = below = QHBoxLayout()
         below.setSpacing(8)
         self._attach = IconButton(self._theme, "attach:muted", tr("Attach files or images"))
         self._attach.setObjectName("attachButton")
@@ -124,7 +123,14 @@ class Composer(Card):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._hint.setVisible(event.size().width() >= _HINT_MIN_PX)
+        # By what it needs: its words depend on the language, and their width on the size of text.
+        others = [
+            item.widget() for n in range(self._below.count()) if (item := self._below.itemAt(n))
+        ]
+        widths = [w.sizeHint().width() for w in others if w and (w is self._hint or w.isVisible())]
+        needed = sum(widths) + self._below.spacing() * len(others)
+        margins = self.contentsMargins()
+        self._hint.setVisible(event.size().width() - margins.left() - margins.right() >= needed)
 
     def _connect(self) -> None:
         self._field.entered.connect(self._submit)

@@ -127,3 +127,14 @@ def test_many_requests_are_made_only_when_every_file_is_asked_for(
     events = list(indexed.chat.retry(answer.conversation_id, every_file=True, cancel=cancel))
     assert server.chats
     assert answer_of(events).text.startswith("**0** of 102 recipes")
+
+
+def test_rows_about_a_thing_are_no_files_about_it(services: Services, tmp_path: Path) -> None:
+    (folder := tmp_path / "papers").mkdir()
+    rows = "".join(f"| task {n} | yes |\n" for n in range(5))
+    (folder / "lamp-care.md").write_text(f"# Lamp care\n\n| Lamp | Keeper |\n|---|---|\n{rows}")
+    # Something else is called a file here.
+    files = "".join(f"## File {n}\n\nKept in drawer {n}.\n\n" for n in range(6))
+    (folder / "drawers.md").write_text(f"# Drawers\n\n{files}")
+    index(services, folder)
+    assert "Each row" not in ask(services, "How many files are about the lamp?").text
