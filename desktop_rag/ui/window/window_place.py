@@ -33,7 +33,10 @@ def place_window(window: QMainWindow, kept: Mapping[str, object]) -> None:
         return
     wanted = QRect(*whole)
     there = QGuiApplication.screenAt(wanted.center()) or window.screen()
-    window.setGeometry(fitted(wanted, there.availableGeometry()))
+    place = fitted(wanted, there.availableGeometry())
+    window.resize(place.size())
+    # Of the frame: `setGeometry` would put the title bar above the screen.
+    window.move(place.topLeft())
     if kept.get("is_maximized") is True:
         window.setWindowState(window.windowState() | Qt.WindowState.WindowMaximized)
 
@@ -41,9 +44,10 @@ def place_window(window: QMainWindow, kept: Mapping[str, object]) -> None:
 def place_of(window: QMainWindow) -> dict[str, int | bool]:
     """What `place_window` takes: the place the window has when it is not maximised."""
     place = window.normalGeometry() if window.isMaximized() else window.geometry()
+    corner = place.topLeft() if window.isMaximized() else window.pos()
     return {
-        "left": place.left(),
-        "top": place.top(),
+        "left": corner.x(),
+        "top": corner.y(),
         "width": place.width(),
         "height": place.height(),
         "is_maximized": window.isMaximized(),
