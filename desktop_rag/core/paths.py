@@ -95,6 +95,11 @@ class Home:
         return self.root / "server" / "tokens.json"
 
     @property
+    def token_uses(self) -> Path:
+        """When each token was used last, to the minute, JSON."""
+        return self.root / "server" / "token_uses.json"
+
+    @property
     def link_key(self) -> Path:
         """The key that signs the local server's links to sources."""
         return self.root / "server" / "link.key"

@@ -24,6 +24,7 @@ from desktop_rag.ingest.library import Library
 from desktop_rag.serve.access.access_tokens import TokenScope
 from desktop_rag.serve.access.callers import Caller
 from desktop_rag.serve.asked import message_of
+from desktop_rag.serve.model_names import ModelName
 from desktop_rag.serve.wire_sources import source_json, title_of
 
 # The address that shows [start, end) of a document to a caller.
@@ -89,9 +90,10 @@ class LibraryCalls:
     ) -> dict[str, Any]:
         """An answer with its sources, claims and follow-up questions."""
         assistant_id = self._chat.assistants.find(assistant).assistant_id if assistant else ""
-        setup = caller.limited(
-            self._chat.set_up(assistant_id, self._collection_id(caller, collection))
-        )
+        collection_id = self._collection_id(caller, collection)
+        if not caller.token.exposes(ModelName("", "", assistant_id, collection_id).key):
+            raise AppError("This token may not ask that.", "It is limited to certain models.")
+        setup = caller.limited(self._chat.set_up(assistant_id, collection_id))
         asked, message = [message_of(Role.USER, question)], None
         for event in self._chat.answer(asked, setup, cancel=Event()):
             if isinstance(event, AnswerDone):

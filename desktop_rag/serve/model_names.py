@@ -32,6 +32,15 @@ class ModelName:
     endpoint: EndpointSettings | None = None
 
     @property
+    def key(self) -> str:
+        """What tokens are limited to: unlike the name, it stays when something is renamed."""
+        if self.endpoint:
+            return f"model:{self.endpoint.model}"
+        if self.assistant_id:
+            return f"assistant:{self.assistant_id}"
+        return f"collection:{self.collection_id}" if self.collection_id else EVERYTHING
+
+    @property
     def scope(self) -> QuestionScope:
         """What its questions are about: a plain model is asked without documents."""
         return WITHOUT_DOCUMENTS if self.endpoint else ALL_DOCUMENTS
@@ -41,14 +50,16 @@ class ModelNames:
     """Lists the names a caller may use, and sets up their questions."""
 
     def __init__(self, chat: Chat, library: Library, *, exposes_endpoints: bool = False) -> None:
-        """With `exposes_endpoints` the models of the person's endpoints can be asked themselves."""
+        """With `exposes_endpoints` every token may ask the models of the endpoints themselves;
+        without it those that name them.
+        """
         self._chat = chat
         self._library = library
         self._exposes_endpoints = exposes_endpoints
 
     def of(self, caller: Caller) -> list[ModelName]:
         """The names that this caller may ask, all documents first."""
-        return [name for name in self._all() if self._is_open(name, caller)]
+        return [name for name in self.all() if self._is_open(name, caller)]
 
     def find(self, name: str, caller: Caller) -> ModelName:
         """The name that was asked; refuses one that is unknown, or not for this caller."""
@@ -66,15 +77,18 @@ class ModelNames:
         return caller.limited(setup)
 
     def _is_open(self, name: ModelName, caller: Caller) -> bool:
+        if not caller.token.exposes(name.key):
+            return False
         if name.endpoint:
-            return True
+            return bool(caller.token.models) or self._exposes_endpoints
         try:
             caller.limited(self._chat.set_up(name.assistant_id, name.collection_id))
         except Refusal:
             return False
         return not name.collection_id or caller.may_read_collection(name.collection_id)
 
-    def _all(self) -> Iterator[ModelName]:
+    def all(self) -> Iterator[ModelName]:
+        """Every name that a token may be limited to."""
         yield ModelName(EVERYTHING, "All documents")
         taken = {EVERYTHING}
         for assistant in self._chat.assistants.all():
@@ -83,8 +97,7 @@ class ModelNames:
         for collection in self._library.collections.all():
             name = f"{_COLLECTION}{collection.name}"
             yield ModelName(name, collection.name, collection_id=collection.collection_id)
-        if self._exposes_endpoints:
-            yield from self._of_endpoints(taken)
+        yield from self._of_endpoints(taken)
 
     def _of_endpoints(self, taken: set[str]) -> Iterator[ModelName]:
         for endpoint in self._chat.models.settings.endpoints:

@@ -16,6 +16,7 @@ from desktop_rag.core.settings import ServerSettings
 from desktop_rag.serve.access.authority import Authority
 from desktop_rag.serve.access.rate_limit import RateLimits
 from desktop_rag.serve.access.token_book import TokenBook
+from desktop_rag.serve.access.token_uses import TokenUses
 from desktop_rag.serve.guards.hosts import Addresses
 from desktop_rag.serve.guards.paced_protocol import PacedProtocol
 from desktop_rag.serve.mcp_server.mcp_over_http import MCPOverHTTP
@@ -153,6 +154,7 @@ class LocalServer:
             ModelNames(chat, library, exposes_endpoints=settings.exposes_models),
             Answers(chat),
             workers,
+            TokenUses(self._served.home.token_uses),
         )
 
 

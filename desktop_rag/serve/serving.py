@@ -11,6 +11,7 @@ from desktop_rag.serve.access.access_tokens import TokenScope
 from desktop_rag.serve.access.authority import Authority
 from desktop_rag.serve.access.callers import Caller
 from desktop_rag.serve.access.rate_limit import RateLimits
+from desktop_rag.serve.access.token_uses import TokenUses
 from desktop_rag.serve.model_names import ModelNames
 from desktop_rag.serve.program_answers import Answers
 from desktop_rag.serve.source_links import SourceLinks
@@ -30,14 +31,20 @@ class Serving:
     names: ModelNames
     answers: Answers
     workers: Workers
+    uses: TokenUses
 
     async def caller(self, request: Request, scope: TokenScope | None = None) -> Caller:
         """Who sent the request; refuses one without a valid token, or whose token is for less.
 
         Without a `scope` the caller is asked later for what it may do.
         """
-        caller = await self.workers.call(lambda: self.authority.caller(request.scope))
+        caller = await self.workers.call(lambda: self._known(request))
         if scope is not None:
             caller.need(scope)
         self.limits.count_request(caller)
+        return caller
+
+    def _known(self, request: Request) -> Caller:
+        caller = self.authority.caller(request.scope)
+        self.uses.note(caller.token.token_id)
         return caller

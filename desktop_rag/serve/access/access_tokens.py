@@ -36,8 +36,9 @@ class Token:
     """A token without its secret, of which only the SHA-256 `digest` is kept.
 
     The secret has 256 random bits, so a plain hash can't be guessed backwards. Without
-    `collection_ids` it covers every collection. A web page may use it only from one of the
-    `origins`. `expires_at` 0 means never.
+    `collection_ids` it covers every collection, without `models` all that are exposed; with them it
+    asks these only, by their keys. A web page may use it only from one of the `origins`.
+    `expires_at` 0 means never.
     """
 
     token_id: str
@@ -49,10 +50,15 @@ class Token:
     requests_per_minute: int = DEFAULT_REQUESTS_PER_MINUTE
     created_at: float = 0.0
     expires_at: float = 0.0
+    models: tuple[str, ...] = ()
 
     def allows(self, scope: TokenScope) -> bool:
         """True when the token allows this."""
         return any(scope in _INCLUDED[given] for given in self.scopes)
+
+    def exposes(self, key: str) -> bool:
+        """True when a model or assistant with this key may be asked, as far as the token goes."""
+        return not self.models or key in self.models
 
     def is_expired(self, now: float) -> bool:
         """True from the moment at which it expires."""
@@ -75,6 +81,7 @@ class Token:
             int(fields["requests_per_minute"]),
             float(fields["created_at"]),
             float(fields["expires_at"]),
+            tuple(str(each) for each in fields.get("models", ())),
         )
 
 
@@ -86,6 +93,7 @@ def new_token(
     origins: Iterable[str] = (),
     requests_per_minute: int = DEFAULT_REQUESTS_PER_MINUTE,
     expires_at: float = 0.0,
+    models: Iterable[str] = (),
 ) -> tuple[Token, str]:
     """A new token and its secret, which is to be shown once and then forgotten."""
     secret = PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
@@ -99,6 +107,7 @@ def new_token(
         requests_per_minute,
         time.time(),
         expires_at,
+        tuple(models),
     )
     return token, secret
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.serve.access.access_tokens import Token
 from desktop_rag.serve.access.callers import Caller
 from desktop_rag.serve.access.rate_limit import RateLimits
 from desktop_rag.serve.access.token_book import TokenBook
@@ -43,7 +44,14 @@ class Authority:
     def caller(self, scope: Any) -> Caller:  # noqa: ANN401  an ASGI scope
         """Who sent the request of this scope; refuses one without a valid token."""
         address = (scope.get("client") or ("",))[0]
-        secret = _secret_in(scope["headers"])
+        token = self.token(_secret_in(scope["headers"]), address)
+        origin = scope.get("desktop_rag.foreign_origin", "")
+        if origin and origin not in {*token.origins, *self._origins()}:
+            raise Refusal(403, "This token is not for this origin.", code="wrong_origin")
+        return Caller(token, address, origin)
+
+    def token(self, secret: str, address: str) -> Token:
+        """The token with this secret; refuses a wrong one, and an address that tries too many."""
         try:
             token = self._tokens.find(secret) if secret else None
         except AppError as error:
@@ -54,10 +62,7 @@ class Authority:
             self._limits.count_failure(address)
             said = "A valid token is needed." if secret else "A token is needed: Bearer drag-…"
             raise Refusal(401, said, code="invalid_api_key")
-        origin = scope.get("desktop_rag.foreign_origin", "")
-        if origin and origin not in {*token.origins, *self._origins()}:
-            raise Refusal(403, "This token is not for this origin.", code="wrong_origin")
-        return Caller(token, address, origin)
+        return token
 
 
 def _secret_in(headers: Iterable[tuple[bytes, bytes]]) -> str:

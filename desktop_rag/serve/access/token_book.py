@@ -4,7 +4,7 @@ import hmac
 import json
 import logging
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -63,6 +63,11 @@ class TokenBook:
             if any(known.name.casefold() == name.casefold() for known in self.all()):
                 raise AppError(f"There is a token “{name}” already.", "Choose another name.")
             self._write([*self._known, token])
+
+    def change(self, token_id: str, change: Callable[[Token], Token]) -> None:
+        """Replace a token by what `change` makes of it; without effect when it was revoked."""
+        with self._writing():
+            self._write([change(t) if t.token_id == token_id else t for t in self.all()])
 
     def revoke(self, token_id: str) -> None:
         """Forget a token; without effect when there is none of this id."""
