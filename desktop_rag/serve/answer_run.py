@@ -8,6 +8,7 @@ from functools import partial
 from desktop_rag.core.conversation import (
     AnswerChanged,
     AnswerDone,
+    AnswerEvent,
     AnswerRestated,
     Message,
     SourceRef,
@@ -57,6 +58,17 @@ class AnswerRun:
         """The address on this server that shows a source."""
         return self.links.link(self.asked.caller, source.document_id, source.start, source.end)
 
+    async def events(self) -> AsyncGenerator[AnswerEvent | AnswerChanged | Nothing]:
+        """All that happens, as it comes: text, the finished answer, what its check changes.
+
+        For a client that can show all of it. Closing the generator cancels the answer.
+        """
+        with self.limits.streaming(self.asked.caller):
+            make = partial(self.answers.events, self.asked)
+            async with aclosing(self.workers.events(make, silence_s=_SILENCE_S)) as events:
+                async for each in events:
+                    yield each
+
     async def pieces(self) -> AsyncGenerator[TextPiece | FinishedRun]:
         """The text as it comes, then the finished answer. Refuses when the answer failed.
 
@@ -66,25 +78,23 @@ class AnswerRun:
         # The answer as the window would show it now: it can take back what was sent here.
         shown = ""
         message: Message | None = None
-        with self.limits.streaming(self.asked.caller):
-            make = partial(self.answers.events, self.asked)
-            async with aclosing(self.workers.events(make, silence_s=_SILENCE_S)) as events:
-                async for each in events:
-                    if isinstance(each, TextDelta | AnswerRestated):
-                        shown, news = grown(shown, each)
-                        sent.append(news)
-                        yield TextPiece(news)
-                    elif isinstance(each, AnswerDone):
-                        if refusal := failure(each):
-                            raise refusal
-                        message = each.message
-                        if not sent and message.text:
-                            sent.append(message.text)
-                            yield TextPiece(message.text)
-                    elif isinstance(each, AnswerChanged):
-                        message = each.message
-                    elif isinstance(each, Nothing):
-                        yield TextPiece("")
+        async with aclosing(self.events()) as events:
+            async for each in events:
+                if isinstance(each, TextDelta | AnswerRestated):
+                    shown, news = grown(shown, each)
+                    sent.append(news)
+                    yield TextPiece(news)
+                elif isinstance(each, AnswerDone):
+                    if refusal := failure(each):
+                        raise refusal
+                    message = each.message
+                    if not sent and message.text:
+                        sent.append(message.text)
+                        yield TextPiece(message.text)
+                elif isinstance(each, AnswerChanged):
+                    message = each.message
+                elif isinstance(each, Nothing):
+                    yield TextPiece("")
         if message is None:
             raise Refusal(503, "The server is ending.")
         for piece in self._end(message, "".join(sent)):

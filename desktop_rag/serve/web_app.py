@@ -18,6 +18,7 @@ from desktop_rag.serve.passage_pages import SourcePages
 from desktop_rag.serve.refusals import Refusal
 from desktop_rag.serve.responses import refused
 from desktop_rag.serve.serving import Serving
+from desktop_rag.serve.widget.widget_routes import WidgetRoutes
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +36,7 @@ def web_app(
         Route("/health", _health, methods=["GET"]),
         *OpenAIRoutes(serving).routes(),
         *SourcePages(serving).routes(),
+        *WidgetRoutes(serving).routes(),
         *mcp.routes(),
     ]
     app = Starlette(

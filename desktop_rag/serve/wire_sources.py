@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from desktop_rag.core.answer_claims import Claim
+from desktop_rag.core.answer_claims import Claim, place_of_sign
 from desktop_rag.core.claims import Verdict
 from desktop_rag.core.conversation import Message, SourceRef
 
@@ -98,7 +98,7 @@ def extension(message: Message, address: AddressOf) -> dict[str, Any]:
     return {
         "text": message.text,
         "sources": [source_json(s, message.claims, address) for s in message.sources],
-        "claims": [claim_json(claim) for claim in message.claims],
+        "claims": [claim_json(claim, message.text) for claim in message.claims],
         "follow_ups": list(message.follow_ups),
         "matched": files.matched if files else None,
         "read": files.read if files else None,
@@ -109,13 +109,18 @@ def extension(message: Message, address: AddressOf) -> dict[str, Any]:
     }
 
 
-def claim_json(claim: Claim) -> dict[str, Any]:
-    """A checked sentence: its place in `text`, the verdict, and the source of the evidence."""
+def claim_json(claim: Claim, text: str) -> dict[str, Any]:
+    """A checked sentence: its place in `text`, the verdict, and the source of the evidence.
+
+    A sign of the verdict goes in at `sign_at`, where it splits no citation, link or formula.
+    """
     return {
         "text": claim.checked.claim,
         "start": claim.start,
         "end": claim.end,
+        "sign_at": place_of_sign(text, claim),
         "verdict": claim.verdict.value,
+        "explanation": claim.reason or claim.checked.explanation,
         "source": claim.n or None,
     }
 

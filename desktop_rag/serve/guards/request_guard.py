@@ -5,7 +5,7 @@ scope, and a host or origin that is not on the list is turned away before anythi
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -19,6 +19,7 @@ _ALWAYS = (
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
+_EXPOSED = b"Retry-After"
 _NOT_STORED = (b"cache-control", b"no-store")
 _METHODS = b"GET, POST, PUT, PATCH, DELETE"
 _HEADERS = (
@@ -121,13 +122,14 @@ class RequestGuard:
 
 
 def _completed(
-    headers: Iterable[tuple[bytes, bytes]], origin: str | None
+    headers: Collection[tuple[bytes, bytes]], origin: str | None
 ) -> list[tuple[bytes, bytes]]:
-    complete = [*headers, *_ALWAYS]
-    if all(name != b"cache-control" for name, _ in complete):
-        complete.append(_NOT_STORED)
+    # A route may say otherwise, as the files do that pages of others load.
+    said = {name for name, _ in headers}
+    complete = [*headers, *(each for each in (*_ALWAYS, _NOT_STORED) if each[0] not in said)]
     if origin is not None:
         complete.append((b"access-control-allow-origin", origin.encode("latin-1")))
+        complete.append((b"access-control-expose-headers", _EXPOSED))
         complete.append((b"vary", b"Origin"))
     return complete
 
