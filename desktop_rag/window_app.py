@@ -35,10 +35,12 @@ from desktop_rag.diagnosis.finding import Finding
 from desktop_rag.diagnosis.repair_request import RepairRequest
 from desktop_rag.ingest.read.foundation.format_table import kinds_read
 from desktop_rag.running_app import AppEnding, AppServer
+from desktop_rag.serve.mcp_programs.program_setup import ProgramSetup
 from desktop_rag.settings_changes import Change
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.notes.notes_page import NotesPage
+from desktop_rag.ui.programs.mcp_section import MCPSection
 from desktop_rag.ui.programs.programs_page import ProgramsPage
 from desktop_rag.ui.standing.standing_actions import StandingActions
 from desktop_rag.ui.standing.standing_page import StandingPage
@@ -193,6 +195,7 @@ class WindowApp:
     def _programs_page(self) -> ProgramsPage:
         page = ProgramsPage(self.bridge, self.services.server, self.window.settings)
         self.bridge.posted.connect(page.on_event)
+        page.column.addWidget(MCPSection(self.bridge, ProgramSetup()))
         return page
 
     def _backup_page(self) -> BackupPage:

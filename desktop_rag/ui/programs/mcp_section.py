@@ -1,0 +1,138 @@
+"""The programs that can start the library as an MCP server, each with a button. Qt thread."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+from desktop_rag.ui.widgets.form_fields import SettingsSection
+
+_INTRO = tr(
+    "These programs start a command of this app and search, read and ask by MCP, without a token"
+    " and without the server. A button enters the command in the program's settings, keeps a copy"
+    " of the file as it was, and starts the command once to see that it answers."
+)
+_STATES = {
+    "not found": tr("Not found on this computer"),
+    "not set": tr("Not set up"),
+    "other command": tr("Set up with another command"),
+    "set": tr("Set up"),
+    "unreadable": tr("Its settings can't be read"),
+}
+_ListedProgram = tuple[str, str, str]
+
+
+class ProgramResult(Protocol):
+    """What was done for a program."""
+
+    @property
+    def title(self) -> str:
+        """The program."""
+        ...
+
+    @property
+    def backup(self) -> Path | None:
+        """The copy of its file as it was."""
+        ...
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """What the command offers."""
+        ...
+
+
+class MCPSetup(Protocol):
+    """Sets programs up. Methods block."""
+
+    def listed(self) -> Sequence[_ListedProgram]:
+        """The name, the title and the state of each program."""
+        ...
+
+    def set_up(self, name: str) -> ProgramResult:
+        """Enter the command for a program and check it. AppError when that can't be done."""
+        ...
+
+
+class MCPSection(SettingsSection):
+    """Lists the programs and sets them up."""
+
+    def __init__(self, bridge: Bridge, setup: MCPSetup, parent: QWidget | None = None) -> None:
+        super().__init__(tr("Programs that speak MCP"), _INTRO, parent)
+        self._bridge = bridge
+        self._setup = setup
+        self._rows = QVBoxLayout()
+        self._rows.setSpacing(6)
+        self._rows.setContentsMargins(0, 0, 0, 0)
+        self._buttons: dict[str, TextButton] = {}
+        self._result = PlainLabel(wrap=True, selectable=True)
+        self._result.hide()
+        listed = QWidget()
+        listed.setLayout(self._rows)
+        self.add_note(listed)
+        self.add_note(self._result)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Look at the programs again."""
+        self._bridge.run(self, self._setup.listed, self._show)
+
+    def _show(self, listed: Sequence[_ListedProgram]) -> None:
+        while item := self._rows.takeAt(0):
+            if widget := item.widget():
+                widget.deleteLater()
+        self._buttons.clear()
+        for program in listed:
+            self._rows.addWidget(self._row_of(program))
+
+    def _row_of(self, listed: _ListedProgram) -> QWidget:
+        name, title, state = listed
+        row = QWidget()
+        line = QHBoxLayout(row)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.setSpacing(10)
+        line.addWidget(PlainLabel(title), 1)
+        line.addWidget(PlainLabel(_STATES[state], tone="success" if state == "set" else "muted"))
+        is_set = state == "set"
+        button = TextButton(tr("Check") if is_set else tr("Set up"), kind="quiet")
+        said = tr("Check {name}", name=title) if is_set else tr("Set up {name}", name=title)
+        button.setAccessibleName(said)
+        button.setEnabled(state != "not found")
+        button.clicked.connect(lambda: self._set_up(name, title))
+        self._buttons[name] = button
+        line.addWidget(button)
+        return row
+
+    def _set_up(self, name: str, title: str) -> None:
+        for button in self._buttons.values():
+            button.setEnabled(False)
+        self._say(tr("Starting the command as {name} would…", name=title), "muted")
+        self._bridge.run(self, lambda: self._setup.set_up(name), self._on_done, self._on_failed)
+
+    def _on_done(self, done: ProgramResult) -> None:
+        said = tr(
+            "{name} reaches the library: {count} tools answered. Restart it if it is open; it may"
+            " ask whether you trust the server.",
+            name=done.title,
+            count=len(done.tools),
+        )
+        kept = tr("Its settings as they were: {file}", file=str(done.backup)) if done.backup else ""
+        self._say(f"{said} {kept}".strip(), "success")
+        self.refresh()
+
+    def _on_failed(self, error: AppError) -> None:
+        self._say(f"{error.title} {error.hint}".strip(), "danger")
+        self.refresh()
+
+    def _say(self, text: str, tone: str) -> None:
+        self._result.setText(text)
+        self._result.set_tone(tone)
+        self._result.show()
