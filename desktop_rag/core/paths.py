@@ -105,6 +105,11 @@ class Home:
         return self.root / "server" / "link.key"
 
     @property
+    def requests(self) -> Path:
+        """The log of requests to the local server, JSON lines; created with the first request."""
+        return self.root / "server" / "requests"
+
+    @property
     def window(self) -> Path:
         """The size and place of the window."""
         return self.root / "window.json"

@@ -202,7 +202,7 @@ class ServerSettings:
     When `port` is taken, one of those after it is used; 0 means any. Beyond loopback, `host_names`
     are those by which it may be asked. `certificate` and `certificate_key` are PEM files. Pages of
     the `origins` may use it with any token. With `exposes_models` the models of the endpoints can
-    be asked without documents.
+    be asked without documents. With `logs_text` questions and answers are in the log of requests.
     """
 
     is_on: bool = False
@@ -213,6 +213,7 @@ class ServerSettings:
     certificate_key: str = ""
     origins: tuple[str, ...] = ()
     exposes_models: bool = False
+    logs_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)

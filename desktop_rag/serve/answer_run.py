@@ -14,7 +14,6 @@ from desktop_rag.core.conversation import (
     SourceRef,
     TextDelta,
 )
-from desktop_rag.serve.access.rate_limit import RateLimits
 from desktop_rag.serve.asked import Asked
 from desktop_rag.serve.program_answers import Answers, failure
 from desktop_rag.serve.refusals import Refusal
@@ -49,7 +48,6 @@ class AnswerRun:
     asked: Asked
     answers: Answers
     workers: Workers
-    limits: RateLimits
     links: SourceLinks
     appends_sources: bool = False
     is_streamed: bool = False
@@ -63,11 +61,10 @@ class AnswerRun:
 
         For a client that can show all of it. Closing the generator cancels the answer.
         """
-        with self.limits.streaming(self.asked.caller):
-            make = partial(self.answers.events, self.asked)
-            async with aclosing(self.workers.events(make, silence_s=_SILENCE_S)) as events:
-                async for each in events:
-                    yield each
+        make = partial(self.answers.events, self.asked)
+        async with aclosing(self.workers.events(make, silence_s=_SILENCE_S)) as events:
+            async for each in events:
+                yield each
 
     async def pieces(self) -> AsyncGenerator[TextPiece | FinishedRun]:
         """The text as it comes, then the finished answer. Refuses when the answer failed.

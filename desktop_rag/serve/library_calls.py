@@ -19,12 +19,14 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.domain import Document, Passage
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.question import SearchScope
 from desktop_rag.ingest.library import Library
 from desktop_rag.serve.access.access_tokens import TokenScope
 from desktop_rag.serve.access.callers import Caller
-from desktop_rag.serve.asked import message_of
-from desktop_rag.serve.model_names import ModelName
+from desktop_rag.serve.asked import Asked, message_of
+from desktop_rag.serve.filters.filter_chain import FilterChain
+from desktop_rag.serve.filters.standard_filters import RetrieveFilter
+from desktop_rag.serve.model_names import COLLECTION, EVERYTHING, ModelName, slug_of
+from desktop_rag.serve.program_answers import Answers
 from desktop_rag.serve.wire_sources import source_json, title_of
 
 # The address that shows [start, end) of a document to a caller.
@@ -38,8 +40,13 @@ _PAGE = 100
 class LibraryCalls:
     """Answers calls for a caller. AppError for what can't be done."""
 
-    def __init__(self, chat: Chat, library: Library, link: LinkTo) -> None:
+    def __init__(
+        self, chat: Chat, library: Library, link: LinkTo, chain: FilterChain | None = None
+    ) -> None:
+        """Without a `chain` nothing but the rights of the caller limits the calls."""
+        self._chain = chain or FilterChain([("*", RetrieveFilter())])
         self._chat = chat
+        self._answers = Answers(chat, self._chain)
         self._library = library
         self._link = link
 
@@ -66,7 +73,10 @@ class LibraryCalls:
         self, caller: Caller, query: str, collection: str = "", limit: int = 10
     ) -> dict[str, Any]:
         """The best passage of each document, best first."""
-        reach = caller.reach(self._reach(caller, collection))
+        message = message_of(Role.USER, query)
+        setup = self._chat.set_up("", self._collection_id(caller, collection))
+        asked = Asked(caller, _name_of(collection), (message,), setup)
+        reach = self._chain.prepared(asked).setup.reach
         most = max(1, min(limit, _MOST_RESULTS))
         found = self._chat.search(query, limit=3 * most, reach=reach)
         best = {passage.document_id: passage for passage in reversed(found)}
@@ -93,17 +103,15 @@ class LibraryCalls:
         collection_id = self._collection_id(caller, collection)
         if not caller.token.exposes(ModelName("", "", assistant_id, collection_id).key):
             raise AppError("This token may not ask that.", "It is limited to certain models.")
-        setup = caller.limited(self._chat.set_up(assistant_id, collection_id))
-        asked, message = [message_of(Role.USER, question)], None
-        for event in self._chat.answer(asked, setup, cancel=Event()):
-            if isinstance(event, AnswerDone):
+        setup = self._chat.set_up(assistant_id, collection_id)
+        name = slug_of(assistant) if assistant else _name_of(collection)
+        asked, message = Asked(caller, name, (message_of(Role.USER, question),), setup), None
+        for event in self._answers.events(asked, Event()):
+            if isinstance(event, AnswerDone | AnswerChanged):
                 message = event.message
         assert message is not None, "every answer ends with AnswerDone"
         if message.state is MessageState.FAILED:
             raise AppError(message.error_title, message.error_hint)
-        for change in self._chat.complete(message, asked, setup, cancel=Event()):
-            assert isinstance(change, AnswerChanged)
-            message = change.message
         return self._answer_json(caller, message)
 
     def list_collections(self, caller: Caller) -> dict[str, Any]:
@@ -143,9 +151,6 @@ class LibraryCalls:
         return {"prompts": [{"name": prompt.name, "text": prompt.text} for prompt in saved]}
 
     # --- rights ----------------------------------------------------------------------------
-
-    def _reach(self, caller: Caller, collection: str) -> SearchScope:
-        return SearchScope.of_collection(self._collection_id(caller, collection))
 
     def _collection_id(self, caller: Caller, name: str) -> str:
         """The id of a collection by its name, "" for no name."""
@@ -213,6 +218,10 @@ def _with_sources(message: Message, address: Callable[[SourceRef], str]) -> str:
         for s in cited
     ]
     return "\n".join([message.text, "", "Sources:", *lines]) if lines else message.text
+
+
+def _name_of(collection: str) -> str:
+    return f"{COLLECTION}{collection}" if collection else EVERYTHING
 
 
 def _metadata(document: Document) -> dict[str, Any]:

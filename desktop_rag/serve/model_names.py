@@ -17,7 +17,7 @@ from desktop_rag.serve.access.callers import Caller
 from desktop_rag.serve.refusals import Refusal
 
 EVERYTHING = "desktop-rag"
-_COLLECTION = "collection:"
+COLLECTION = "collection:"
 _NO_SLUG = re.compile(r"[^\w]+")
 
 
@@ -95,7 +95,7 @@ class ModelNames:
             slug = _free(slug_of(assistant.name), taken)
             yield ModelName(slug, assistant.name, assistant_id=assistant.assistant_id)
         for collection in self._library.collections.all():
-            name = f"{_COLLECTION}{collection.name}"
+            name = f"{COLLECTION}{collection.name}"
             yield ModelName(name, collection.name, collection_id=collection.collection_id)
         yield from self._of_endpoints(taken)
 

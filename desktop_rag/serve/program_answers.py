@@ -3,13 +3,14 @@
 Worker threads.
 """
 
-from collections.abc import Generator
 from threading import Event
 
 from desktop_rag.answer.chat import Chat
-from desktop_rag.core.conversation import AnswerChanged, AnswerDone, AnswerEvent, MessageState
+from desktop_rag.core.conversation import AnswerDone, MessageState
 from desktop_rag.core.errors import AppError
 from desktop_rag.serve.asked import Asked
+from desktop_rag.serve.filters.filter_chain import FilterChain
+from desktop_rag.serve.filters.request_filter import AnswerEvents
 from desktop_rag.serve.refusals import Refusal
 
 # A refusal of the endpoint is not the client's fault.
@@ -17,25 +18,33 @@ _BAD_GATEWAY = 502
 
 
 class Answers:
-    """Answers questions, checks the claims and finds follow-up questions."""
+    """Answers questions, checks the claims and finds follow-up questions, as the filters let it."""
 
-    def __init__(self, chat: Chat) -> None:
+    def __init__(self, chat: Chat, chain: FilterChain) -> None:
         self._chat = chat
+        self._chain = chain
 
-    def events(self, asked: Asked, cancel: Event) -> Generator[AnswerEvent | AnswerChanged]:
+    def events(self, asked: Asked, cancel: Event) -> AnswerEvents:
         """The events of an answer; after AnswerDone it may change: its claims, its follow-ups.
 
         Refuses a question that can't be asked. An endpoint's failure is in the last message.
         """
         try:
-            for event in self._chat.answer(asked.messages, asked.setup, cancel=cancel):
-                yield event
-                if isinstance(event, AnswerDone) and event.message.state is MessageState.DONE:
-                    yield from self._chat.complete(
-                        event.message, asked.messages, asked.setup, cancel=cancel
-                    )
+            prepared = self._chain.prepared(asked)
+            yield from self._chain.passed(prepared, self._answered(prepared, cancel))
         except AppError as error:
             raise Refusal.of_error(error) from error
+        except Refusal as refusal:
+            asked.caller.exchange.refusal = refusal.message
+            raise
+
+    def _answered(self, asked: Asked, cancel: Event) -> AnswerEvents:
+        for event in self._chat.answer(asked.messages, asked.setup, cancel=cancel):
+            yield event
+            if isinstance(event, AnswerDone) and event.message.state is MessageState.DONE:
+                yield from self._chat.complete(
+                    event.message, asked.messages, asked.setup, cancel=cancel
+                )
 
 
 def failure(done: AnswerDone) -> Refusal | None:

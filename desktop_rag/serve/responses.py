@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from desktop_rag.serve.access.callers import Exchange
 from desktop_rag.serve.refusals import Refusal
 from desktop_rag.serve.waiting_for_end import ended_with_client
 
@@ -15,14 +16,27 @@ _EVENT_HEADERS = [
 ]
 
 
-def refused(refusal: Refusal) -> JSONResponse:
+class RefusedResponse(JSONResponse):
+    """Says why a request is refused, and notes it for the log."""
+
+    def __init__(self, refusal: Refusal, headers: dict[str, str]) -> None:
+        super().__init__(refusal.to_json(), refusal.status, headers)
+        self._message = refusal.message
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the response."""
+        Exchange.of(scope).refusal = self._message
+        await super().__call__(scope, receive, send)
+
+
+def refused(refusal: Refusal) -> Response:
     """The response of a refusal, in the form of OpenAI's errors."""
     headers: dict[str, str] = {}
     if refusal.retry_after_s is not None:
         headers["Retry-After"] = f"{refusal.retry_after_s:.0f}"
     if refusal.status == 401:  # noqa: PLR2004
         headers["WWW-Authenticate"] = "Bearer"
-    return JSONResponse(refusal.to_json(), refusal.status, headers)
+    return RefusedResponse(refusal, headers)
 
 
 class EventResponse(Response):

@@ -17,6 +17,8 @@ from desktop_rag.serve.access.authority import Authority
 from desktop_rag.serve.access.rate_limit import RateLimits
 from desktop_rag.serve.access.token_book import TokenBook
 from desktop_rag.serve.access.token_uses import TokenUses
+from desktop_rag.serve.filters.request_log import RequestLog
+from desktop_rag.serve.filters.standard_filters import LogFilter, standard_chain
 from desktop_rag.serve.guards.hosts import Addresses
 from desktop_rag.serve.guards.paced_protocol import PacedProtocol
 from desktop_rag.serve.mcp_server.mcp_over_http import MCPOverHTTP
@@ -144,17 +146,20 @@ class LocalServer:
         chat, library = self._served.chat, self._served.library
         settings = self._settings
         limits = RateLimits(MOST_ANSWERS)
+        authority = Authority(self.tokens, limits, lambda: settings.origins)
+        uses = TokenUses(self._served.home.token_uses)
+        log = LogFilter(RequestLog(self._served.home.requests), keeps_text=settings.logs_text)
+        chain = standard_chain(authority, uses, limits, log)
         return Serving(
             chat,
             library,
             self._served.embedder,
-            Authority(self.tokens, limits, lambda: settings.origins),
-            limits,
+            authority,
+            chain,
             SourceLinks(self._served.home.link_key, lambda: self.address),
             ModelNames(chat, library, exposes_endpoints=settings.exposes_models),
-            Answers(chat),
+            Answers(chat, chain),
             workers,
-            TokenUses(self._served.home.token_uses),
         )
 
 

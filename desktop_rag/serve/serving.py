@@ -9,9 +9,8 @@ from desktop_rag.ingest.library import Library
 from desktop_rag.models.ports import Embedder
 from desktop_rag.serve.access.access_tokens import TokenScope
 from desktop_rag.serve.access.authority import Authority
-from desktop_rag.serve.access.callers import Caller
-from desktop_rag.serve.access.rate_limit import RateLimits
-from desktop_rag.serve.access.token_uses import TokenUses
+from desktop_rag.serve.access.callers import Caller, Exchange
+from desktop_rag.serve.filters.filter_chain import FilterChain
 from desktop_rag.serve.model_names import ModelNames
 from desktop_rag.serve.program_answers import Answers
 from desktop_rag.serve.source_links import SourceLinks
@@ -26,25 +25,19 @@ class Serving:
     library: Library
     embedder: Embedder | None
     authority: Authority
-    limits: RateLimits
+    chain: FilterChain
     links: SourceLinks
     names: ModelNames
     answers: Answers
     workers: Workers
-    uses: TokenUses
 
     async def caller(self, request: Request, scope: TokenScope | None = None) -> Caller:
         """Who sent the request; refuses one without a valid token, or whose token is for less.
 
         Without a `scope` the caller is asked later for what it may do.
         """
-        caller = await self.workers.call(lambda: self._known(request))
+        exchange = Exchange.of(request.scope)
+        caller = await self.workers.call(lambda: self.chain.admit(exchange))
         if scope is not None:
             caller.need(scope)
-        self.limits.count_request(caller)
-        return caller
-
-    def _known(self, request: Request) -> Caller:
-        caller = self.authority.caller(request.scope)
-        self.uses.note(caller.token.token_id)
         return caller

@@ -10,6 +10,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.serve.filters.filtered_app import FilteredApp
 from desktop_rag.serve.guards.hosts import Addresses
 from desktop_rag.serve.guards.request_guard import RequestGuard, RequestLimits
 from desktop_rag.serve.mcp_server.mcp_over_http import MCPOverHTTP
@@ -49,7 +50,8 @@ def web_app(
         },
     )
     app.router.redirect_slashes = False
-    return RequestGuard(app, addresses, serving.authority.allowed_origins, limits)
+    guard = RequestGuard(app, addresses, serving.authority.allowed_origins, limits)
+    return FilteredApp(guard, serving.chain, serving.workers)
 
 
 async def _health(_request: Request) -> Response:

@@ -1,6 +1,7 @@
 """Blocking work of the services, on threads of a bounded pool, for the server's event loop."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -9,6 +10,8 @@ from threading import Event, Semaphore
 from typing import Generic, TypeVar
 
 from desktop_rag.serve.refusals import Refusal
+
+log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 # Each mostly waits for an endpoint.
@@ -38,6 +41,10 @@ class Workers:
     async def call(self, function: Callable[[], _T]) -> _T:
         """The result of a short blocking function."""
         return await asyncio.get_running_loop().run_in_executor(self._calls, function)
+
+    def later(self, function: Callable[[], None]) -> None:
+        """Run a short blocking function that nobody waits for; what it raises is in the log."""
+        self._calls.submit(_loudly, function)
 
     async def events(
         self, make: Callable[[Event], Generator[_T]], *, silence_s: float
@@ -82,6 +89,13 @@ class Workers:
         self.stop()
         self._answers.shutdown()
         self._calls.shutdown()
+
+
+def _loudly(function: Callable[[], None]) -> None:
+    try:
+        function()
+    except Exception:
+        log.exception("work after a request failed")
 
 
 class _Crossing(Generic[_T]):

@@ -37,6 +37,8 @@ def add_serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--origin", action="append", default=[], help=text)
     text = "let the models of your endpoints be asked without documents"
     parser.add_argument("--expose-models", action="store_true", help=text)
+    text = "keep questions and answers in the log of requests"
+    parser.add_argument("--log-text", action="store_true", help=text)
 
 
 def add_token(parser: argparse.ArgumentParser) -> None:
@@ -96,6 +98,7 @@ def _chosen(settings: ServerSettings, arguments: argparse.Namespace) -> ServerSe
         "host_names": tuple(arguments.host_name) or None,
         "origins": tuple(arguments.origin) or None,
         "exposes_models": arguments.expose_models or None,
+        "logs_text": arguments.log_text or None,
     }
     said: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     return replace(settings, is_on=True, **said)

@@ -1,11 +1,10 @@
 """Tells who sent a request, by its token. Worker threads."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.serve.access.access_tokens import Token
-from desktop_rag.serve.access.callers import Caller
+from desktop_rag.serve.access.callers import Caller, Exchange
 from desktop_rag.serve.access.rate_limit import RateLimits
 from desktop_rag.serve.access.token_book import TokenBook
 from desktop_rag.serve.refusals import Refusal
@@ -41,14 +40,12 @@ class Authority:
         except AppError:
             return False
 
-    def caller(self, scope: Any) -> Caller:  # noqa: ANN401  an ASGI scope
-        """Who sent the request of this scope; refuses one without a valid token."""
-        address = (scope.get("client") or ("",))[0]
-        token = self.token(_secret_in(scope["headers"]), address)
-        origin = scope.get("desktop_rag.foreign_origin", "")
-        if origin and origin not in {*token.origins, *self._origins()}:
+    def caller(self, exchange: Exchange) -> Caller:
+        """Who sent a request; refuses one without a valid token."""
+        token = self.token(_secret_in(exchange), exchange.address)
+        if exchange.origin and exchange.origin not in {*token.origins, *self._origins()}:
             raise Refusal(403, "This token is not for this origin.", code="wrong_origin")
-        return Caller(token, address, origin)
+        return Caller(token, exchange.address, exchange.origin, exchange=exchange)
 
     def token(self, secret: str, address: str) -> Token:
         """The token with this secret; refuses a wrong one, and an address that tries too many."""
@@ -65,9 +62,7 @@ class Authority:
         return token
 
 
-def _secret_in(headers: Iterable[tuple[bytes, bytes]]) -> str:
+def _secret_in(exchange: Exchange) -> str:
     """The secret of the one Authorization header; "" without one, or with several."""
-    given = [value.decode("latin-1") for name, value in headers if name == b"authorization"]
-    if len(given) != 1 or not given[0].lower().startswith(_BEARER):
-        return ""
-    return given[0][len(_BEARER) :].strip()
+    given = exchange.header("authorization")
+    return given[len(_BEARER) :].strip() if given.lower().startswith(_BEARER) else ""

@@ -1,10 +1,55 @@
-"""Who asks, and the documents that they may read. Frozen values, pure."""
+"""Who asks, what they sent, and the documents that they may read. Pure."""
 
-from dataclasses import dataclass, replace
+import time
+from dataclasses import dataclass, field, replace
+
+from starlette.types import Scope
 
 from desktop_rag.core.question import SearchScope, Setup
 from desktop_rag.serve.access.access_tokens import Token, TokenScope
 from desktop_rag.serve.refusals import Refusal
+
+_KEY = "desktop_rag.exchange"
+
+
+@dataclass(slots=True)
+class Exchange:
+    """A request on its way through the server, filled by what it passes: one thread at a time.
+
+    `headers` have names in lower case, and may have one name several times. `origin` is that of a
+    foreign web page, "" for any other program. `refusal` is the message that the client got.
+    """
+
+    method: str = ""
+    path: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    address: str = ""
+    origin: str = ""
+    began_at: float = field(default_factory=time.time)
+    caller: "Caller | None" = None
+    model: str = ""
+    question: str = ""
+    answer: str = ""
+    status: int = 0
+    refusal: str = ""
+
+    @classmethod
+    def begun(cls, scope: Scope) -> "Exchange":
+        """The exchange of a new request, which `of` then finds by its ASGI scope."""
+        headers = tuple((n.decode("latin-1"), v.decode("latin-1")) for n, v in scope["headers"])
+        address = (scope.get("client") or ("",))[0]
+        scope[_KEY] = exchange = cls(scope["method"], scope["path"], headers, address)
+        return exchange
+
+    @classmethod
+    def of(cls, scope: Scope) -> "Exchange":
+        """The exchange of a request that is under way."""
+        return scope[_KEY]
+
+    def header(self, name: str) -> str:
+        """The value of a header that was sent once; "" for none, or for several."""
+        given = [value for known, value in self.headers if known == name]
+        return given[0] if len(given) == 1 else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +63,7 @@ class Caller:
     address: str = ""
     origin: str = ""
     document_ids: tuple[str, ...] | None = None
+    exchange: Exchange = field(default_factory=Exchange, compare=False, repr=False)
 
     def need(self, scope: TokenScope) -> None:
         """Refuses a request that the token does not allow."""

@@ -1,5 +1,6 @@
-"""Limits for each token: requests a minute, and streams at a time. The server's thread."""
+"""Limits for each token: requests a minute, and streams at a time. Any thread."""
 
+import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Generator
@@ -24,36 +25,42 @@ class RateLimits:
         self._requests: dict[str, deque[float]] = defaultdict(deque)
         self._failures: dict[str, deque[float]] = defaultdict(deque)
         self._running: dict[str, int] = defaultdict(int)
+        self._lock = threading.Lock()
 
     def count_request(self, caller: Caller) -> None:
         """Refuses a request beyond the limit of its token, with the seconds to wait."""
         limit = caller.token.requests_per_minute
         if limit:
-            self._count(self._requests[caller.token.token_id], limit)
+            with self._lock:
+                self._count(self._requests[caller.token.token_id], limit)
 
     def count_failure(self, address: str) -> None:
         """Note that a request from an address had no valid token."""
-        if len(self._failures) > _MOST_ADDRESSES:
-            self._failures.clear()
-        self._trimmed(self._failures[address]).append(self._clock())
+        with self._lock:
+            if len(self._failures) > _MOST_ADDRESSES:
+                self._failures.clear()
+            self._trimmed(self._failures[address]).append(self._clock())
 
     def check_failures(self, address: str) -> None:
         """Refuses an address that has tried too many tokens."""
-        known = self._failures.get(address)
-        if known and len(self._trimmed(known)) >= _MOST_FAILURES:
-            raise _too_many(known[0] + _WINDOW_S - self._clock())
+        with self._lock:
+            known = self._failures.get(address)
+            if known and len(self._trimmed(known)) >= _MOST_FAILURES:
+                raise _too_many(known[0] + _WINDOW_S - self._clock())
 
     @contextmanager
     def streaming(self, caller: Caller) -> Generator[None]:
         """An answer of this caller is under way; refuses one too many."""
         token_id = caller.token.token_id
-        if self._running[token_id] >= self._streams:
-            raise Refusal(429, f"At most {self._streams} answers at a time.", retry_after_s=1)
-        self._running[token_id] += 1
+        with self._lock:
+            if self._running[token_id] >= self._streams:
+                raise Refusal(429, f"At most {self._streams} answers at a time.", retry_after_s=1)
+            self._running[token_id] += 1
         try:
             yield
         finally:
-            self._running[token_id] -= 1
+            with self._lock:
+                self._running[token_id] -= 1
 
     def _count(self, times: deque[float], limit: int) -> None:
         if len(self._trimmed(times)) >= limit:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from desktop_rag.serve.access.callers import Exchange
 from desktop_rag.serve.guards.hosts import Addresses, origin_of
 from desktop_rag.serve.refusals import Refusal
 from desktop_rag.serve.responses import refused
@@ -75,7 +76,7 @@ class RequestGuard:
             await refused(Refusal(403, "This origin is not on the list."))(scope, receive, send)
             return
         allowed = origin if is_foreign else None
-        scope["desktop_rag.foreign_origin"] = allowed or ""
+        Exchange.of(scope).origin = allowed or ""
         sending = self._sending(send, allowed)
         if scope["method"] == "OPTIONS":
             await _answer_preflight(sending, allowed)

@@ -26,7 +26,7 @@ class MCPOverHTTP:
 
     def __init__(self, serving: Serving, version: str) -> None:
         self._serving = serving
-        calls = LibraryCalls(serving.chat, serving.library, serving.links.link)
+        calls = LibraryCalls(serving.chat, serving.library, serving.links.link, serving.chain)
         server = LibraryMCP(partial(_run, calls), version)
         # The guard has looked at host and origin already, by a stricter rule.
         checks = TransportSecuritySettings(enable_dns_rebinding_protection=False)

@@ -7,11 +7,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 from desktop_rag.answer.chat import Chat
+from desktop_rag.core.errors import AppError
 from desktop_rag.ingest.library import Library
 from desktop_rag.serve.access.access_tokens import Token, TokenScope
 from desktop_rag.serve.access.callers import Caller
 from desktop_rag.serve.library_calls import LibraryCalls
 from desktop_rag.serve.mcp_server.library_mcp import LibraryMCP
+from desktop_rag.serve.refusals import Refusal
 
 # The person at this computer, whose own command reaches the library.
 _PERSON = Caller(Token("", "", "", frozenset({TokenScope.ADMIN})))
@@ -19,7 +21,10 @@ _PERSON = Caller(Token("", "", "", frozenset({TokenScope.ADMIN})))
 
 def answer_call(chat: Chat, library: Library, name: str, arguments: dict[str, Any]) -> Any:  # noqa: ANN401  JSON
     """The result of a call by the person's own process. AppError for what can't be done."""
-    return LibraryCalls(chat, library, _link).call(_PERSON, name, arguments)
+    try:
+        return LibraryCalls(chat, library, _link).call(_PERSON, name, arguments)
+    except Refusal as refusal:
+        raise AppError(refusal.message) from refusal
 
 
 def serve_stdio(run: Callable[[str, dict[str, Any]], dict[str, Any]]) -> None:

@@ -104,7 +104,7 @@ class OpenAIRoutes:
         serving = self._serving
         appends = request.headers.get(SOURCES_HEADER, "").lower() == "list"
         return AnswerRun(
-            asked, serving.answers, serving.workers, serving.limits, serving.links,
+            asked, serving.answers, serving.workers, serving.links,
             appends_sources=appends, is_streamed=is_streamed,
         )  # fmt: skip
 

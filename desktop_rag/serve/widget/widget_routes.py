@@ -75,7 +75,7 @@ class WidgetRoutes:
         read = checked(await body_of(request), ChatQuestion)
         serving = self._serving
         asked = await serving.workers.call(partial(self._asked, read, caller))
-        run = AnswerRun(asked, serving.answers, serving.workers, serving.limits, serving.links)
+        run = AnswerRun(asked, serving.answers, serving.workers, serving.links)
         return EventResponse(growing(run))
 
     def _asked(self, read: ChatQuestion, caller: Caller) -> Asked:
