@@ -45,6 +45,7 @@ from desktop_rag.store.contract.precious import KINDS, Entry
 _LONGEST_NAME = 1_000
 _LONGEST_TITLE = 10_000
 _MOST_IMAGE_BYTES = 64 * 1024 * 1024
+_HOST_LINE = re.compile(r"[\w.:\[\]-]{1,300}(?:/\d{1,3})?(?: [0-9a-fA-F.:]{2,45}/\d{1,3})?")
 _ADDRESS = re.compile(r"https?://[^\s/@\\]{1,300}(?:/\S*)?", re.IGNORECASE)
 
 
@@ -68,6 +69,13 @@ def _tags(value: object, place: str) -> None:
 def _address(value: object, place: str) -> None:
     text(LONGEST_PATH)(value, place)
     if not _ADDRESS.fullmatch(str(value)):
+        raise WrongValueError(place)
+
+
+def _hosts(value: object, place: str) -> None:
+    """Hosts of the local network, one a line; what they allow is judged at each connection."""
+    text(LONGEST_PATH)(value, place)
+    if not all(_HOST_LINE.fullmatch(line) for line in str(value).splitlines()):
         raise WrongValueError(place)
 
 
@@ -98,7 +106,11 @@ _LINKS = fields(
         "urls": list_of(_address),
         "page_limit": whole(1, 1_000_000),
         "refresh_hours": number(0.0, 1e6),
-    }
+        "follow_depth": whole(0, 1_000),
+        "path_limit": text(LONGEST_PATH),
+    },
+    # A backup of an earlier version follows no links.
+    ("urls", "page_limit", "refresh_hours"),
 )
 _RETRIEVAL = fields(
     {
@@ -186,6 +198,7 @@ RULES: Mapping[str, Mapping[str, Check]] = {
         "created_at": moment(),
         "chunking": json_of(either(_NOTHING, _CHUNKING)),
         "embedder": text(LONGEST_PATH),
+        "intranet_hosts": _hosts,
     },
     "sources": {
         "source_id": _ID,
@@ -196,6 +209,7 @@ RULES: Mapping[str, Mapping[str, Check]] = {
         "links": json_of(_LINKS, may_be_empty=True),
         "refreshed_at": moment(),
         "is_attached": flag,
+        "base_address": either(exactly(""), _address),
     },
     "file_tags": {"tagging_id": _ID, "path": _path, "tags": _tags},
     "assistants": {
@@ -297,7 +311,11 @@ RULES: Mapping[str, Mapping[str, Check]] = {
     },
 }
 # Columns that older backups lack; they get their default.
-_LATER: Mapping[str, frozenset[str]] = {"messages": frozenset({"scope"})}
+_LATER: Mapping[str, frozenset[str]] = {
+    "messages": frozenset({"scope"}),
+    "collections": frozenset({"intranet_hosts"}),
+    "sources": frozenset({"base_address"}),
+}
 _LOGS = frozenset({"feedback"})  # several rows each
 
 

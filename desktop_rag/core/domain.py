@@ -53,13 +53,15 @@ class Collection:
     """A named set of sources, searched as one, with its chunk settings.
 
     `embedder` names the embedding model: a folder, or an endpoint address followed by # and a model
-    name. Empty means the model from the settings.
+    name. Empty means the model from the settings. `intranet_hosts` are the hosts outside the public
+    internet whose pages its links may name, as a person wrote them.
     """
 
     collection_id: str
     name: str
     chunking: ChunkSettings = field(default_factory=ChunkSettings)
     embedder: str = ""
+    intranet_hosts: tuple[str, ...] = ()
 
 
 class SourceState(StrEnum):
@@ -88,21 +90,26 @@ class SourceRules:
 
 @dataclass(frozen=True, slots=True)
 class WebLinks:
-    """Web pages as a source. The URL of a sitemap stands for the pages it lists.
+    """Web pages as a source. The URL of a sitemap or feed stands for the pages it lists.
 
     At most `page_limit` pages are fetched, and again every `refresh_hours` (0: only on request).
+    Links on pages are followed for `follow_depth` steps, 0 not at all, on the host of the link and
+    below `path_limit`; without one, below the folder that the link is in.
     """
 
     urls: tuple[str, ...]
     page_limit: int = 100
     refresh_hours: float = 24.0
+    follow_depth: int = 0
+    path_limit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
     """A folder, a single file or web links that the person made searchable.
 
-    For web links `path` is the folder with the fetched pages.
+    For web links `path` is the folder with the fetched pages. A folder that mirrors a site has a
+    `base_address`, below which its files are found on the web.
     """
 
     source_id: str
@@ -113,6 +120,7 @@ class Source:
     rules: SourceRules = field(default_factory=SourceRules)
     links: WebLinks | None = None
     refreshed_at: float = 0.0
+    base_address: str = ""
 
     @property
     def name(self) -> str:
@@ -140,7 +148,8 @@ class Document:
     it; its path is the parent's file. A web page has a `url`; its path is the stored copy.
     `chunking` is the signature of the chunk settings used, `readers` the version of the readers.
     `dated` (ISO, empty where there is none) and `tags` are those the file states about itself;
-    `given_tags` are the person's, known to those that get it from the library.
+    `given_tags` are the person's, known to those that get it from the library. `site_url` is the
+    address of a file on the site that its folder mirrors.
     """
 
     document_id: str
@@ -164,6 +173,12 @@ class Document:
     dated: str = ""
     tags: tuple[str, ...] = ()
     given_tags: tuple[str, ...] = ()
+    site_url: str = ""
+
+    @property
+    def address(self) -> str:
+        """Where it is on the web: that of a fetched page, or on the site that a folder mirrors."""
+        return self.url or self.site_url
 
     @property
     def all_tags(self) -> tuple[str, ...]:
@@ -251,7 +266,8 @@ class Passage:
     """A search result: a piece of a document with its location and score (higher is better).
 
     `relevance` is the calibrated probability that it concerns the question. `also_in` lists other
-    places with the same text, as paths or addresses.
+    places with the same text, as paths or addresses. `url` is the address of its document on the
+    web: that of a fetched page, or on the site that a folder mirrors.
     """
 
     chunk_id: int

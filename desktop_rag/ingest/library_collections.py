@@ -1,6 +1,6 @@
 """The collections of the library. Any worker thread."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from desktop_rag.core.domain import Collection
@@ -8,6 +8,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.ingest.library_sources import LibrarySources
 from desktop_rag.ingest.pipeline import Pipeline
+from desktop_rag.ingest.web.intranet_hosts import parse_intranet_hosts
 from desktop_rag.store.contract.sources import SourceStore
 
 
@@ -106,6 +107,15 @@ class LibraryCollections:
         self._store.set_embedder(collection_id, embedder)
         if embedding:
             embedding.reset()
+
+    def set_intranet_hosts(self, collection_id: str, hosts: Sequence[str]) -> Collection:
+        """Let its links name these hosts outside the public internet; AppError for another text.
+
+        Each is `host`, `host:port`, either with the network that its addresses are in, or a
+        network, for addresses written as numbers. This lets the app reach what only this computer
+        can reach: it is for the person who looks after it, not for those who add links.
+        """
+        return self._store.set_intranet_hosts(collection_id, parse_intranet_hosts(hosts))
 
     def answering_model(self, collection_id: str) -> str:
         """The model whose vectors are searched now, without its hash; "" when there is none."""

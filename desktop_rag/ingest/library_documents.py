@@ -214,7 +214,7 @@ class LibraryDocuments:
         given = self._tags.given(paths)
         return [
             replace(d, state=self._state(d.source_id, d.state), given_tags=given.get(d.path, ()))
-            for d in documents
+            for d in self._store.with_sites(documents)
         ]
 
     def _state(self, source_id: str, stored: DocumentState) -> DocumentState:

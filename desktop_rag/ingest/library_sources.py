@@ -69,12 +69,15 @@ class LibrarySources:
         """Index web pages from now on; AppError when all of them are in the collection already."""
         return self._begin(self._catalogue.add_links(links, collection_id))
 
-    def refused_links(self, links: WebLinks, *, cancel: threading.Event) -> list[tuple[str, str]]:
+    def refused_links(
+        self, links: WebLinks, collection_id: str = "", *, cancel: threading.Event
+    ) -> list[tuple[str, str]]:
         """Addresses that can't be fetched now, with their reasons; tries the first five.
 
-        Takes seconds. AppError for a text that is no address.
+        The collection says which hosts of the local network may be named. Takes seconds. AppError
+        for a text that is no address.
         """
-        return self._scans.refused_links(links.urls, cancel)
+        return self._scans.refused_links(links.urls, collection_id, cancel)
 
     def locate(self, source_id: str, path: Path) -> Source:
         """Say where a folder or file is after it was moved; what is known of its files is kept.
@@ -105,6 +108,24 @@ class LibrarySources:
         self._store.set_rules(source_id, rules)
         self.publish_changed()
         self.rescan(source_id)
+
+    def set_links(self, source_id: str, links: WebLinks) -> None:
+        """Change the web links of a source and their limits, and fetch them.
+
+        AppError when a text is no address.
+        """
+        self._catalogue.set_links(source_id, links)
+        self.publish_changed()
+        self.rescan(source_id)
+
+    def set_base_address(self, source_id: str, address: str) -> None:
+        """Say which site a folder mirrors: its files have addresses below this one; "" for none.
+
+        AppError for a text that is no address of a folder of the web.
+        """
+        self._catalogue.set_base_address(source_id, address)
+        self.publish_changed()
+        self._changed(self._documents.documents(source_id))
 
     def remove(self, source_id: str) -> None:
         """Remove the source and its documents from the library; its files are not touched."""

@@ -91,7 +91,7 @@ class LibraryCalls:
             "id": document_id,
             "title": document.title or document.name,
             "text": text[:_MOST_TEXT],
-            "url": document.url or self._link(caller, document_id, 0, 0),
+            "url": document.address or self._link(caller, document_id, 0, 0),
             "metadata": _metadata(document) | {"is_cut": len(text) > _MOST_TEXT},
         }
 
@@ -193,7 +193,7 @@ class LibraryCalls:
         }
 
     def _document_json(self, caller: Caller, document: Document) -> dict[str, Any]:
-        url = document.url or self._link(caller, document.document_id, 0, 0)
+        url = document.address or self._link(caller, document.document_id, 0, 0)
         head = {"id": document.document_id, "title": document.title or document.name, "url": url}
         return head | _metadata(document)
 

@@ -71,7 +71,7 @@ def _html(document: Document, text: str, passage: LinkedPassage) -> str:
     first, last = max(0, start - _AROUND_CHARS), end + _AROUND_CHARS
     before, marked, after = text[first:start], text[start:end], text[end:last]
     name = escape(document.title or document.name)
-    place = escape(document.url or f"{document.path}")
+    place = escape(document.address or f"{document.path}")
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{name}</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

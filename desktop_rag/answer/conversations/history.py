@@ -158,7 +158,7 @@ class History:
         ids = {source.document_id for source in sources}
         documents = {found.document_id: found for found in self._documents.get(sorted(ids))}
         return tuple(
-            replace(source, path=str(document.path), url=document.url, part=document.part)
+            replace(source, path=str(document.path), url=document.address, part=document.part)
             if (document := documents.get(source.document_id))
             else replace(source, document_id="")
             for source in sources

@@ -69,4 +69,5 @@ def passage_of(document: Document, text: str, places: str, start: int) -> Passag
         end=end,
         score=0.0,
         part=document.part,
+        url=document.address,
     )

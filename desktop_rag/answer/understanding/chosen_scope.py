@@ -63,7 +63,7 @@ class ChosenScope:
         """The items of which nothing within reach can be read, each with the reason."""
         files = tuple(item for item in items if item.kind is ScopeKind.FILE)
         found = self._finder.every_file(_ANY, _MOST_INSIDE, replace(reach, about=files))
-        there = {p.document_id for p in found if files} | {p.path for p in found if not p.url}
+        there = {p.document_id for p in found if files} | {p.path for p in found}
         empty = (
             item
             for item in items

@@ -8,7 +8,7 @@ from pathlib import Path
 from desktop_rag.core.domain import Collection, Source, SourceRules, SourceState, WebLinks
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ChunkSettings
-from desktop_rag.ingest.web.page_address import parse_links
+from desktop_rag.ingest.web.page_address import parse_base_address, parse_links
 from desktop_rag.store.contract.sources import SourceStore
 
 DEFAULT_COLLECTION = "My documents"
@@ -73,7 +73,7 @@ class Catalogue:
 
     def add_links(self, links: WebLinks, collection_id: str) -> Source:
         """Record web links; AppError for an invalid address, or when all are there already."""
-        links = replace(links, urls=parse_links("\n".join(links.urls)))
+        links = _checked(links)
         collection_id = collection_id or self.default_collection().collection_id
         known = {
             url
@@ -86,6 +86,14 @@ class Catalogue:
             raise AppError("These links are in the library already.",
                            "Refresh them there, or add them to another collection.")  # fmt: skip
         return self._store.add_links(replace(links, urls=fresh), self._pages, collection_id)
+
+    def set_links(self, source_id: str, links: WebLinks) -> None:
+        """Change the links of a source; AppError for an invalid address."""
+        self._store.set_links(source_id, _checked(links))
+
+    def set_base_address(self, source_id: str, address: str) -> None:
+        """Change the site that a folder mirrors; AppError for an invalid address."""
+        self._store.set_base_address(source_id, parse_base_address(address))
 
     def locate(self, source: Source, path: Path) -> Path:
         """The folder or file that a source is now; AppError when it can't be that."""
@@ -108,6 +116,14 @@ class Catalogue:
     def default_collection(self) -> Collection:
         """The oldest collection, added if there is none yet."""
         return self._store.default_collection(DEFAULT_COLLECTION)
+
+
+def _checked(links: WebLinks) -> WebLinks:
+    """The links as they are kept; AppError for an invalid address or limit."""
+    path = links.path_limit.strip()
+    if path and not path.startswith("/"):
+        raise AppError(f"“{path}” is not the path of a site.", "Write it like /guide/.")
+    return replace(links, urls=parse_links("\n".join(links.urls)), path_limit=path)
 
 
 def _refuse_overlap(path: Path, collection_id: str, known: Iterable[Source]) -> None:

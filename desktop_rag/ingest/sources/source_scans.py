@@ -23,9 +23,11 @@ class SourceScans:
         else:
             self._scanner.request(source, places)
 
-    def refused_links(self, urls: Sequence[str], cancel: threading.Event) -> list[tuple[str, str]]:
+    def refused_links(
+        self, urls: Sequence[str], collection_id: str, cancel: threading.Event
+    ) -> list[tuple[str, str]]:
         """Those of the first addresses that can't be fetched now, with their reasons."""
-        return self._links.refused(urls, cancel)
+        return self._links.refused(urls, collection_id, cancel)
 
     def forget(self, source_id: str) -> None:
         """Remove a source and all its documents from the store."""

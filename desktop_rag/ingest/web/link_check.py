@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Sequence
 
+from desktop_rag.ingest.web.intranet_hosts import NO_HOSTS, IntranetHosts
 from desktop_rag.ingest.web.page_address import parse_links
 from desktop_rag.ingest.web.refusal import PageRefused
 from desktop_rag.ingest.web.web_access import WebAccess
@@ -12,7 +13,10 @@ MOST_CHECKED = 5
 
 
 def refused_links(
-    urls: Sequence[str], web: WebAccess, cancel: threading.Event
+    urls: Sequence[str],
+    web: WebAccess,
+    cancel: threading.Event,
+    intranet: IntranetHosts = NO_HOSTS,
 ) -> list[tuple[str, str]]:
     """The addresses among the first MOST_CHECKED that can't be fetched, each with its reason.
 
@@ -21,7 +25,7 @@ def refused_links(
         Cancelled: soon after `cancel` was set.
     """
     refused: list[tuple[str, str]] = []
-    with web.crawler(cancel) as crawler:
+    with web.crawler(cancel, intranet) as crawler:
         for url in parse_links("\n".join(urls))[:MOST_CHECKED]:
             try:
                 crawler.fetch(url)

@@ -16,6 +16,7 @@ from desktop_rag.ingest.background.background_thread import BackgroundThread
 from desktop_rag.ingest.background.pipeline_callbacks import PipelineCallbacks
 from desktop_rag.ingest.background.ticker import Ticker
 from desktop_rag.ingest.indexing.indexer import Indexer
+from desktop_rag.ingest.web.intranet_hosts import NO_HOSTS, IntranetHosts, intranet_hosts_of
 from desktop_rag.ingest.web.link_check import refused_links
 from desktop_rag.ingest.web.page_files import drop_folders_but, stat_of
 from desktop_rag.ingest.web.refresh_pass import RefreshPass
@@ -85,9 +86,11 @@ class LinkRefresher:
         self._ticker.close()
         self._background.close()
 
-    def refused(self, urls: Sequence[str], cancel: threading.Event) -> list[tuple[str, str]]:
+    def refused(
+        self, urls: Sequence[str], collection_id: str, cancel: threading.Event
+    ) -> list[tuple[str, str]]:
         """Those of the first addresses that can't be fetched now; see `link_check.py`."""
-        return refused_links(urls, self._web, cancel)
+        return refused_links(urls, self._web, cancel, self._intranet_of(collection_id))
 
     def set_paused(self, is_paused: bool) -> None:
         """Pause after the current page, or resume."""
@@ -178,7 +181,8 @@ class LinkRefresher:
             return self._background.may_go_on() and source.source_id not in self._forgotten
 
         pages = SourcePages(source, self._stores, self._clock)
-        with self._web.crawler(self._background.closing) as crawler:
+        intranet = self._intranet_of(source.collection_id)
+        with self._web.crawler(self._background.closing, intranet) as crawler:
             refresh = RefreshPass(source.links, crawler, pages, may_go_on)
             if not refresh.run():
                 return False
@@ -193,6 +197,13 @@ class LinkRefresher:
             source, pages.findings, is_offline=is_offline, is_truncated=refresh.is_truncated
         )
         return True
+
+    def _intranet_of(self, collection_id: str) -> IntranetHosts:
+        """The hosts of the local network that a collection allows."""
+        for collection in self._sources.collections():
+            if collection.collection_id == collection_id:
+                return intranet_hosts_of(collection.intranet_hosts)
+        return NO_HOSTS
 
     def _report(
         self, source: Source, findings: Findings, *, is_offline: bool, is_truncated: bool

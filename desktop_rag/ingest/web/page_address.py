@@ -11,6 +11,7 @@ from urllib.parse import SplitResult, quote, urljoin, urlsplit
 from desktop_rag.core.errors import AppError
 from desktop_rag.ingest.web.refusal import PageRefused, RefusalKind
 
+_BASE_EXAMPLE = "Write it like https://example.org/guide/."
 _EXAMPLE = "Write it like https://example.org/guide, one a line."
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _FIRST_FREE_PORT = 1024
@@ -82,6 +83,19 @@ def parse_links(text: str) -> tuple[str, ...]:
     return tuple(urls)
 
 
+def parse_base_address(text: str) -> str:
+    """The address below which the files of a mirrored site are found; "" for an empty text.
+
+    Raises AppError for anything but a plain address.
+    """
+    if not text.strip():
+        return ""
+    [address, *others] = parse_links(text)
+    if others or "?" in address or "#" in text:
+        raise AppError(f"“{_short(text)}” is not the address of a site or folder.", _BASE_EXAMPLE)
+    return address
+
+
 def normalise(url: str) -> str:
     """The address in normal form: ASCII, lower-case host, no fragment, no default port.
 
@@ -98,7 +112,7 @@ def normalise(url: str) -> str:
             "The address holds a name or a password.",
             "Remove what stands before the @: pages that want a login can't be fetched.",
         )
-    host = _host(parts.hostname or "")
+    host = host_text(parts.hostname or "")
     port = "" if parts.port in (None, _DEFAULT_PORTS[scheme]) else f":{_port(parts.port)}"
     shown = f"[{host}]" if ":" in host else host
     path = quote(parts.path or "/", safe=_PATH_CHARACTERS)
@@ -158,7 +172,8 @@ def _split(url: str) -> SplitResult:
     return parts
 
 
-def _host(host: str) -> str:
+def host_text(host: str) -> str:
+    """The host of an address in normal form; PageRefused when it is none."""
     if ":" in host:
         try:
             return ipaddress.IPv6Address(host).compressed

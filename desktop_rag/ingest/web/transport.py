@@ -1,4 +1,5 @@
-"""The only way to the web; it connects to public addresses only. Runs on the thread that asks.
+"""The only way to the web; it connects to public addresses, and to hosts of the local network that
+a collection allows. Runs on the thread that asks.
 
 A host name is resolved once per connection. All of its addresses must be allowed, and the
 connection goes to one of exactly these, so a name that changes a moment later (DNS rebinding) gains
@@ -22,6 +23,7 @@ from typing import Any
 import httpcore2
 
 from desktop_rag.core.errors import Cancelled
+from desktop_rag.ingest.web.intranet_hosts import NO_HOSTS, IntranetHosts
 from desktop_rag.ingest.web.page_address import Address, host_of, is_public, port_of, target_of
 from desktop_rag.ingest.web.refusal import PageRefused, RefusalKind
 from desktop_rag.models.endpoints.client.interruptible_sockets import (
@@ -55,9 +57,13 @@ class WebTransport:
         cancel: threading.Event,
         *,
         is_allowed: IsAllowed = is_public,
+        intranet: IntranetHosts = NO_HOSTS,
         resolve: Resolve = resolve_host,
     ) -> None:
-        """Setting `cancel` ends a running request with Cancelled."""
+        """Setting `cancel` ends a running request with Cancelled.
+
+        An address must be allowed by itself or, for the host that was asked for, by `intranet`.
+        """
         self._cancel = cancel
         self._interruption = Interruption()
         self._pool = httpcore2.ConnectionPool(
@@ -65,7 +71,7 @@ class WebTransport:
             max_connections=4,
             max_keepalive_connections=2,
             keepalive_expiry=_KEEPALIVE_S,
-            network_backend=_GuardedBackend(self._interruption, is_allowed, resolve),
+            network_backend=_GuardedBackend(self._interruption, is_allowed, intranet, resolve),
         )
 
     @contextmanager
@@ -159,9 +165,16 @@ class WebResponse:
 class _GuardedBackend(httpcore2.NetworkBackend):
     """Opens sockets to allowed addresses only; every connection passes through here."""
 
-    def __init__(self, interruption: Interruption, is_allowed: IsAllowed, resolve: Resolve) -> None:
+    def __init__(
+        self,
+        interruption: Interruption,
+        is_allowed: IsAllowed,
+        intranet: IntranetHosts,
+        resolve: Resolve,
+    ) -> None:
         self._interruption = interruption
         self._is_allowed = is_allowed
+        self._intranet = intranet
         self._resolve = resolve
         self._sockets = InterruptibleBackend(interruption)
 
@@ -177,11 +190,15 @@ class _GuardedBackend(httpcore2.NetworkBackend):
         addresses = self._addresses(host, port)
         if not addresses:
             raise httpcore2.ConnectError(socket.gaierror("no address"))
-        if not all(map(self._is_allowed, addresses)):
+        if not all(
+            self._is_allowed(address) or self._intranet.allows(host, port, address)
+            for address in addresses
+        ):
             raise PageRefused(
                 RefusalKind.BLOCKED,
                 f"{host} is not on the public internet.",
-                "Pages are fetched from public addresses only.",
+                "Pages are fetched from public addresses, and from hosts of the local network that"
+                " the collection allows.",
             )
         share_s = (timeout or _CONNECT_S) / len(addresses)
         failure: Exception = httpcore2.ConnectError(OSError("no address"))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from desktop_rag.ingest.web.fetch_limits import WebLimits
+from desktop_rag.ingest.web.intranet_hosts import NO_HOSTS, IntranetHosts
 from desktop_rag.ingest.web.page_address import Address, is_public
 
 if TYPE_CHECKING:
@@ -25,14 +26,22 @@ class WebAccess:
     resolve: Callable[[str, int], Sequence[str]] | None = None
 
     @contextmanager
-    def crawler(self, cancel: threading.Event) -> Generator["Crawler"]:
-        """A crawler for the calling thread; its connections are closed at the end."""
+    def crawler(
+        self, cancel: threading.Event, intranet: IntranetHosts = NO_HOSTS
+    ) -> Generator["Crawler"]:
+        """A crawler for the calling thread; its connections are closed at the end.
+
+        It may also reach the hosts of `intranet`.
+        """
         # Importing the network libraries takes a while; the window opens without them.
         from desktop_rag.ingest.web.crawler import Crawler  # noqa: PLC0415
         from desktop_rag.ingest.web.transport import WebTransport, resolve_host  # noqa: PLC0415
 
         transport = WebTransport(
-            cancel, is_allowed=self.is_allowed, resolve=self.resolve or resolve_host
+            cancel,
+            is_allowed=self.is_allowed,
+            intranet=intranet,
+            resolve=self.resolve or resolve_host,
         )
         try:
             yield Crawler(transport, cancel, self.limits)

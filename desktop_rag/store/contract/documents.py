@@ -90,6 +90,13 @@ class DocumentStore(Protocol):
         """The rows of these documents, in any order; unknown ids are ignored."""
         ...
 
+    def with_sites(self, documents: Sequence[Document]) -> list[Document]:
+        """The documents with their addresses on the sites that their folders mirror.
+
+        The documents that reading methods return have them already.
+        """
+        ...
+
     def parts(self, document_id: str) -> list[Document]:
         """The rows of the documents inside this one, in order of their parts."""
         ...

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from desktop_rag.core.crawling.crawl_report import CrawlReport
 from desktop_rag.core.domain import Collection, Source, SourceRules, WebLinks
 from desktop_rag.core.parsed import ChunkSettings
 
@@ -39,6 +40,10 @@ class SourceStore(Protocol):
 
     def set_embedder(self, collection_id: str, embedder: str) -> Collection:
         """Set the model that embeds its documents; AppError when the collection is gone."""
+        ...
+
+    def set_intranet_hosts(self, collection_id: str, hosts: Sequence[str]) -> Collection:
+        """Set the hosts of the local network that its links may name; AppError when it is gone."""
         ...
 
     def remove_collection(self, collection_id: str) -> None:
@@ -88,6 +93,14 @@ class SourceStore(Protocol):
         """Set what is excluded from the source from now on."""
         ...
 
+    def set_links(self, source_id: str, links: WebLinks) -> None:
+        """Set the web links of a source and their limits."""
+        ...
+
+    def set_base_address(self, source_id: str, address: str) -> None:
+        """Set the address of the site that a folder mirrors; "" for none."""
+        ...
+
     def set_refreshed(self, source_id: str, at: float) -> None:
         """Set when the pages of a source were last fetched, in seconds since the epoch."""
         ...
@@ -104,16 +117,18 @@ class SourceStore(Protocol):
 class WebPage:
     """The cache validators of a page, empty if the server sent none, and when it was fetched.
 
-    `fetched_at` is in seconds since the epoch.
+    `fetched_at` is in seconds since the epoch. `listed_in` is the address of the feed that an entry
+    is from.
     """
 
     etag: str = ""
     last_modified: str = ""
     fetched_at: float = 0.0
+    listed_in: str = ""
 
 
 class WebPageStore(Protocol):
-    """Cache validators of documents from the web, so that none is transferred twice."""
+    """Cache validators of documents from the web, so that none is transferred twice; reports."""
 
     def get(self, document_ids: Sequence[str]) -> dict[str, WebPage]:
         """The validators of these documents; absent for documents without any."""
@@ -124,5 +139,13 @@ class WebPageStore(Protocol):
         ...
 
     def purge(self) -> None:
-        """Remove the rows of documents that no longer exist."""
+        """Remove the rows of documents, and the reports of sources, that no longer exist."""
+        ...
+
+    def reports(self) -> dict[str, CrawlReport]:
+        """What came of the last fetching of each source, by its id."""
+        ...
+
+    def put_report(self, source_id: str, report: CrawlReport) -> None:
+        """Store what came of fetching a source in place of the last time."""
         ...

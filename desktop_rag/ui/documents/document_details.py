@@ -238,6 +238,7 @@ def _details(document: Document) -> str:
         document.format, document.language, value_in_words(document.state),
         document.dated, ", ".join(f"#{tag}" for tag in document.all_tags),
         count_of(document.chunk_count, tr("passage"), tr("passages")), location,
+        document.site_url,
     ]  # fmt: skip
     return " · ".join(piece for piece in pieces if piece)
 

@@ -73,7 +73,7 @@ class DocumentOpener(QObject):
         """Do what is asked for in a pane that shows documents."""
 
         def open_elsewhere(document: Document, anchor: Anchor) -> None:
-            self.open(document.path, document.url, anchor, pane.show_failure)
+            self.open(document.path, document.address, anchor, pane.show_failure)
 
         def show_folder(document: Document) -> None:
             self.show_in_folder(document.path, self._say)

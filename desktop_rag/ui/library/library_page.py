@@ -320,7 +320,7 @@ class LibraryPage(QWidget):
         if document.state is DocumentState.SKIPPED:
             self._opener.show_in_folder(document.path)
         else:
-            self._opener.open(document.path, document.url)
+            self._opener.open(document.path, document.address)
 
     @Slot(object)
     def _on_view_requested(self, document: Document) -> None:

@@ -114,7 +114,7 @@ class ReadingHeader(QWidget):
         if document.part:
             file = f"{file}{HEADING_SEPARATOR}{document.part}"
         self._file = "" if title == one_line(file) else one_line(file)
-        name = tr("Open in the browser") if document.url else tr("Open in another program")
+        name = tr("Open in the browser") if document.address else tr("Open in another program")
         self._open.show_as("open:muted", name)
         self.show_place("")
 

@@ -84,7 +84,7 @@ class ResultActions(QObject):
         """Open the current result in another program, at its place."""
         if found := self._results.current:
             document = self._results.results.document(found.passage)
-            self._opener.open(document.path, document.url, found.passage.anchor)
+            self._opener.open(document.path, document.address, found.passage.anchor)
 
     @Slot(QPoint)
     def _show_menu(self, place: QPoint) -> None:

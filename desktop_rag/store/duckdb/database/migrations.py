@@ -182,6 +182,17 @@ def m022_scheduled_questions(connection: Connection) -> None:
     )
 
 
+def m023_followed_links_and_mirrored_sites(connection: Connection) -> None:
+    """Hosts of the local network (one a line), base addresses, entries of feeds, reports."""
+    for table, column in (
+        ("collections", "intranet_hosts"),
+        ("sources", "base_address"),
+        ("web_pages", "listed_in"),
+    ):
+        connection.execute(f"ALTER TABLE {table} ADD COLUMN {column} VARCHAR DEFAULT ''")
+    connection.execute("CREATE TABLE crawl_reports (source_id VARCHAR, made_of VARCHAR)")
+
+
 MIGRATIONS: list[Callable[[Connection], None]] = [
     m001_first_schema,
     m002_places_parts_and_links,
@@ -205,6 +216,7 @@ MIGRATIONS: list[Callable[[Connection], None]] = [
     m020_scopes_of_questions,
     m021_changes_of_files,
     m022_scheduled_questions,
+    m023_followed_links_and_mirrored_sites,
 ]
 LATEST = len(MIGRATIONS)
 

@@ -36,6 +36,7 @@ from desktop_rag.store.duckdb.documents.row_values import (
 )
 from desktop_rag.store.duckdb.documents.staged_content import Staged, StagedContent
 from desktop_rag.store.duckdb.documents.tag_store import follow_moves
+from desktop_rag.store.duckdb.search.mirrored_sites import read_sites, with_sites
 from desktop_rag.store.duckdb.search.postings import FINISHED
 
 _ORPHANS = "chunks ANTI JOIN documents USING (document_id)"
@@ -61,7 +62,7 @@ class DocumentStore:
                 " AND ($2 = '' OR state = $2) ORDER BY path, part",
                 [source_id, state.value if state else ""],
             ).fetchall()
-        return [document_from(row) for row in rows]
+        return self.with_sites([document_from(row) for row in rows])
 
     def counts(self, source_id: str = "") -> DocumentCounts:
         """The number of files and web pages of the source (or of all) in each state."""
@@ -109,14 +110,19 @@ class DocumentStore:
     def get(self, document_ids: Sequence[str]) -> list[Document]:
         """The rows of these documents; unknown ids are ignored."""
         with self._database.read() as con:
-            return rows_of(con, document_ids)
+            found = rows_of(con, document_ids)
+        return self.with_sites(found)
 
     def parts(self, document_id: str) -> list[Document]:
         """The documents inside this one, in order of their parts."""
         with self._database.read() as con:
             select = f"SELECT {DOCUMENT} FROM documents WHERE parent_id = ? ORDER BY part"
             rows = con.execute(select, [document_id]).fetchall()
-        return [document_from(row) for row in rows]
+        return self.with_sites([document_from(row) for row in rows])
+
+    def with_sites(self, documents: Sequence[Document]) -> list[Document]:
+        """The documents with their addresses on the sites that their folders mirror."""
+        return with_sites(documents, self._database.cached(read_sites))
 
     def text(self, document_id: str) -> str | None:
         """The whole extracted text; None when the document is unknown."""

@@ -15,7 +15,7 @@ from desktop_rag.store.duckdb.database.database import Connection, Database
 from desktop_rag.store.duckdb.database.precious_rows import Entity
 from desktop_rag.store.duckdb.documents.content import delete_content
 
-_SOURCE = "source_id, collection_id, path, added_at, rules, links, refreshed_at"
+_SOURCE = "source_id, collection_id, path, added_at, rules, links, refreshed_at, base_address"
 
 
 class SourceStore:
@@ -93,6 +93,18 @@ class SourceStore:
 
         return self._database.write(work, changes=[_collection_entity(collection_id)])
 
+    def set_intranet_hosts(self, collection_id: str, hosts: Sequence[str]) -> Collection:
+        """Set the hosts of the local network that its links may name."""
+
+        def work(con: Connection) -> Collection:
+            con.execute(
+                "UPDATE collections SET intranet_hosts = ? WHERE collection_id = ?",
+                ["\n".join(hosts), collection_id],
+            )
+            return _collection(con, collection_id)
+
+        return self._database.write(work, changes=[_collection_entity(collection_id)])
+
     def remove_collection(self, collection_id: str) -> None:
         """Remove an empty collection; one that has sources stays."""
         self._database.write(
@@ -153,6 +165,14 @@ class SourceStore:
         """Set what is excluded from the source from now on."""
         self._set(source_id, "rules", json.dumps(asdict(rules)))
 
+    def set_links(self, source_id: str, links: WebLinks) -> None:
+        """Set the web links of a source and their limits."""
+        self._set(source_id, "links", json.dumps(asdict(links)))
+
+    def set_base_address(self, source_id: str, address: str) -> None:
+        """Set the address of the site that a folder mirrors; "" for none."""
+        self._set(source_id, "base_address", address)
+
     def set_refreshed(self, source_id: str, at: float) -> None:
         """Set when the pages of a source were last fetched."""
         self._set(source_id, "refreshed_at", at)
@@ -168,7 +188,7 @@ class SourceStore:
             source.source_id, source.collection_id, str(source.path), source.added_at,
             json.dumps(asdict(source.rules)),
             json.dumps(asdict(source.links)) if source.links else "", source.refreshed_at,
-            is_attached,
+            source.base_address, is_attached,
         ]  # fmt: skip
         holes = ", ".join("?" * len(row))
         sql = f"INSERT INTO sources ({_SOURCE}, is_attached) VALUES ({holes})"
@@ -202,11 +222,14 @@ def _collection_entity(collection_id: str) -> Entity:
 
 def _collections(con: Connection) -> list[Collection]:
     rows = con.execute(
-        "SELECT collection_id, name, chunking, embedder FROM collections ORDER BY created_at"
+        "SELECT collection_id, name, chunking, embedder, intranet_hosts FROM collections"
+        " ORDER BY created_at"
     ).fetchall()
     return [
-        Collection(i, name, ChunkSettings(**json.loads(chunking)), embedder)
-        for i, name, chunking, embedder in rows
+        Collection(
+            i, name, ChunkSettings(**json.loads(chunking)), embedder, tuple(hosts.splitlines())
+        )
+        for i, name, chunking, embedder, hosts in rows
     ]
 
 
@@ -235,8 +258,11 @@ def _refuse_name(con: Connection, name: str, but: str = "") -> None:
 
 
 def _source_from(row: Sequence[Any]) -> Source:
-    source_id, collection_id, path, added_at, rules, links, refreshed_at = row
-    source = Source(source_id, collection_id, Path(path), added_at, refreshed_at=refreshed_at)
+    source_id, collection_id, path, added_at, rules, links, refreshed_at, base = row
+    source = Source(
+        source_id, collection_id, Path(path), added_at, refreshed_at=refreshed_at,
+        base_address=base,
+    )  # fmt: skip
     read_rules = json.loads(rules)
     if read_rules:
         for name in ("excluded", "excluded_files"):

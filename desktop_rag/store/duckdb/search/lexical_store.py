@@ -19,6 +19,7 @@ from desktop_rag.store.contract.search import (
 from desktop_rag.store.duckdb.database.database import Database, sql_in_numbers
 from desktop_rag.store.duckdb.search.bm25 import best, scores_of, weights_of
 from desktop_rag.store.duckdb.search.index_cache import IndexCache, IndexSnapshot
+from desktop_rag.store.duckdb.search.mirrored_sites import address_of, read_sites
 from desktop_rag.store.duckdb.search.postings import FINISHED, key_of
 from desktop_rag.store.duckdb.search.scope_sql import condition_of
 
@@ -134,14 +135,16 @@ class LexicalStore:
             ).fetchall()
             keys = [key_of(document_id) for document_id in {row[1] for row in chunks}]
             documents = con.execute(
-                "SELECT document_id, path, title, part, url FROM documents"
+                "SELECT document_id, path, title, part, url, source_id FROM documents"
                 f" WHERE {sql_in_numbers(con, 'key', keys, 'UBIGINT')}"
             ).fetchall()
         rows = {document_id: rest for document_id, *rest in documents}
+        sites = self._database.cached(read_sites)
         found: list[Passage] = []
         for i, document_id, text, anchor, start, end in chunks:
             if document_id in rows:
-                path, title, part, url = rows[document_id]
+                path, title, part, url, source_id = rows[document_id]
+                url = url or address_of(sites, source_id, path)
                 place = Anchor.from_json(json.loads(anchor))
                 found.append(
                     Passage(

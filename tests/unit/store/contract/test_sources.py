@@ -1,13 +1,15 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from desktop_rag.core.crawling.crawl_report import CrawlRefusal, CrawlReport, CrawlState
 from desktop_rag.core.domain import SourceRules, WebLinks
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.sources import SourceStore, WebPage
-from tests.stored_rows import add, document
+from tests.stored_rows import add, document, indexed
 
 
 @pytest.fixture
@@ -51,6 +53,14 @@ def test_the_model_of_a_collection_is_kept(store: SourceStore) -> None:
     assert work.embedder == ""
     assert store.set_embedder(work.collection_id, "models/e5").embedder == "models/e5"
     assert store.collections()[0].embedder == "models/e5"
+
+
+def test_the_intranet_hosts_of_a_collection_are_kept(store: SourceStore) -> None:
+    work = store.add_collection("Work")
+    assert work.intranet_hosts == ()
+    hosts = ("wiki.example:8080", "10.1.0.0/16", "wiki.example 10.0.0.0/8")
+    assert store.set_intranet_hosts(work.collection_id, hosts).intranet_hosts == hosts
+    assert store.collections()[0].intranet_hosts == hosts
 
 
 def test_a_collection_that_was_removed_cannot_be_changed(store: SourceStore) -> None:
@@ -109,3 +119,36 @@ def test_pages_go_with_their_documents(engine: Engine) -> None:
     engine.documents.apply_changes(gone.source_id, [], {}, ["gone"])
     engine.web_pages.purge()
     assert set(engine.web_pages.get(["kept", "gone"])) == {"kept"}
+
+
+def test_files_of_a_folder_that_mirrors_a_site_have_addresses(
+    engine: Engine, store: SourceStore, tmp_path: Path
+) -> None:
+    root = tmp_path / "mirror"
+    source = store.add_source(root, "c")
+    page = replace(document("a", source.source_id), path=root / "guide" / "the way.html")
+    add(engine, page)
+    engine.documents.settle([indexed(page, "the lighthouse")])
+    assert [d.address for d in engine.documents.documents()] == [""]
+    store.set_base_address(source.source_id, "https://docs.example.org/en/")
+    address = "https://docs.example.org/en/guide/the%20way.html"
+    assert [(d.url, d.address) for d in engine.documents.get(["a"])] == [("", address)]
+    assert store.sources()[0].base_address == "https://docs.example.org/en/"
+    [(chunk_id, score)] = engine.lexical.best([("lighthous",)], 5)
+    assert [p.url for p in engine.lexical.passages({chunk_id: score})] == [address]
+    store.set_base_address(source.source_id, "")
+    assert [p.url for p in engine.lexical.passages({chunk_id: score})] == [""]
+
+
+def test_links_and_the_report_of_their_fetching_are_kept(engine: Engine, tmp_path: Path) -> None:
+    links = WebLinks(("https://a.example/",), follow_depth=3, path_limit="/guide/")
+    source = engine.sources.add_links(WebLinks(("https://b.example/",)), tmp_path / "pages", "c")
+    engine.sources.set_links(source.source_id, links)
+    assert engine.sources.sources()[0].links == links
+    refusals = (CrawlRefusal("https://a.example/x", "No."),)
+    report = CrawlReport(CrawlState.STOPPED, 1.0, 2.0, 7, 5, 4, 1, 9, 1, True, refusals)
+    engine.web_pages.put_report("gone", CrawlReport())
+    for each in (CrawlReport(), report):
+        engine.web_pages.put_report(source.source_id, each)
+    engine.web_pages.purge()
+    assert engine.web_pages.reports() == {source.source_id: report}
