@@ -1,13 +1,14 @@
 """The page behind a link to a source: the passage, marked in the text around it."""
 
 from functools import partial
-from html import escape
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from desktop_rag.core.domain import Document
+from desktop_rag.serve.html_writer import document as html_document
+from desktop_rag.serve.html_writer import tag
 from desktop_rag.serve.serving import Serving
 from desktop_rag.serve.source_links import LinkedPassage
 
@@ -70,13 +71,18 @@ def _html(document: Document, text: str, passage: LinkedPassage) -> str:
     start, end = max(0, passage.start), min(len(text), passage.end)
     first, last = max(0, start - _AROUND_CHARS), end + _AROUND_CHARS
     before, marked, after = text[first:start], text[start:end], text[end:last]
-    name = escape(document.title or document.name)
-    place = escape(document.address or f"{document.path}")
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{name}</title>'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<link rel="stylesheet" href="/source.css"></head>'
-        f'<body><h1>{name}</h1><p class="path">{place}</p>'
-        f"<pre>{'… ' if first else ''}{escape(before)}<mark>{escape(marked)}</mark>{escape(after)}"
-        f"{' …' if last < len(text) else ''}</pre></body></html>"
+    name = document.title or document.name
+    body = tag(
+        "body",
+        tag("h1", name),
+        tag("p", document.address or f"{document.path}", class_="path"),
+        tag(
+            "pre",
+            "… " if first else "",
+            before,
+            tag("mark", marked),
+            after,
+            " …" if last < len(text) else "",
+        ),
     )
+    return html_document(name, body, stylesheet="/source.css")

@@ -148,7 +148,8 @@ class LocalServer:
         limits = RateLimits(MOST_ANSWERS)
         authority = Authority(self.tokens, limits, lambda: settings.origins)
         uses = TokenUses(self._served.home.token_uses)
-        log = LogFilter(RequestLog(self._served.home.requests), keeps_text=settings.logs_text)
+        requests = RequestLog(self._served.home.requests)
+        log = LogFilter(requests, keeps_text=settings.logs_text)
         chain = standard_chain(authority, uses, limits, log)
         return Serving(
             chat,
@@ -160,6 +161,9 @@ class LocalServer:
             ModelNames(chat, library, exposes_endpoints=settings.exposes_models),
             Answers(chat, chain),
             workers,
+            self.tokens,
+            uses,
+            requests,
         )
 
 

@@ -10,7 +10,10 @@ from desktop_rag.models.ports import Embedder
 from desktop_rag.serve.access.access_tokens import TokenScope
 from desktop_rag.serve.access.authority import Authority
 from desktop_rag.serve.access.callers import Caller, Exchange
+from desktop_rag.serve.access.token_book import TokenBook
+from desktop_rag.serve.access.token_uses import TokenUses
 from desktop_rag.serve.filters.filter_chain import FilterChain
+from desktop_rag.serve.filters.request_log import RequestLog
 from desktop_rag.serve.model_names import ModelNames
 from desktop_rag.serve.program_answers import Answers
 from desktop_rag.serve.source_links import SourceLinks
@@ -30,6 +33,9 @@ class Serving:
     names: ModelNames
     answers: Answers
     workers: Workers
+    tokens: TokenBook
+    uses: TokenUses
+    requests: RequestLog
 
     async def caller(self, request: Request, scope: TokenScope | None = None) -> Caller:
         """Who sent the request; refuses one without a valid token, or whose token is for less.

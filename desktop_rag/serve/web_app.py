@@ -10,6 +10,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.serve.admin.admin_routes import AdminRoutes
 from desktop_rag.serve.filters.filtered_app import FilteredApp
 from desktop_rag.serve.guards.hosts import Addresses
 from desktop_rag.serve.guards.request_guard import RequestGuard, RequestLimits
@@ -39,6 +40,7 @@ def web_app(
         *SourcePages(serving).routes(),
         *WidgetRoutes(serving).routes(),
         *mcp.routes(),
+        *AdminRoutes(serving, addresses).routes(),
     ]
     app = Starlette(
         routes=routes,

@@ -56,6 +56,11 @@ class Token:
         """True when the token allows this."""
         return any(scope in _INCLUDED[given] for given in self.scopes)
 
+    @property
+    def is_for_admin(self) -> bool:
+        """True for one that allows everything, in every collection."""
+        return TokenScope.ADMIN in self.scopes and not self.collection_ids
+
     def exposes(self, key: str) -> bool:
         """True when a model or assistant with this key may be asked, as far as the token goes."""
         return not self.models or key in self.models

@@ -1,5 +1,6 @@
 """Tells who sent a request, by its token. Worker threads."""
 
+import time
 from collections.abc import Callable, Iterable
 
 from desktop_rag.core.errors import AppError
@@ -32,6 +33,14 @@ class Authority:
         except AppError:
             of_tokens = set[str]()
         return of_tokens | set(self._origins())
+
+    def is_admin(self, token_id: str) -> bool:
+        """True while a token is valid and is for the administration of all of it."""
+        try:
+            known = [token for token in self._tokens.all() if token.token_id == token_id]
+        except AppError:
+            return False
+        return any(t.is_for_admin and not t.is_expired(time.time()) for t in known)
 
     def is_valid(self, token_id: str) -> bool:
         """True while a token is neither revoked nor expired."""

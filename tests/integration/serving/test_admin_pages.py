@@ -1,0 +1,200 @@
+"""What the admin pages show and do."""
+
+import re
+import time
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from desktop_rag.core.domain import DocumentState, WebLinks
+from desktop_rag.serve.access.access_tokens import TokenScope
+from desktop_rag.serve.access.token_book import TokenBook
+from desktop_rag.serve.html_writer import Html, tag
+from tests.integration.serving.admin_browser import AdminBrowser
+from tests.integration.serving.conftest import Server
+
+HOSTILE = "\"><img src=x onerror=alert(1)>&lt;'"
+
+
+@pytest.fixture
+def admin(server: Server) -> Iterator[AdminBrowser]:
+    """A browser that has logged in."""
+    browser = AdminBrowser(server)
+    browser.log_in()
+    yield browser
+    browser.client.close()
+
+
+def text_of(html: str) -> str:
+    """What a page says, without its markup."""
+    return unescape(re.sub(r"<[^>]*>", " ", html))
+
+
+def test_every_page_of_the_list_is_shown(admin: AdminBrowser) -> None:
+    overview = admin.get("/admin").text
+    paths = re.findall(r'<li><a href="(/admin[^"]*)"', overview)
+    assert len(paths) >= 8
+    for path in paths:
+        page = admin.get(path)
+        assert page.status_code == 200
+        assert f'href="{path}" aria-current="page"' in page.text
+
+
+def test_documents_are_found_by_name_state_and_reason(admin: AdminBrowser) -> None:
+    def found(**query: str) -> list[str]:
+        page = admin.client.get("/admin/documents", params=query).text
+        return re.findall(r'aria-label="Choose ([^"]*)"', page)
+
+    assert found() == ["Care", "Ferry", "The lamp"]
+    assert found(name="LAMP") == ["The lamp"]
+    assert found(state="FAILED") == []
+    assert found(state="SEARCHABLE", name="papers md") == ["Care", "Ferry", "The lamp"]
+    assert found(reason="Excluded by you") == []
+    assert found(page="7") == []
+    assert found(page="x") == found()
+
+
+def test_documents_are_read_again_and_removed_after_a_question(admin: AdminBrowser) -> None:
+    library = admin.server.services.library
+    ferry = next(d for d in library.documents.all() if d.path.name == "ferry.md")
+    admin.get("/admin/documents")
+    again = admin.send("/admin/documents/again", {"document": ferry.document_id})
+    assert "1 documents are read again" in again.text
+    library.indexing.wait_until_idle(30)
+    asked = admin.send("/admin/documents/remove", {"document": ferry.document_id})
+    assert "Ferry" in asked.text
+    document = library.documents.get(ferry.document_id)
+    assert document
+    assert document.state.is_searchable
+    admin.send("/admin/documents/remove", {"document": ferry.document_id, "sure": "yes"})
+    document = library.documents.get(ferry.document_id)
+    assert document
+    assert document.state is DocumentState.SKIPPED
+    assert ferry.path.exists(), "the file is the person's"
+    assert admin.send("/admin/documents/again").status_code == 400
+
+
+def test_a_token_is_made_shown_once_and_works(admin: AdminBrowser) -> None:
+    (collection,) = admin.server.services.library.collections.all()
+    admin.get("/admin/tokens")
+    made = admin.send("/admin/tokens", {
+        "name": "Editor", "scope": ["ask", "read"], "collection": collection.collection_id,
+        "origins": "https://a.example\nhttps://b.example", "rate": "7", "days": "2",
+    })  # fmt: skip
+    found = re.search(r'class="secret">([^<]+)<', made.text)
+    assert found
+    token = TokenBook(admin.server.services.home.tokens).named("Editor")
+    assert token.scopes == {TokenScope.ASK, TokenScope.READ}
+    assert token.collection_ids == (collection.collection_id,)
+    assert token.origins == ("https://a.example", "https://b.example")
+    assert token.requests_per_minute == 7
+    assert 1.9 < (token.expires_at - time.time()) / 86_400 < 2.1
+    with admin.server.client(found[1]) as client:
+        assert client.get("/v1/models").status_code == 200
+    listed = admin.get("/admin/tokens")
+    assert found[1] not in listed.text
+    row = listed.text[listed.text.index("<td>Editor") :]
+    assert "never" not in row[: row.index("</tr>")], "it was used"
+    admin.send(f"/admin/tokens/{token.token_id}/revoke")
+    with admin.server.client(found[1]) as client:
+        assert client.get("/v1/models").status_code == 401
+
+
+def test_what_can_not_be_is_said_and_changes_nothing(admin: AdminBrowser) -> None:
+    admin.get("/admin/tokens")
+    before = TokenBook(admin.server.services.home.tokens).all()
+    good = {"name": "New", "scope": "ask", "rate": "1", "days": "0"}
+    for wrong in ({"rate": "-1"}, {"rate": "9" * 400}, {"days": "1e9"}, {"scope": "root"},
+                  {"name": " "}, {"name": before[0].name}):  # fmt: skip
+        assert admin.send("/admin/tokens", {**good, **wrong}).status_code == 400
+    assert TokenBook(admin.server.services.home.tokens).all() == before
+    for page in ("collections/none", "documents/none", "models/none", "prompts/none",
+                 "crawls/none", "tokens/none/revoke"):  # fmt: skip
+        assert admin.get(f"/admin/{page}").status_code == 404
+
+
+def test_exposure_is_switched_for_a_token(admin: AdminBrowser) -> None:
+    secret = admin.server.token()
+    token = TokenBook(admin.server.services.home.tokens).all()[-1]
+    path = f"/admin/models/{token.token_id}"
+    admin.get(path)
+    admin.send(path, {"model": ["desktop-rag", "assistant:unknown"]})
+    assert TokenBook(admin.server.services.home.tokens).all()[-1].models == ("desktop-rag",)
+    with admin.server.client(secret) as client:
+        assert "collection:My documents" not in client.get("/v1/models").text
+    assert 'value="desktop-rag" checked' in admin.get(path).text
+    admin.send(path)
+    with admin.server.client(secret) as client:
+        assert "collection:My documents" in client.get("/v1/models").text
+
+
+def test_collections_and_prompts_are_added_changed_and_removed(admin: AdminBrowser) -> None:
+    library, prompts = admin.server.services.library, admin.server.services.chat.prompts
+    admin.get("/admin/collections")
+    admin.send("/admin/collections", {"name": "Harbour"})
+    path = f"/admin/collections/{library.collections.find('Harbour').collection_id}"
+    admin.send(path, {"name": "Port"})
+    assert library.collections.find("Port")
+    admin.send(f"{path}/remove")
+    assert "Port" not in [c.name for c in library.collections.all()]
+    admin.send("/admin/prompts", {"name": "tides", "text": "  When is\r\n{{tide}}?"})
+    assert {p.name: p.text for p in prompts.all()}["tides"] == "When is\n{{tide}}?"
+    assert "When is\n{{tide}}?</textarea>" in admin.get("/admin/prompts/tides").text
+    admin.send("/admin/prompts", {"name": "tide", "former": "tides", "text": "When?"})
+    admin.send("/admin/prompts/tide/delete")
+    assert not [p for p in prompts.all() if p.name.startswith("tide")]
+
+
+def test_a_crawl_says_when_it_runs_and_what_it_was_refused(admin: AdminBrowser) -> None:
+    library = admin.server.services.library
+    source = library.sources.add_links(WebLinks(("http://127.0.0.1/harbour",), 5, 0.0))
+    library.indexing.wait_until_idle(30)
+    admin.get("/admin/crawls")
+    page = admin.send(f"/admin/crawls/{source.source_id}/run")
+    assert "is fetched now" in page.text
+    library.indexing.wait_until_idle(30)
+    listed = text_of(admin.get("/admin/crawls").text)
+    assert "only on request" in listed
+    refused = admin.get(f"/admin/crawls/{source.source_id}").text
+    assert "1–1 of 1" in refused
+
+
+def test_foreign_text_stays_text(admin: AdminBrowser, tmp_path: Path) -> None:
+    services = admin.server.services
+    folder = tmp_path / "papers"
+    (folder / "x<img src=x onerror=alert(1)>.md").write_text(f"# {HOSTILE}\n\n{HOSTILE}")
+    services.library.sources.rescan()
+    services.library.indexing.wait_until_idle(30)
+    collection = services.library.collections.add(HOSTILE)
+    admin.get("/admin/tokens")
+    admin.send("/admin/tokens", {"name": HOSTILE, "scope": "ask", "origins": HOSTILE})
+    hostile = next(d for d in services.library.documents.all() if "onerror" in d.path.name)
+    shown = 0
+    for path in ("documents", f"documents/{hostile.document_id}", "tokens", "models", "collections",
+                 f"documents?name={HOSTILE}&state={HOSTILE}",
+                 f"collections/{collection.collection_id}"):  # fmt: skip
+        page = admin.get(f"/admin/{path}").text
+        assert "<img" not in page
+        assert not re.search(r"<[^>]*\son\w+=", re.sub(r'"[^"]*"', '""', page))
+        shown += HOSTILE in text_of(page)
+    assert shown >= 5
+
+
+def test_the_writer_of_pages_lets_nothing_through() -> None:
+    assert tag("a", HOSTILE, href="javascript:alert(1)") == f"<a>{tag('b', HOSTILE)[3:-4]}</a>"
+    assert "href" not in tag("a", "x", href="//evil.example")
+    assert "href" not in tag("a", "x", href="data:text/html,x")
+    written = tag("p", "<b>")
+    assert tag("p", f"{written}!") == "<p>&lt;p&gt;&amp;lt;b&amp;gt;&lt;/p&gt;!</p>"
+    assert not isinstance(written + "<b>", Html)
+    for name, attributes in (("script", {}), ("p", {"onclick": "x"}), ("p", {"style": "x"})):
+        with pytest.raises(ValueError, match="the pages have no"):
+            tag(name, **attributes)
+
+
+def test_only_the_writer_makes_markup() -> None:
+    serve = Path(__file__).parents[3] / "desktop_rag" / "serve"
+    makers = {p.name for p in serve.rglob("*.py") if re.search(r"\bHtml\(", p.read_text())}
+    assert makers == {"html_writer.py"}
