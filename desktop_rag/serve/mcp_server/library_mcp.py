@@ -10,14 +10,18 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import anyio.to_thread
+from mcp import MCPError
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp_types import (
+    INVALID_PARAMS,
     CallToolResult,
     GetPromptResult,
+    InputRequiredResult,
     PromptArgument,
     PromptMessage,
+    ResourceTemplate,
     TextContent,
     ToolAnnotations,
 )
@@ -31,6 +35,7 @@ from desktop_rag.serve.refusals import Refusal
 
 # Runs a call with its arguments for whoever sent the request; blocks.
 Run = Callable[[str, dict[str, Any]], dict[str, Any]]
+Made = Callable[[dict[str, Any]], dict[str, Any]]
 
 NAME = "desktop-rag"
 DOCUMENT = "desktop-rag://document/"
@@ -63,8 +68,12 @@ class LibraryMCP(MCPServer[Any]):
         collection: str = Field("", description="Only this collection."),
         limit: int = Field(10, description="The number of results.", ge=1, le=50),
     ) -> CallToolResult:
-        """Find the passages of the person's documents that fit best, one for each document."""
-        return self._result("search", {"query": query, "collection": collection, "limit": limit})
+        """Find the passages of the person's documents that fit best, one for each document.
+
+        `results` names the documents for `fetch`, `passages` has their numbered passages.
+        """
+        asked = {"query": query, "collection": collection, "limit": limit}
+        return self._result("search", asked, made=_found)
 
     def _fetch(
         self,
@@ -96,9 +105,19 @@ class LibraryMCP(MCPServer[Any]):
         asked = {"collection": collection, "offset": offset}
         return self._result("list_documents", asked)
 
-    def _result(self, call: str, arguments: dict[str, Any], shown: str = "") -> CallToolResult:
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """The result of a tool. An unknown one is the client's fault, and no result to a model."""
+        if self._tool_manager.get_tool(name) is None:
+            raise MCPError(INVALID_PARAMS, f"Unknown tool: {name}")
+        return await super().call_tool(name, arguments, context)
+
+    def _result(
+        self, call: str, arguments: dict[str, Any], *, shown: str = "", made: Made = dict
+    ) -> CallToolResult:
         try:
-            found = self._run_call(call, arguments)
+            found = made(self._run_call(call, arguments))
         except AppError as error:
             raise ToolError(" ".join(filter(None, (error.title, error.hint)))) from error
         except Refusal as refusal:
@@ -119,6 +138,15 @@ class LibraryMCP(MCPServer[Any]):
                 description=row["path"] or row["url"],
             )
             for row in found["documents"][:_MOST_RESOURCES]
+        ]  # fmt: skip
+
+    async def list_resource_templates(self) -> list[ResourceTemplate]:
+        """How the address of a document is made from its id."""
+        return [
+            ResourceTemplate(
+                uri_template=f"{DOCUMENT}{{id}}", name="document", mime_type="text/plain",
+                description="The text of the document of this id, as search results have it.",
+            )
         ]  # fmt: skip
 
     async def read_resource(
@@ -152,18 +180,34 @@ class LibraryMCP(MCPServer[Any]):
         arguments: dict[str, Any] | None = None,
         context: Context[Any, Any] | None = None,
     ) -> GetPromptResult:
-        """A saved prompt with its placeholders filled in. ValueError for an unknown name."""
+        """A saved prompt with its placeholders filled in. MCPError for an unknown name, or
+        when one is missing.
+        """
         found = await self._called("list_prompts", {})
         texts = {row["name"]: row["text"] for row in found["prompts"]}
         if name not in texts:
-            raise ValueError(f"There is no prompt “{name}”.")
+            raise MCPError(INVALID_PARAMS, f"There is no prompt “{name}”.")
         given = {key: str(value) for key, value in (arguments or {}).items()}
+        if missing := [gap for gap in _gaps(texts[name]) if gap not in given]:
+            raise MCPError(INVALID_PARAMS, f"The prompt needs {', '.join(missing)}.")
         text = re.sub(GAP, lambda gap: given.get(gap[0][2:-2].strip(), gap[0]), texts[name])
         content = TextContent(type="text", text=text)
         return GetPromptResult(messages=[PromptMessage(role="user", content=content)])
 
     async def _called(self, call: str, arguments: dict[str, Any]) -> dict[str, Any]:
         return await anyio.to_thread.run_sync(self._run_call, call, arguments)
+
+
+def _found(answer: dict[str, Any]) -> dict[str, Any]:
+    """Results in the form that clients for research expect, and the passages as numbered text."""
+    rows = answer["results"]
+    passages = [
+        f"[{n}] {row['title']}{f', {place}' if (place := row['place']) else ''}: {row['url']}\n"
+        f"{row['text']}"
+        for n, row in enumerate(rows, start=1)
+    ]
+    named = [{key: row[key] for key in ("id", "title", "url")} for row in rows]
+    return {"results": named, "passages": "\n\n".join(passages)}
 
 
 def _gaps(text: str) -> list[str]:

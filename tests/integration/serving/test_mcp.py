@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 
 import httpx2
 import pytest
-from mcp import Client
+from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp_types import INVALID_PARAMS
 
 from desktop_rag.app import Services
 from desktop_rag.cli.programs import mcp_verb
@@ -57,11 +58,13 @@ def test_search_and_fetch_have_the_shape_of_deep_research(server: Server) -> Non
     async def use(client: Client) -> None:
         found = await called(client, "search", query=QUESTION)
         first = found["results"][0]
-        assert first.keys() >= {"id", "title", "url"}
+        assert first.keys() == {"id", "title", "url"}
+        assert found["passages"].startswith(f"[1] The lamp, The lamp: {first['url']}\n")
+        assert "lit at dusk" in found["passages"].partition("[2]")[0]
         assert first["title"] == "The lamp"
         assert first["url"].startswith(server.address)
         whole = await called(client, "fetch", id=first["id"])
-        assert whole.keys() >= {"id", "title", "text", "url", "metadata"}
+        assert whole.keys() == {"id", "title", "text", "url", "metadata"}
         assert "lit at dusk" in whole["text"]
         assert whole["url"]
 
@@ -88,6 +91,9 @@ def test_documents_and_collections_are_listed(server: Server) -> None:
         assert len(resources) == 3
         read = await client.read_resource(str(resources[0].uri))
         assert read.contents[0].text  # type: ignore[union-attr]
+        (template,) = (await client.list_resource_templates()).resource_templates
+        made = template.uri_template.replace("{id}", listed["documents"][0]["id"])
+        assert made in [str(resource.uri) for resource in resources]
 
     over_http(server, use)
 
@@ -114,6 +120,23 @@ def test_what_is_wrong_is_told_to_the_model(server: Server) -> None:
             result = await client.call_tool(name, arguments)
             assert result.is_error
             assert "There is no" in result.content[0].text  # type: ignore[union-attr]
+
+    over_http(server, use)
+
+
+def test_what_the_client_got_wrong_is_an_error_of_the_protocol(server: Server) -> None:
+    server.services.chat.prompts.save(SavedPrompt("letter", "Write to {{name}}."))
+
+    async def use(client: Client) -> None:
+        for asked in (
+            client.call_tool("rm", {}),
+            client.get_prompt("nothing"),
+            client.get_prompt("letter"),
+            client.read_resource("desktop-rag://document/nothing"),
+        ):
+            with pytest.raises(MCPError) as refused:
+                await asked
+            assert refused.value.code == INVALID_PARAMS
 
     over_http(server, use)
 

@@ -1,6 +1,6 @@
 """The local server under many clients, beside the same answers without it.
 
-python benchmarks/serving.py [--streams N] [--requests N]
+python benchmarks/serving/streams.py [--streams N] [--requests N]
 
 A library of its own answers through a scripted endpoint on this computer, which pauses before its
 first piece as a model does. First tokens of one stream and of many at once come over real HTTP. The
@@ -21,8 +21,8 @@ from threading import Event
 
 import httpx2
 import psutil
-from bars import Bar, at_most, reported, table
 
+from benchmarks.bars import Bar, at_most, reported, table
 from desktop_rag.app import Services, build_services
 from desktop_rag.core.conversation import Role
 from desktop_rag.core.paths import Home
