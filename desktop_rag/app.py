@@ -357,8 +357,9 @@ def _make_library(
 ) -> Library:
     max_bytes = settings.index.max_file_mb * _MEGABYTE
     stores = LibraryStores(
-        engine.documents, engine.sources, engine.web_pages, engine.tags, engine.upkeep, home.pages
-    )
+        engine.documents, engine.sources, engine.web_pages, engine.tags, engine.upkeep,
+        pages=home.pages, sent=home.sent.absolute(),
+    )  # fmt: skip
     passwords = FilePasswords(home.password_list)
     library = Library(
         stores,

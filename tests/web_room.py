@@ -16,6 +16,7 @@ from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
 from desktop_rag.ingest.indexing.indexer import Indexer, IndexerCallbacks
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
+from desktop_rag.ingest.sent.sent_folders import SentFolders
 from desktop_rag.ingest.web.link_refresher import LinkRefresher
 from desktop_rag.ingest.web.web_access import WebAccess
 from desktop_rag.models.answer_priority import AnswerPriority, FairShare
@@ -56,7 +57,7 @@ class Room:
         self.indexer = Indexer(
             self.documents, ParserProcess(), DocumentChunker(rough_token_counts, 256),
             lambda _: ChunkSettings(), ProgressMeter(has_embedder=False),
-            share=FairShare(AnswerPriority()),
+            share=FairShare(AnswerPriority()), sent=SentFolders(home.sent),
             callbacks=IndexerCallbacks(lambda _: None, lambda: None, self.heard.stopped.append),
         )  # fmt: skip
         callbacks = PipelineCallbacks(

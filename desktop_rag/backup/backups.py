@@ -23,6 +23,7 @@ from desktop_rag.backup.home_files import TakenFiles, add_home_files, taken_file
 from desktop_rag.backup.manifest import ENTRIES, IMAGES, INDEX, Manifest
 from desktop_rag.backup.merging import Merge, merge, places_of
 from desktop_rag.backup.selection import Selection, selected
+from desktop_rag.backup.sent_documents import add_sent, take_sent
 from desktop_rag.backup.whole_check import contents_of
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError, Cancelled
@@ -98,6 +99,10 @@ class Backups:
             chosen, images = _write_entries(archive, self._store, collection_id, index, cancel)
             message_ids = chosen.message_ids if collection else None
             add_home_files(archive, self._home, message_ids=message_ids)
+            if is_checked:
+                # A snapshot lies beside them, on the same disk.
+                sent = [e.key for e in chosen.entries if e.kind == "source" and e.row["program"]]
+                add_sent(archive, self._home, sent, cancel)
             if index:
                 size = index.stat().st_size
                 archive.add(INDEX, _told(_pieces(index), size, "Writing the index", tell, cancel))
@@ -148,6 +153,7 @@ class Backups:
                 raise Cancelled
             done, added = self._merge(archive, index)
             files.write(self._home)
+            take_sent(archive, self._home, cancel)
         for listener in self._listeners:
             listener(BackupMerged(files.settings))
         return Imported(

@@ -24,6 +24,7 @@ from desktop_rag.store.contract.precious import KINDS
 FORMAT, VERSION = "desktop-rag backup", 1
 ENDING = ".desktop-rag-backup"
 MANIFEST, ENTRIES, IMAGES = "manifest.json", "entries.jsonl", "images.jsonl"
+SENT = "sent.jsonl"
 SETTINGS, INDEX = "settings.toml", "library.index"
 PROMPTS, REWRITES = "prompts/", "rewrites/"
 # Bounds of what is unpacked, in bytes.
@@ -32,6 +33,7 @@ MOST_FILES = 20_000
 _MOST_BYTES: Mapping[str, int] = {
     ENTRIES: 1 << 29,
     IMAGES: 1 << 33,
+    SENT: 1 << 36,
     SETTINGS: 1 << 20,
     INDEX: 1 << 40,
 }

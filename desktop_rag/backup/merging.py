@@ -123,6 +123,8 @@ def path_here(source: Entry, places: Places) -> str:
     """The path of a source on this computer: pages and rewrites are below the app's home."""
     if source.row["links"]:
         return str(places.pages / source.key)
+    if source.row.get("program"):
+        return str(places.home / "sent" / source.key)
     return _in_this_home(str(source.row["path"]), places)
 
 
@@ -141,7 +143,8 @@ def _is_same(row: Row, other: Row) -> bool:
 
 
 def _overlaps(row: Row, other: Row) -> bool:
-    if row["links"] or other["links"]:
+    # Only folders and files of the person's can lie in each other.
+    if any(each["links"] or each.get("program") for each in (row, other)):
         return False
     path, present = Path(row["path"]), Path(other["path"])
     return path.is_relative_to(present) or present.is_relative_to(path)

@@ -208,6 +208,7 @@ RULES: Mapping[str, Mapping[str, Check]] = {
         "rules": json_of(either(_NOTHING, _RULES)),
         "links": json_of(_LINKS, may_be_empty=True),
         "refreshed_at": moment(),
+        "program": text(_LONGEST_NAME),
         "is_attached": flag,
         "base_address": either(exactly(""), _address),
     },
@@ -227,6 +228,7 @@ RULES: Mapping[str, Mapping[str, Check]] = {
         "is_pinned": flag,
         "assistant_id": _ID_OR_NONE,
         "attachments": _ATTACHMENTS,
+        "kept_by": text(_LONGEST_NAME),
         "change_number": whole(0, MOST_NUMBER),
     },
     "messages": {
@@ -314,7 +316,8 @@ RULES: Mapping[str, Mapping[str, Check]] = {
 _LATER: Mapping[str, frozenset[str]] = {
     "messages": frozenset({"scope"}),
     "collections": frozenset({"intranet_hosts"}),
-    "sources": frozenset({"base_address"}),
+    "sources": frozenset({"base_address", "program"}),
+    "conversations": frozenset({"kept_by"}),
 }
 _LOGS = frozenset({"feedback"})  # several rows each
 

@@ -11,6 +11,7 @@ from desktop_rag.backup.contents import BackupContents
 from desktop_rag.backup.home_files import settings_of
 from desktop_rag.backup.manifest import INDEX, PROMPTS, REWRITES
 from desktop_rag.backup.merging import merge, path_here, places_of
+from desktop_rag.backup.sent_documents import sent_in
 from desktop_rag.backup.value_rules import WrongValueError, strict_json
 from desktop_rag.core.errors import Cancelled
 from desktop_rag.core.paths import Home
@@ -40,6 +41,8 @@ def contents_of(archive: Archive, home: Home, cancel: Event | None = None) -> Ba
     if INDEX in manifest.files:
         for _ in _until(cancel, archive.pieces(INDEX)):
             pass
+    for _ in _until(cancel, sent_in(archive)):
+        pass
     # Into an empty library, to see that everything refers to something.
     merge((), entries, places_of(manifest, home))
     settings = settings_of(archive)
@@ -70,7 +73,8 @@ def _missing(archive: Archive, entries: Sequence[Entry], home: Home) -> tuple[st
     paths = [
         path_here(entry, places)
         for entry in entries
-        if entry.kind == "source" and not (entry.row["is_attached"] or entry.row["links"])
+        if entry.kind == "source"
+        and not any(entry.row.get(own) for own in ("is_attached", "links", "program"))
     ]
     return tuple(path for path in paths if not Path(path).exists())
 

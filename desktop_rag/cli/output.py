@@ -236,7 +236,7 @@ def status_json(
         "documents": _by_state([counts for _, counts in sources]),
         "sources": [
             {
-                "path": source.name if source.links else str(source.path),
+                "path": str(source.path) if source.is_on_disk else source.name,
                 "state": source.state.value,
                 "documents": {s.value: n for s, n in counts.by_state.items()},
             }

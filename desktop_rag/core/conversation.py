@@ -271,7 +271,8 @@ class Message:
 class Conversation:
     """A thread of messages. The store keeps the order of the list; `updated_at` is only shown.
 
-    The last collection and assistant are remembered, "" for none.
+    The last collection and assistant are remembered, "" for none. `kept_by` is the id of the token
+    of the program that it is kept for, "" for the person's own.
     """
 
     conversation_id: str
@@ -280,6 +281,7 @@ class Conversation:
     updated_at: float
     is_pinned: bool = False
     assistant_id: str = ""
+    kept_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,10 +106,11 @@ class WebLinks:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A folder, a single file or web links that the person made searchable.
+    """A folder, a single file, web links, or the documents that a program sends.
 
     For web links `path` is the folder with the fetched pages. A folder that mirrors a site has a
-    `base_address`, below which its files are found on the web.
+    `base_address`, below which its files are found on the web. With a
+    `program`, its name, `path` is the folder of the app with the content that it sent.
     """
 
     source_id: str
@@ -121,10 +122,18 @@ class Source:
     links: WebLinks | None = None
     refreshed_at: float = 0.0
     base_address: str = ""
+    program: str = ""
+
+    @property
+    def is_on_disk(self) -> bool:
+        """True for a folder or file of the person's."""
+        return self.links is None and not self.program
 
     @property
     def name(self) -> str:
-        """The display name: the name of the folder or file, or the first link."""
+        """The display name: of the folder, the file or the program, or the first link."""
+        if self.program:
+            return self.program
         if self.links is None:
             return self.path.name or str(self.path)
         more = len(self.links.urls) - 1

@@ -60,6 +60,11 @@ class Home:
         return self.root / "pages"
 
     @property
+    def sent(self) -> Path:
+        """Documents that other programs sent, one folder per source; created with the first."""
+        return self.root / "sent"
+
+    @property
     def rewrites(self) -> Path:
         """Answers written by the person, as Markdown files; created with the first one."""
         return self.root / "rewrites"

@@ -61,8 +61,8 @@ class ScopeItem:
 
     @classmethod
     def of_source(cls, source: Source) -> "ScopeItem":
-        """All documents of a folder or of web links that the person added."""
-        if source.links is None:
+        """All documents of a folder, of web links or of a program that sends them."""
+        if source.is_on_disk:
             return cls.of_folder(source.path)
         return cls(ScopeKind.LINK, source.source_id, source.name)
 

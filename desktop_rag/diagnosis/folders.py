@@ -33,6 +33,8 @@ def _check(source: Source, library: OpenLibrary) -> Finding:
     counts = library.documents.counts(source.source_id)
     if source.links is not None:
         return _found(source.name, counts, "pages")
+    if source.program:
+        return _found(source.name, counts, "documents")
     # A disconnected network drive may never answer.
     fault = within(_ANSWER_S, lambda: _fault_of(source), otherwise="does not answer")
     if not fault:

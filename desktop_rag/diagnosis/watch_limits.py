@@ -30,7 +30,7 @@ def check_watching(subject: Subject, cancel: Event) -> Iterator[Finding]:
     elif subject.library is None:
         yield Finding("watching", State.NOT_CHECKED, "The list of folders cannot be read.")
     else:
-        roots = [s.path for s in subject.library.sources.sources() if s.links is None]
+        roots = [s.path for s in subject.library.sources.sources() if s.is_on_disk]
         yield watching(roots, cancel)
 
 

@@ -21,6 +21,7 @@ from desktop_rag.ingest.library_documents import LibraryDocuments
 from desktop_rag.ingest.library_exclusions import LibraryExclusions
 from desktop_rag.ingest.library_indexing import LibraryIndexing
 from desktop_rag.ingest.library_passwords import LibraryPasswords
+from desktop_rag.ingest.library_sent import LibrarySent
 from desktop_rag.ingest.library_sources import LibrarySources
 from desktop_rag.ingest.library_tags import LibraryTags
 from desktop_rag.ingest.parsing.page_renderer import PageRenderer
@@ -38,7 +39,7 @@ from desktop_rag.models.file_passwords import FilePasswords
 class Library:
     """Watches sources and keeps their documents searchable.
 
-    Its parts: `collections`, `sources`, `documents`, `exclusions`, `tags`, `passwords`, and
+    Its parts: `collections`, `sources`, `documents`, `sent`, `exclusions`, `tags`, `passwords`, and
     `indexing`, the work in the background.
     """
 
@@ -64,7 +65,7 @@ class Library:
         self._times = times or WatchTimes()
         self._events = EventPublisher()
         publish = self._events.publish
-        catalogue = Catalogue(stores.sources, stores.pages)
+        catalogue = Catalogue(stores.sources, stores.pages, stores.sent)
         self._watch = SourceWatch(catalogue, state_changed=self._on_state_changed, notify=publish)
         self._pipeline = pipeline = Pipeline(
             stores, catalogue, embedders, priority, make_parser(), rules=rules,
@@ -81,6 +82,10 @@ class Library:
         self.documents = LibraryDocuments(
             stores.documents, stores.tags, catalogue, pipeline, self._pages, self._attacher,
             changed=self._on_documents_changed,
+        )  # fmt: skip
+        self.sent = LibrarySent(
+            pipeline.sent, stores.documents, catalogue, pipeline.indexer,
+            changed=self._on_documents_changed, sources_changed=self.sources.publish_changed,
         )  # fmt: skip
         self.tags = LibraryTags(stores.tags, stores.documents, changed=self._on_documents_changed)
         self.exclusions = self._make_exclusions()

@@ -57,7 +57,7 @@ class LibraryExclusions:
             sources = [
                 (source, [d for d in files if d.source_id == source.source_id])
                 for source in self._sources.sources()
-                if source.links is None
+                if source.is_on_disk
             ]
             changed = [(source, its) for source, its in sources if its]
             stored = [

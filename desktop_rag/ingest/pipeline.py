@@ -26,6 +26,8 @@ from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.ingest.scanning.recheck_schedule import RecheckTimes
 from desktop_rag.ingest.scanning.scanner import Scanner
+from desktop_rag.ingest.sent.sent_check import SentCheck
+from desktop_rag.ingest.sent.sent_folders import SentFolders
 from desktop_rag.ingest.sources.catalogue import Catalogue
 from desktop_rag.ingest.sources.source_scans import SourceScans
 from desktop_rag.ingest.web.link_refresher import LinkRefresher
@@ -43,7 +45,7 @@ _LONGEST_PASSAGE = 512
 
 @dataclass(frozen=True, slots=True)
 class LibraryStores:
-    """The stores of the library, and `pages`, the folder of fetched web pages."""
+    """The stores of the library, and its folders of fetched pages and of sent documents."""
 
     documents: DocumentStore
     sources: SourceStore
@@ -51,6 +53,7 @@ class LibraryStores:
     tags: TagStore
     upkeep: Upkeep
     pages: Path
+    sent: Path
 
 
 class _Part(Protocol):
@@ -86,9 +89,11 @@ class Pipeline:
         embedder = embedders.embedder if embedders else None
         self.meter = ProgressMeter(has_embedder=embedder is not None)
         self.chunker = _make_chunker(embedder)
+        self.sent = SentFolders(stores.sent)
         self.indexer = Indexer(
             documents, parser, self.chunker, catalogue.chunking_of, self.meter,
             share=FairShare(priority),
+            sent=self.sent,
             callbacks=IndexerCallbacks(
                 self._on_content_changed, self._on_searchable, callbacks.failed
             ),
@@ -102,7 +107,8 @@ class Pipeline:
             documents, stores.sources, stores.web_pages, self.indexer, callbacks,
             folder=stores.pages,
         )  # fmt: skip
-        self.scans = SourceScans(scanner, links)
+        self.sent_check = SentCheck(documents, self.sent, self.indexer, callbacks)
+        self.scans = SourceScans(scanner, links, self.sent_check)
         self.embedding = self._make_embedding(embedders, priority) if embedders else None
         self.rechunker = Rechunker(
             documents, self.chunker, catalogue.collections, may_run=self._may_rechunk,
@@ -112,7 +118,7 @@ class Pipeline:
         self._maintenance = PostingsMaintenance(
             stores.upkeep, self._is_all_embedded, callbacks.failed
         )
-        parts = (scanner, links, self.indexer, self.rechunker, self._maintenance)
+        parts = (scanner, links, self.sent_check, self.indexer, self.rechunker, self._maintenance)
         self._parts: list[_Part] = [*parts, *([self.embedding] if self.embedding else [])]
 
     def _make_embedding(

@@ -161,7 +161,7 @@ class Notes:
 
     def _make_searchable(self, folder: Path) -> None:
         """Add the folder to the library, unless a folder of it holds it already."""
-        sources = [s for s in self._library.sources.all() if s.links is None]
+        sources = [s for s in self._library.sources.all() if s.is_on_disk]
         holding = [s for s in sources if folder.resolve().is_relative_to(s.path)]
         for source in holding:
             self._library.sources.rescan(source.source_id)

@@ -1624,6 +1624,14 @@ Die vollständige Adresse lautet:
         <translation>{failed:,} fehlgeschlagene anzeigen</translation>
     </message>
     <message>
+        <source>{name} (documents that this program sends)</source>
+        <translation>{name} (Dokumente, die dieses Programm sendet)</translation>
+    </message>
+    <message>
+        <source>Delete all documents that “{name}” sent? They are kept here only, and come back when the program sends them again.</source>
+        <translation>Alle Dokumente löschen, die „{name}“ gesendet hat? Sie liegen nur hier und kommen wieder, wenn das Programm sie erneut sendet.</translation>
+    </message>
+    <message>
         <source>Source {name}</source>
         <translation>Quelle {name}</translation>
     </message>

@@ -335,6 +335,7 @@ def meddled_library(
         engine.tags,
         engine.upkeep,
         folder / "pages",
+        folder / "sent",
     )
     rules = IgnoreRules(lambda name: name.endswith(".md"), 1 << 20)
     library = Library(stores, None, AnswerPriority(), make_parser, rules=rules, times=FAST_TIMES)

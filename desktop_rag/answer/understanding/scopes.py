@@ -31,7 +31,7 @@ class Scopes:
         wanted = text.casefold()
         sources = self._engine.sources.sources()
         collections = map(ScopeItem.of_collection, self._engine.sources.collections())
-        links = (ScopeItem.of_source(source) for source in sources if source.links)
+        links = (ScopeItem.of_source(source) for source in sources if not source.is_on_disk)
         found = [
             *_fitting(collections, wanted),
             *_fitting(self._folders(sources, wanted), wanted)[:_MOST_FOLDERS],
@@ -47,7 +47,7 @@ class Scopes:
 
     def _folders(self, sources: Sequence[Source], wanted: str) -> Iterator[ScopeItem]:
         """The folders that the person added, and for a text those below them that hold files."""
-        roots = [source.path for source in sources if source.links is None]
+        roots = [source.path for source in sources if source.is_on_disk]
         found = set(roots)
         for folder in self._engine.names.folders(EVERYWHERE) if wanted else ():
             place = Path(folder)

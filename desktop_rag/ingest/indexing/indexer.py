@@ -23,6 +23,7 @@ from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
 from desktop_rag.ingest.chunking.indexing_outcome import indexing_outcome_of
 from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
+from desktop_rag.ingest.sent.sent_folders import SentFolders
 from desktop_rag.models.answer_priority import FairShare
 from desktop_rag.store.contract.documents import DocumentStore, IndexingOutcome
 
@@ -81,11 +82,13 @@ class Indexer:
         meter: ProgressMeter,
         *,
         share: FairShare,
+        sent: SentFolders,
         callbacks: IndexerCallbacks,
     ) -> None:
         """`chunking_of` gives the chunk settings of a source; `share` holds reading back while
-        answers are under way.
+        answers are under way; `sent` knows what programs said of the documents that they sent.
         """
+        self._sent = sent
         self._documents = documents
         self._parser = parser
         self._cutter = cutter
@@ -241,6 +244,7 @@ class Indexer:
             return None
         if isinstance(parsed, ParseFailed):
             return _refused(current, parsed)
+        parsed = self._sent.described(document, parsed)
         chunking = self._chunking_of(current.source_id)
         before: list[Chunk] = []
         if current.chunk_count and current.chunking == self._cutter.signature(chunking):
@@ -251,7 +255,7 @@ class Indexer:
         try:
             return self._parser.parse(
                 document.path,
-                is_web_page=bool(document.url),
+                is_web_page=bool(document.url) and not self._sent.holds(document),
                 cancel=self._background.closing,
             )
         except ParseFailed as failed:

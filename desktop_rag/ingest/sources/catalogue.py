@@ -12,6 +12,7 @@ from desktop_rag.ingest.web.page_address import parse_base_address, parse_links
 from desktop_rag.store.contract.sources import SourceStore
 
 DEFAULT_COLLECTION = "My documents"
+_LONGEST_PROGRAM = 100
 
 
 class Catalogue:
@@ -20,11 +21,13 @@ class Catalogue:
     The state of a source is not stored: it is determined each time the app runs.
     """
 
-    def __init__(self, store: SourceStore, pages: Path) -> None:
-        """`pages` is the folder below which fetched web pages are kept."""
+    def __init__(self, store: SourceStore, pages: Path, sent: Path) -> None:
+        """Fetched web pages are kept below `pages`, what other programs send below `sent`."""
         self._store = store
         self._pages = pages
+        self._sent = sent
         self._lock = threading.Lock()
+        self._lock_of_programs = threading.Lock()
         self._states: dict[str, SourceState] = {}
 
     def collections(self) -> list[Collection]:
@@ -95,6 +98,21 @@ class Catalogue:
         """Change the site that a folder mirrors; AppError for an invalid address."""
         self._store.set_base_address(source_id, parse_base_address(address))
 
+    def of_program(self, program: str, collection_id: str) -> Source:
+        """The source of what a program sends to a collection, recorded when it is first asked for.
+
+        AppError for a name that can't be shown.
+        """
+        name = " ".join(program.split())
+        if not name or len(name) > _LONGEST_PROGRAM:
+            raise AppError("The program has no name that can be shown.",
+                           f"Give it one of 1 to {_LONGEST_PROGRAM} characters.")  # fmt: skip
+        with self._lock_of_programs:
+            for source in self._store.sources():
+                if (source.program, source.collection_id) == (name, collection_id):
+                    return source
+            return self._store.add_program(name, self._sent, collection_id)
+
     def locate(self, source: Source, path: Path) -> Path:
         """The folder or file that a source is now; AppError when it can't be that."""
         path = path.expanduser().resolve()
@@ -109,7 +127,7 @@ class Catalogue:
         source = self.source(source_id)
         if source is None or source.collection_id == collection_id:
             return
-        if source.links is None:
+        if source.is_on_disk:
             _refuse_overlap(source.path, collection_id, self._store.sources())
         self._store.set_collection(source_id, collection_id)
 
@@ -129,7 +147,7 @@ def _checked(links: WebLinks) -> WebLinks:
 def _refuse_overlap(path: Path, collection_id: str, known: Iterable[Source]) -> None:
     """AppError when a known source of the collection is a part of the path, or the other way."""
     for source in known:
-        if source.collection_id != collection_id or source.links:
+        if source.collection_id != collection_id or not source.is_on_disk:
             continue
         if path == source.path or path.is_relative_to(source.path):
             raise AppError(f"{path.name} is in the library already.",

@@ -1,4 +1,7 @@
-"""Scans of sources, of the disk or of the web. Any thread; the scans run on their own threads."""
+"""Scans of sources: of the disk, the web, or what programs sent. Any thread.
+
+The scans run on their own threads.
+"""
 
 import threading
 from collections.abc import Sequence
@@ -6,20 +9,26 @@ from pathlib import Path
 
 from desktop_rag.core.domain import Source
 from desktop_rag.ingest.scanning.scanner import Scanner
+from desktop_rag.ingest.sent.sent_check import SentCheck
 from desktop_rag.ingest.web.link_refresher import LinkRefresher
 
 
 class SourceScans:
-    """Sends each source to the scanner of the disk or to the fetcher of web links."""
+    """Sends each source to the scanner of the disk, the fetcher of web links, or the check of what
+    was sent.
+    """
 
-    def __init__(self, scanner: Scanner, links: LinkRefresher) -> None:
+    def __init__(self, scanner: Scanner, links: LinkRefresher, sent: SentCheck) -> None:
         self._scanner = scanner
         self._links = links
+        self._sent = sent
 
     def request(self, source: Source, places: frozenset[Path] | None = None) -> None:
         """Compare a source, or only these places of it, with the disk or the web."""
         if source.links is not None:
             self._links.request(source)
+        elif source.program:
+            self._sent.request(source)
         else:
             self._scanner.request(source, places)
 
@@ -33,8 +42,9 @@ class SourceScans:
         """Remove a source and all its documents from the store."""
         self._scanner.forget(source_id)
         self._links.forget(source_id)
+        self._sent.forget(source_id)
 
     @property
     def is_idle(self) -> bool:
         """True when no scan is due or running."""
-        return self._scanner.is_idle and self._links.is_idle
+        return self._scanner.is_idle and self._links.is_idle and self._sent.is_idle

@@ -54,8 +54,8 @@ class SourceWatch:
             self._watcher.close()
 
     def watch(self, source: Source) -> None:
-        """Begin to watch a folder or file, or apply its new rules; web links are not watched."""
-        if self._watcher and source.links is None:
+        """Begin to watch a folder or file, or apply its new rules; nothing else is watched."""
+        if self._watcher and source.is_on_disk:
             self._watcher.watch(source.path, self._rules_at(source.path))
 
     def unwatch(self, path: Path) -> None:

@@ -17,6 +17,7 @@ from desktop_rag.store.contract.records import (
     AttachmentStore,
     ConversationStore,
     EvaluationStore,
+    KeptConversationStore,
     UnfinishedAnswerStore,
 )
 from desktop_rag.store.contract.search import LexicalStore, NameStore, Upkeep
@@ -83,6 +84,7 @@ class Engine:
     names: NameStore
     models: ModelStore
     conversations: ConversationStore
+    kept_conversations: KeptConversationStore
     unfinished: UnfinishedAnswerStore
     assistants: AssistantStore
     interactions: InteractionStore

@@ -28,14 +28,15 @@ class ConversationStore(Protocol):
     def all(self) -> list[Conversation]:
         """Conversations that are not hidden: pinned ones first, then the last changed.
 
-        The order does not depend on the clock, which may be set back.
+        Without those that are kept for another program. The order does not depend on the clock,
+        which may be set back.
         """
         ...
 
     def containing(self, text: str) -> frozenset[str]:
         """The ids of conversations that are not hidden and have this text in a title or message.
 
-        Letter case is ignored.
+        Without those that are kept for another program. Letter case is ignored.
         """
         ...
 
@@ -107,6 +108,21 @@ class ConversationStore(Protocol):
 
     def places_of(self, id_starts: Sequence[str]) -> dict[str, tuple[str, str]]:
         """Conversation and model of the messages whose ids begin like this, unless hidden."""
+        ...
+
+
+class KeptConversationStore(Protocol):
+    """The conversations that are kept for other programs; they are in no list of the person's."""
+
+    def keep(self, conversation_id: str, keeper: str) -> None:
+        """Keep a conversation for the program with this id from now on."""
+        ...
+
+    def of(self, keeper: str = "") -> list[Conversation]:
+        """The conversations kept for a program, or for any, the last changed first.
+
+        Without hidden ones.
+        """
         ...
 
 

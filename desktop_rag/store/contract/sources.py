@@ -69,6 +69,13 @@ class SourceStore(Protocol):
         """
         ...
 
+    def add_program(self, program: str, folder: Path, collection_id: str) -> Source:
+        """Add the documents that a program sends; they are kept in a folder below this one.
+
+        The name of the folder is the id of the source.
+        """
+        ...
+
     def add_attached(self, path: Path, collection_id: str) -> Source:
         """Add a file that is attached to a chat; of the other methods only `remove_source` sees it.
 

@@ -24,6 +24,7 @@ from desktop_rag.store.duckdb.personal.attachment_store import AttachmentStore
 from desktop_rag.store.duckdb.personal.conversation_store import ConversationStore
 from desktop_rag.store.duckdb.personal.evaluation_store import EvaluationStore
 from desktop_rag.store.duckdb.personal.interaction_store import InteractionStore
+from desktop_rag.store.duckdb.personal.kept_conversation_store import KeptConversationStore
 from desktop_rag.store.duckdb.personal.precious_store import PreciousStore
 from desktop_rag.store.duckdb.personal.standing_store import StandingStore
 from desktop_rag.store.duckdb.personal.unfinished_store import UnfinishedAnswerStore
@@ -91,6 +92,7 @@ def engine_over(database: Database) -> Engine:
         names=NameStore(database, cache),
         models=ModelStore(database, cache),
         conversations=ConversationStore(database),
+        kept_conversations=KeptConversationStore(database),
         unfinished=UnfinishedAnswerStore(database.path.with_name("unfinished")),
         assistants=AssistantStore(database),
         interactions=InteractionStore(database),

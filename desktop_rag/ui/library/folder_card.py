@@ -64,7 +64,7 @@ class FolderCard(Card):
         """Show the source's state, the name of its collection and its file counts."""
         self._source = source
         self._confirm.setEnabled(True)
-        self._path.set_full_text(one_line(source.name if source.links else str(source.path)))
+        self._path.set_full_text(_shown_name(source))
         is_offline = source.state is SourceState.OFFLINE
         self._state.setText(f"● {source_state_in_words(source.state)}")
         self._state.set_tone(_TONES.get(source.state, "warning"))
@@ -74,13 +74,13 @@ class FolderCard(Card):
         self._failed.setText(tr("Show {failed:,} failed", failed=failed))
         self._failed.setVisible(failed > 0)
         # What can't be opened can be looked for.
-        self._open.setVisible(not is_offline or source.links is not None)
+        self._open.setVisible(not source.program and (not is_offline or source.links is not None))
         self._open.setEnabled(not is_offline)
-        self._locate.setVisible(is_offline and source.links is None)
+        self._locate.setVisible(is_offline and source.is_on_disk)
         self._rescan.setEnabled(not is_offline)
-        # Web links have no folder rules.
-        self._options.setVisible(source.links is None)
-        self._summary.setVisible(source.links is None)
+        # Only what is on the disk has folder rules.
+        self._options.setVisible(source.is_on_disk)
+        self._summary.setVisible(source.is_on_disk)
         self._summary.setEnabled(counts.searchable > 0)
         self._ask.setEnabled(counts.searchable > 0)
         self._paint_icon()
@@ -151,14 +151,7 @@ class FolderCard(Card):
 
     def _build_question(self, name: str) -> QWidget:
         self._question = Card(self, kind="notice", tone="warning")
-        text = PlainLabel(
-            tr(
-                "Remove “{name}” from the library? Its files stay where they are, but adding"
-                " it again means indexing it again.",
-                name=name,
-            ),
-            wrap=True,
-        )
+        text = PlainLabel(_question(self._source, name), wrap=True)
         self._confirm = TextButton(tr("Remove"), kind="danger")
         self._keep = TextButton(tr("Keep"))
         row = QHBoxLayout(self._question)
@@ -186,7 +179,7 @@ class FolderCard(Card):
     @Slot()
     def _paint_icon(self) -> None:
         is_offline = self._source.state is SourceState.OFFLINE
-        kind = "link" if self._source.links else "folder"
+        kind = "server" if self._source.program else "link" if self._source.links else "folder"
         icon = self._theme.icon("offline:warning" if is_offline else f"{kind}:accent")
         self._icon.setPixmap(icon.pixmap(QSize(_ICON_PX, _ICON_PX), self.devicePixelRatio()))
 
@@ -239,6 +232,26 @@ class FolderCard(Card):
         # Before the rest is hidden: Qt would give the focus to any other card, and scroll to it.
         (self._keep if is_visible else self._remove).setFocus()
         hidden.hide()
+
+
+def _shown_name(source: Source) -> str:
+    if source.program:
+        return tr("{name} (documents that this program sends)", name=one_line(source.name))
+    return one_line(str(source.path) if source.is_on_disk else source.name)
+
+
+def _question(source: Source, name: str) -> str:
+    if source.program:
+        return tr(
+            "Delete all documents that “{name}” sent? They are kept here only, and come back when"
+            " the program sends them again.",
+            name=name,
+        )
+    return tr(
+        "Remove “{name}” from the library? Its files stay where they are, but adding"
+        " it again means indexing it again.",
+        name=name,
+    )
 
 
 def _action(words: str, name: str) -> TextButton:

@@ -73,7 +73,7 @@ class AssistantDocuments:
         there = self._sources_of(assistant)
         for source_id in wished.removed & {source.source_id for source in there}:
             self._library.sources.remove(source_id)
-        known = {source.path for source in self._sources_of(assistant) if not source.links}
+        known = {source.path for source in self._sources_of(assistant) if source.is_on_disk}
         for path in wished.paths:
             if path not in known:
                 self._library.sources.add(path, assistant.own_collection_id)
@@ -112,7 +112,7 @@ class AssistantDocuments:
             try:
                 if source.links:
                     self._library.sources.add_links(source.links, kept.own_collection_id)
-                else:
+                elif source.is_on_disk:
                     self._library.sources.add(source.path, kept.own_collection_id, source.rules)
             except AppError as error:
                 failed = error

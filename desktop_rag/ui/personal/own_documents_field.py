@@ -123,7 +123,7 @@ class OwnDocumentsField(QWidget):
         there = [
             _Row(
                 one_line(document.source.name),
-                str(document.source.path) if not document.source.links else document.source.name,
+                str(document.source.path) if document.source.is_on_disk else document.source.name,
                 counts_in_words(document.counts),
                 document.source,
                 is_removed=document.source.source_id in removed,

@@ -68,7 +68,7 @@ def folder_filter(path: Path) -> SearchFilter:
 def _of_source(source: Source, files: int, folders: Mapping[str, int]) -> Choice:
     item = ScopeItem.of_source(source)
     chosen = SearchFilter(FilterKind.FOLDER, one_line(item.name), item)
-    return Choice(chosen, files, () if source.links else tuple(_inside(source.path, folders)))
+    return Choice(chosen, files, tuple(_inside(source.path, folders)) if source.is_on_disk else ())
 
 
 def _inside(path: Path, folders: Mapping[str, int]) -> Iterable[Choice]:

@@ -51,6 +51,7 @@ def test_before_each_file_reading_waits_for_the_answer_but_not_for_ever(tmp_path
             engine.tags,
             engine.upkeep,
             home.pages,
+            home.sent,
         )
         rules = IgnoreRules(is_readable_name, 1 << 20, home.root)
         with closing(Library(stores, None, priority, ParserProcess, rules=rules)) as library:

@@ -57,6 +57,22 @@ def test_folders_of_the_home_are_those_of_the_new_home(empty: Place, file: Path)
     assert links.path == empty.home.pages / links.source_id
 
 
+def test_what_programs_sent_comes_back_below_the_new_home(
+    full: Place, empty: Place, tmp_path: Path
+) -> None:
+    [sea] = [c for c in full.engine.sources.collections() if c.name == "Sea"]
+    wiki = full.engine.sources.add_program("wiki", full.home.sent, sea.collection_id)
+    (wiki.path / "about").mkdir(parents=True)
+    (wiki.path / "about" / "0123.json").write_text("{}")
+    (wiki.path / "page-0123.md").write_text("The ferry leaves at noon.")
+    full.backups.export(tmp_path / "x")
+    empty.backups.import_file(tmp_path / "x")
+    [source] = [source for source in empty.engine.sources.sources() if source.program]
+    assert source.path == empty.home.sent / source.source_id
+    assert (source.path / "page-0123.md").read_text() == "The ferry leaves at noon."
+    assert (source.path / "about" / "0123.json").read_text() == "{}"
+
+
 def test_the_preview_says_what_it_holds(full: Place, empty: Place, file: Path) -> None:
     contents = empty.backups.examine(file)
     assert contents.counts["conversation"] == len(full.engine.conversations.all())

@@ -94,6 +94,7 @@ def make_library(database: Database, root: Path) -> Library:
         TagStore(database),
         PostingsMerge(database),
         root / "pages",
+        root / "sent",
     )
     return Library(stores, None, AnswerPriority(), ParserProcess, rules=rules, times=FAST_TIMES)
 

@@ -193,6 +193,12 @@ def m023_followed_links_and_mirrored_sites(connection: Connection) -> None:
     connection.execute("CREATE TABLE crawl_reports (source_id VARCHAR, made_of VARCHAR)")
 
 
+def m024_programs(connection: Connection) -> None:
+    """The program that sends the documents of a source; the one that keeps a conversation."""
+    connection.execute("ALTER TABLE sources ADD COLUMN program VARCHAR DEFAULT ''")
+    connection.execute("ALTER TABLE conversations ADD COLUMN kept_by VARCHAR DEFAULT ''")
+
+
 MIGRATIONS: list[Callable[[Connection], None]] = [
     m001_first_schema,
     m002_places_parts_and_links,
@@ -217,6 +223,7 @@ MIGRATIONS: list[Callable[[Connection], None]] = [
     m021_changes_of_files,
     m022_scheduled_questions,
     m023_followed_links_and_mirrored_sites,
+    m024_programs,
 ]
 LATEST = len(MIGRATIONS)
 

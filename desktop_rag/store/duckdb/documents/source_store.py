@@ -15,7 +15,9 @@ from desktop_rag.store.duckdb.database.database import Connection, Database
 from desktop_rag.store.duckdb.database.precious_rows import Entity
 from desktop_rag.store.duckdb.documents.content import delete_content
 
-_SOURCE = "source_id, collection_id, path, added_at, rules, links, refreshed_at, base_address"
+_SOURCE = (
+    "source_id, collection_id, path, added_at, rules, links, refreshed_at, base_address, program"
+)
 
 
 class SourceStore:
@@ -142,6 +144,12 @@ class SourceStore:
             Source(source_id, collection_id, pages / source_id, time.time(), links=links)
         )
 
+    def add_program(self, program: str, folder: Path, collection_id: str) -> Source:
+        """Add the documents that a program sends; they are kept in a folder below this one."""
+        source_id = uuid.uuid4().hex
+        path = folder / source_id
+        return self._insert(Source(source_id, collection_id, path, time.time(), program=program))
+
     def add_attached(self, path: Path, collection_id: str) -> Source:
         """Add a file that is attached to a chat."""
         source = Source(uuid.uuid4().hex, collection_id, path, time.time())
@@ -188,7 +196,7 @@ class SourceStore:
             source.source_id, source.collection_id, str(source.path), source.added_at,
             json.dumps(asdict(source.rules)),
             json.dumps(asdict(source.links)) if source.links else "", source.refreshed_at,
-            source.base_address, is_attached,
+            source.base_address, source.program, is_attached,
         ]  # fmt: skip
         holes = ", ".join("?" * len(row))
         sql = f"INSERT INTO sources ({_SOURCE}, is_attached) VALUES ({holes})"
@@ -258,10 +266,10 @@ def _refuse_name(con: Connection, name: str, but: str = "") -> None:
 
 
 def _source_from(row: Sequence[Any]) -> Source:
-    source_id, collection_id, path, added_at, rules, links, refreshed_at, base = row
+    source_id, collection_id, path, added_at, rules, links, refreshed_at, base, program = row
     source = Source(
         source_id, collection_id, Path(path), added_at, refreshed_at=refreshed_at,
-        base_address=base,
+        base_address=base, program=program,
     )  # fmt: skip
     read_rules = json.loads(rules)
     if read_rules:

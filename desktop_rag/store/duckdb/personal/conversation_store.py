@@ -25,7 +25,7 @@ from desktop_rag.store.duckdb.database.database import Connection, Database
 from desktop_rag.store.duckdb.database.precious_rows import Entity
 from desktop_rag.store.duckdb.search.scope_sql import folded
 
-_CONVERSATION = "conversation_id, title, collection_id, updated_at, is_pinned, assistant_id"
+CONVERSATION = "conversation_id, title, collection_id, updated_at, is_pinned, assistant_id, kept_by"
 _MESSAGE = (
     "message_id, conversation_id, role, text, created_at, state, model, is_excerpts, seconds,"
     " error_title, error_hint, thinking, is_own_knowledge, follow_ups, claims, notes, remembered,"
@@ -64,7 +64,7 @@ class ConversationStore:
                 f" SELECT ?, ?, ?, ?, ?, ?, ?, {_NEXT_CHANGE}",
                 row,
             ),
-            changes=[_conversation(conversation.conversation_id)],
+            changes=[conversation_entity(conversation.conversation_id)],
         )
         return conversation
 
@@ -72,7 +72,7 @@ class ConversationStore:
         """The conversation; an unknown id is a bug (KeyError)."""
         with self._database.read() as con:
             rows = con.execute(
-                f"SELECT {_CONVERSATION} FROM conversations WHERE conversation_id = ?",
+                f"SELECT {CONVERSATION} FROM conversations WHERE conversation_id = ?",
                 [conversation_id],
             ).fetchall()
         if not rows:
@@ -83,8 +83,9 @@ class ConversationStore:
         """Conversations that are not hidden: pinned ones first, then by last change."""
         with self._database.read() as con:
             rows = con.execute(
-                f"SELECT {_CONVERSATION} FROM conversations"
-                " WHERE NOT is_deleted ORDER BY is_pinned DESC, change_number DESC"
+                f"SELECT {CONVERSATION} FROM conversations"
+                " WHERE NOT is_deleted AND kept_by = ''"
+                " ORDER BY is_pinned DESC, change_number DESC"
             ).fetchall()
         return [Conversation(*row) for row in rows]
 
@@ -93,7 +94,7 @@ class ConversationStore:
         wanted = folded("$text")
         with self._database.read() as con:
             rows = con.execute(
-                "SELECT conversation_id FROM conversations WHERE NOT is_deleted"
+                "SELECT conversation_id FROM conversations WHERE NOT is_deleted AND kept_by = ''"
                 f" AND (contains({folded('title')}, {wanted}) OR conversation_id IN (SELECT"
                 f" conversation_id FROM messages WHERE contains({folded('text')}, {wanted})))",
                 {"text": text},
@@ -278,18 +279,19 @@ class ConversationStore:
         sql = f"UPDATE conversations SET {column} = ? WHERE conversation_id = ?"
         self._database.write_uncached(
             lambda con: con.execute(sql, [value, conversation_id]),
-            changes=[_conversation(conversation_id)],
+            changes=[conversation_entity(conversation_id)],
         )
 
 
-def _conversation(conversation_id: str) -> Entity:
+def conversation_entity(conversation_id: str) -> Entity:
+    """A conversation, as what is precious."""
     return Entity("conversation", conversation_id)
 
 
 def _changes_of(message: Message) -> list[Entity]:
     """The message, and its conversation, which it moves to the top."""
     own = Entity("message", message.message_id, message.conversation_id)
-    return [own, _conversation(message.conversation_id)]
+    return [own, conversation_entity(message.conversation_id)]
 
 
 def _entities_of(con: Connection, conversations: str) -> list[Entity]:
@@ -306,7 +308,7 @@ def _entities_of(con: Connection, conversations: str) -> list[Entity]:
         *(Entity("message", message_id, of) for message_id, of, _ in messages),
         *(Entity("feedback", original) for *_, original in messages),
         *(Entity("answer", answer_id) for (answer_id,) in answers),
-        *(_conversation(conversation_id) for (conversation_id,) in ids),
+        *(conversation_entity(conversation_id) for (conversation_id,) in ids),
     ]
 
 

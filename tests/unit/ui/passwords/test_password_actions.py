@@ -50,6 +50,7 @@ def library(
             engine.tags,
             engine.upkeep,
             home.pages,
+            home.sent,
         ),
         None,
         AnswerPriority(),
