@@ -83,10 +83,7 @@ class Library:
             stores.documents, stores.tags, catalogue, pipeline, self._pages, self._attacher,
             changed=self._on_documents_changed,
         )  # fmt: skip
-        self.sent = LibrarySent(
-            pipeline.sent, stores.documents, catalogue, pipeline.indexer,
-            changed=self._on_documents_changed, sources_changed=self.sources.publish_changed,
-        )  # fmt: skip
+        self.sent = self._make_sent(catalogue)
         self.tags = LibraryTags(stores.tags, stores.documents, changed=self._on_documents_changed)
         self.exclusions = self._make_exclusions()
         self.passwords = LibraryPasswords(
@@ -112,6 +109,12 @@ class Library:
         return Attacher(
             stores.documents, stores.sources, self._make_parser, pipeline.chunker,
             collection=catalogue.default_collection, stored=pipeline.wake_embedding,
+        )  # fmt: skip
+
+    def _make_sent(self, catalogue: Catalogue) -> LibrarySent:
+        return LibrarySent(
+            self._pipeline.sent, self._stores.documents, catalogue, self._pipeline.indexer,
+            changed=self._on_documents_changed, sources_changed=self.sources.publish_changed,
         )  # fmt: skip
 
     def _make_exclusions(self) -> LibraryExclusions:

@@ -175,7 +175,7 @@ class LibraryDocuments:
     def retry_failed(self) -> int:
         """Read failed files again, and fetch failed pages; returns the number of files."""
         failed = self._store.documents(state=DocumentState.FAILED)
-        to_fetch = {d.source_id for d in failed if self._is_fetched(d)}
+        to_fetch = self._link_sources() & {d.source_id for d in failed}
         waiting = self._store.requeue_failed()
         self._pipeline.indexer.submit(d.document_id for d in waiting)
         for source in self._catalogue.sources():
@@ -192,9 +192,9 @@ class LibraryDocuments:
         rows = self._store.get(document_ids)
         files = {d.parent_id or d.document_id for d in rows}
         wanted = [d for d in self._store.get(list(files)) if d.can_be_read_again]
-        to_fetch = {d.source_id for d in wanted if self._is_fetched(d)}
-        there = [d.document_id for d in wanted if not self._is_fetched(d)]
-        waiting = self._store.requeue(there)
+        links = self._link_sources()
+        to_fetch = links & {d.source_id for d in wanted}
+        waiting = self._store.requeue([d.document_id for d in wanted if d.source_id not in links])
         self._pipeline.indexer.submit(d.document_id for d in waiting)
         for source in self._catalogue.sources():
             if source.source_id in to_fetch:
@@ -209,10 +209,9 @@ class LibraryDocuments:
         self._changed(waiting)
         return len(waiting)
 
-    def _is_fetched(self, document: Document) -> bool:
-        """True for a page of the web; what a program sent may have an address too."""
-        source = self._catalogue.source(document.source_id) if document.url else None
-        return source is not None and source.links is not None
+    def _link_sources(self) -> set[str]:
+        """The sources whose documents are fetched; others may have addresses too."""
+        return {source.source_id for source in self._catalogue.sources() if source.links}
 
     def _as_now(self, documents: Sequence[Document]) -> list[Document]:
         """The rows with their current state and with the tags given to their files."""

@@ -92,8 +92,7 @@ class Pipeline:
         self.sent = SentFolders(stores.sent)
         self.indexer = Indexer(
             documents, parser, self.chunker, catalogue.chunking_of, self.meter,
-            share=FairShare(priority),
-            sent=self.sent,
+            share=FairShare(priority), sent=self.sent,
             callbacks=IndexerCallbacks(
                 self._on_content_changed, self._on_searchable, callbacks.failed
             ),
@@ -107,8 +106,8 @@ class Pipeline:
             documents, stores.sources, stores.web_pages, self.indexer, callbacks,
             folder=stores.pages,
         )  # fmt: skip
-        self.sent_check = SentCheck(documents, self.sent, self.indexer, callbacks)
-        self.scans = SourceScans(scanner, links, self.sent_check)
+        sent = SentCheck(documents, self.sent, self.indexer, callbacks)
+        self.scans = SourceScans(scanner, links, sent)
         self.embedding = self._make_embedding(embedders, priority) if embedders else None
         self.rechunker = Rechunker(
             documents, self.chunker, catalogue.collections, may_run=self._may_rechunk,
@@ -118,7 +117,7 @@ class Pipeline:
         self._maintenance = PostingsMaintenance(
             stores.upkeep, self._is_all_embedded, callbacks.failed
         )
-        parts = (scanner, links, self.sent_check, self.indexer, self.rechunker, self._maintenance)
+        parts = (scanner, links, sent, self.indexer, self.rechunker, self._maintenance)
         self._parts: list[_Part] = [*parts, *([self.embedding] if self.embedding else [])]
 
     def _make_embedding(

@@ -104,12 +104,11 @@ def _document(made_of: dict[str, Any]) -> SentDocument:
     texts = ("own_id", "document_id", "name", "title", "language", "url", "content_hash")
     if not all(isinstance(made_of[name], str) for name in (*texts, "file_name")):
         raise TypeError("not a text")
+    if not all(isinstance(made_of[name], int | float) for name in ("sent_at", "round")):
+        raise TypeError("not a number")
     if not _FILE_NAME.fullmatch(made_of["file_name"]) or not isinstance(made_of["metadata"], dict):
         raise ValueError("not the name of a file of this folder")
-    return SentDocument(
-        *(made_of[name] for name in texts[:6]), made_of["metadata"], made_of["content_hash"],
-        made_of["file_name"], float(made_of["sent_at"]), int(made_of["round"]),
-    )  # fmt: skip
+    return SentDocument(**made_of)
 
 
 def _about(folder: Path, own_id: str) -> Path:
