@@ -11,8 +11,8 @@ from desktop_rag.core.sent.sent_document import Sending, SentDocument, SentOutco
 from desktop_rag.ingest.indexing.indexer import Indexer
 from desktop_rag.ingest.sent.sent_files import content_hash, file_name
 from desktop_rag.ingest.sent.sent_folders import SentFolders
-from desktop_rag.ingest.sent.sent_rows import new_row, to_be_read, with_address
 from desktop_rag.ingest.sources.catalogue import Catalogue
+from desktop_rag.ingest.sources.sent_rows import new_row, to_be_read, with_address
 from desktop_rag.store.contract.documents import DocumentStore
 
 _Change = Callable[[Document], Document]

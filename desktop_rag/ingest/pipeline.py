@@ -26,9 +26,9 @@ from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.ingest.scanning.recheck_schedule import RecheckTimes
 from desktop_rag.ingest.scanning.scanner import Scanner
-from desktop_rag.ingest.sent.sent_check import SentCheck
 from desktop_rag.ingest.sent.sent_folders import SentFolders
 from desktop_rag.ingest.sources.catalogue import Catalogue
+from desktop_rag.ingest.sources.sent_check import SentCheck
 from desktop_rag.ingest.sources.source_scans import SourceScans
 from desktop_rag.ingest.web.link_refresher import LinkRefresher
 from desktop_rag.models.answer_priority import AnswerPriority, FairShare

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from desktop_rag.core.domain import Source
 from desktop_rag.ingest.scanning.scanner import Scanner
-from desktop_rag.ingest.sent.sent_check import SentCheck
+from desktop_rag.ingest.sources.sent_check import SentCheck
 from desktop_rag.ingest.web.link_refresher import LinkRefresher
 
 

@@ -15,7 +15,7 @@ from desktop_rag.ingest.background.background_thread import BackgroundThread
 from desktop_rag.ingest.background.pipeline_callbacks import PipelineCallbacks
 from desktop_rag.ingest.indexing.indexer import Indexer
 from desktop_rag.ingest.sent.sent_folders import SentFolders
-from desktop_rag.ingest.sent.sent_rows import new_row, to_be_read, with_address
+from desktop_rag.ingest.sources.sent_rows import new_row, to_be_read, with_address
 from desktop_rag.store.contract.documents import DocumentStore
 
 if TYPE_CHECKING:
