@@ -344,7 +344,7 @@ class Answering:
     def _from_nothing(self, draft: AnswerDraft, reach: SearchScope) -> Iterator[AnswerEvent]:
         """Say that there is nothing to answer from. No model is asked: it would make things up."""
         yield SourcesFound((), draft.notes)
-        counts = self._documents.counts()
+        counts = self._documents.counts(readable=reach.readable)
         if draft.nearest:
             draft.text = _NOTHING_RELEVANT[min(len(reach.collection_ids), 2)]
         else:

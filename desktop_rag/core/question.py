@@ -26,6 +26,17 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class Readable:
+    """What whoever asks may read: the documents of these collections, and these documents.
+
+    Others must have no effect on what they get: no passage, name, count, score or spelling.
+    """
+
+    collection_ids: tuple[str, ...] = ()
+    document_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class SearchScope:
     """The documents that a search may find, whatever the query itself says.
 
@@ -33,7 +44,7 @@ class SearchScope:
     The filters and exclusions of `limits` apply in addition to those of the query; `limits` has no
     words to search for. With `about` it covers only what one of these items stands for. With
     `attached` it covers the files of these sources and nothing else; with `but` it leaves out the
-    files with these paths.
+    files with these paths. `readable` is None for the person, who may read everything.
     """
 
     collection_ids: tuple[str, ...] = ()
@@ -42,6 +53,7 @@ class SearchScope:
     attached: tuple[str, ...] = ()
     about: tuple[ScopeItem, ...] = ()
     but: tuple[str, ...] = ()
+    readable: Readable | None = None
 
     @classmethod
     def of_collection(cls, collection_id: str) -> "SearchScope":

@@ -5,6 +5,7 @@ that the caller may not read is answered as one that does not exist.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from threading import Event
 from typing import Any
 
@@ -17,7 +18,7 @@ from desktop_rag.core.conversation import (
     Role,
     SourceRef,
 )
-from desktop_rag.core.domain import Document, Passage
+from desktop_rag.core.domain import Document, Passage, Source
 from desktop_rag.core.errors import AppError
 from desktop_rag.ingest.library import Library
 from desktop_rag.serve.access.access_tokens import TokenScope
@@ -27,6 +28,7 @@ from desktop_rag.serve.filters.filter_chain import FilterChain
 from desktop_rag.serve.filters.standard_filters import RetrieveFilter
 from desktop_rag.serve.model_names import COLLECTION, EVERYTHING, ModelName, slug_of
 from desktop_rag.serve.program_answers import Answers
+from desktop_rag.serve.refusals import Refusal
 from desktop_rag.serve.wire_sources import source_json, title_of
 
 # The address that shows [start, end) of a document to a caller.
@@ -76,9 +78,9 @@ class LibraryCalls:
         message = message_of(Role.USER, query)
         setup = self._chat.set_up("", self._collection_id(caller, collection))
         asked = Asked(caller, _name_of(collection), (message,), setup)
-        reach = self._chain.prepared(asked).setup.reach
+        prepared = self._chain.prepared(asked)
         most = max(1, min(limit, _MOST_RESULTS))
-        found = self._chat.search(query, limit=3 * most, reach=reach)
+        found = self._chat.search(prepared.question, limit=3 * most, reach=prepared.setup.reach)
         best = {passage.document_id: passage for passage in reversed(found)}
         order = list(dict.fromkeys(passage.document_id for passage in found))[:most]
         return {"results": [self._result(caller, best[each]) for each in order]}
@@ -99,7 +101,7 @@ class LibraryCalls:
         self, caller: Caller, question: str, collection: str = "", assistant: str = ""
     ) -> dict[str, Any]:
         """An answer with its sources, claims and follow-up questions."""
-        assistant_id = self._chat.assistants.find(assistant).assistant_id if assistant else ""
+        assistant_id = self._assistant_id(caller, assistant)
         collection_id = self._collection_id(caller, collection)
         if not caller.token.exposes(ModelName("", "", assistant_id, collection_id).key):
             raise AppError("This token may not ask that.", "It is limited to certain models.")
@@ -121,7 +123,7 @@ class LibraryCalls:
         for collection in self._library.collections.all():
             if caller.may_read_collection(collection.collection_id):
                 own = [s for s in sources if s.collection_id == collection.collection_id]
-                count = sum(len(self._readable(caller, s.source_id)) for s in own)
+                count = sum(len(self._readable(caller, source)) for source in own)
                 rows.append({"name": collection.name, "documents": count})
         return {"collections": rows}
 
@@ -135,7 +137,7 @@ class LibraryCalls:
             for source in self._library.sources.all()
             if wanted in ("", source.collection_id)
             and caller.may_read_collection(source.collection_id)
-            for document in self._readable(caller, source.source_id)
+            for document in self._readable(caller, source)
         ]
         page = every[max(0, offset) : max(0, offset) + _PAGE]
         end = max(0, offset) + len(page)
@@ -147,7 +149,7 @@ class LibraryCalls:
 
     def list_prompts(self, caller: Caller) -> dict[str, Any]:
         """The saved prompts by name; none for a token of some collections: they are in none."""
-        saved = [] if caller.token.collection_ids else self._chat.prompts.all()
+        saved = [] if caller.is_limited else self._chat.prompts.all()
         return {"prompts": [{"name": prompt.name, "text": prompt.text} for prompt in saved]}
 
     # --- rights ----------------------------------------------------------------------------
@@ -162,9 +164,29 @@ class LibraryCalls:
                 return collection.collection_id
         raise AppError(f"There is no collection “{name}”.", "list_collections names all.")
 
-    def _readable(self, caller: Caller, source_id: str) -> list[Document]:
-        found = self._library.documents.all(source_id=source_id)
-        return [d for d in found if d.state.is_searchable and _is_open(caller, d)]
+    def _assistant_id(self, caller: Caller, name: str) -> str:
+        """The id of an assistant by its name, "" for no name.
+
+        One that reads nothing that the caller may read does not exist for it.
+        """
+        if not name:
+            return ""
+        for assistant in self._chat.assistants.all():
+            if assistant.name.casefold() == name.casefold():
+                setup = self._chat.set_up(assistant.assistant_id)
+                with suppress(Refusal):
+                    caller.limited(setup)
+                    return assistant.assistant_id
+        raise AppError(f"There is no assistant “{name}”.")
+
+    def _readable(self, caller: Caller, source: Source) -> list[Document]:
+        found = self._library.documents.all(source_id=source.source_id)
+        return [
+            document
+            for document in found
+            if document.state.is_searchable
+            and caller.may_read(document.document_id, source.collection_id)
+        ]
 
     def _document(self, caller: Caller, document_id: str) -> Document:
         document = self._library.documents.get(document_id)
@@ -174,8 +196,7 @@ class LibraryCalls:
             document is None
             or collection_id is None
             or not document.state.is_searchable
-            or not _is_open(caller, document)
-            or not caller.may_read_collection(collection_id)
+            or not caller.may_read(document_id, collection_id)
         ):
             raise AppError("There is no such document.", "search and list_documents name them.")
         return document
@@ -233,7 +254,3 @@ def _metadata(document: Document) -> dict[str, Any]:
         "tags": list(document.all_tags),
         "dated": document.dated,
     }
-
-
-def _is_open(caller: Caller, document: Document) -> bool:
-    return caller.document_ids is None or document.document_id in caller.document_ids

@@ -50,7 +50,7 @@ class SourceLinks:
 
     def link(self, caller: Caller, document_id: str, start: int, end: int) -> str:
         """The address that shows a passage to whoever has it."""
-        valid_s = _VALID_S if caller.document_ids is None else _VALID_FOR_USERS_S
+        valid_s = _VALID_FOR_USERS_S if caller.user else _VALID_S
         expires_at = int(time.time() + valid_s)
         if caller.token.expires_at:
             expires_at = min(expires_at, int(caller.token.expires_at))

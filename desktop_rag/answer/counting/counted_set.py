@@ -12,6 +12,7 @@ from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.places import places_from_json
 from desktop_rag.core.query import Filters, Query
+from desktop_rag.core.question import Readable
 from desktop_rag.core.question_scope import ScopeKind
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.scope import Scope
@@ -67,7 +68,8 @@ class CountedSets:
         read = self._read(sorted(rows, key=lambda d: (str(d.path), d.part)))
         if not read:
             return None
-        unread = self._unread(rows) if _is_of_folders(request, query) else ()
+        readable = request.setup.reach.readable
+        unread = self._unread(rows, readable) if _is_of_folders(request, query) else ()
         return CountedSet(tuple(read), names, unread)
 
     def _limits(self, request: AnswerRequest) -> tuple[str, ...]:
@@ -86,7 +88,11 @@ class CountedSets:
     ) -> tuple[Query, tuple[str, ...]]:
         """The query limited to a folder whose name is one of the words; else as it is."""
         reach = request.setup.reach
-        scope = Scope(collection_ids=reach.collection_ids or None, document_ids=reach.document_ids)
+        scope = Scope(
+            collection_ids=reach.collection_ids or None,
+            document_ids=reach.document_ids,
+            readable=reach.readable,
+        )
         homes = [PurePath(folder) for folder in self._names.folders(scope)]
         places = {place for home in homes for place in (home, *home.parents) if place.name}
         for word in words:
@@ -115,14 +121,15 @@ class CountedSets:
             read.append(ReadDocument(row, text, places, headings, tables, front))
         return read
 
-    def _unread(self, rows: Sequence[Document]) -> tuple[str, ...]:
+    def _unread(self, rows: Sequence[Document], readable: Readable | None) -> tuple[str, ...]:
         """Files beside and below those of the set that have no text, and why."""
-        if not self._documents.counts().total > self._documents.counts().searchable:
+        counts = self._documents.counts(readable=readable)
+        if not counts.total > counts.searchable:
             return ()
         homes = {row.path.parent for row in rows}
         return tuple(
             f"{row.name}: {row.reason.rstrip('.') or 'not read yet'}"
-            for row in self._documents.documents()
+            for row in self._documents.documents(readable=readable)
             if not row.state.is_searchable
             and row.state is not DocumentState.GONE
             and not row.part

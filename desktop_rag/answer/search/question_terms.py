@@ -7,6 +7,7 @@ from functools import cached_property
 from desktop_rag.answer.search.spelling_correction import SpellingCorrector
 from desktop_rag.core.language.function_words import function_words
 from desktop_rag.core.query import Query
+from desktop_rag.core.question import Readable
 from desktop_rag.core.terms import terms, word_groups
 from desktop_rag.core.text import words
 from desktop_rag.store.contract.search import LexicalStore, Weights
@@ -50,19 +51,22 @@ class QuestionReader:
         self._lexical = lexical
         self._spelling = SpellingCorrector(lexical)
 
-    def read(self, query: Query) -> QuestionReading:
-        """The content words. A word that the index lacks is corrected when a close one exists."""
-        languages = self._lexical.languages()
+    def read(self, query: Query, readable: Readable | None = None) -> QuestionReading:
+        """The content words. A word that the index lacks is corrected when a close one exists.
+
+        With `readable` the index is what that covers.
+        """
+        languages = self._lexical.languages(readable)
         text = query.text
         groups = word_groups(text, languages)
-        weights = self._lexical.weigh(groups)
-        if query.is_half_typed and (completed := self._completed(text, languages, weights)):
-            half, whole = completed
-            groups = [whole if group == half else group for group in groups]
-            weights = self._lexical.weigh(groups)
+        weights = self._lexical.weigh(groups, readable)
+        half = self._completed(text, languages, weights, readable) if query.is_half_typed else None
+        if half:
+            groups = [half[1] if group == half[0] else group for group in groups]
+            weights = self._lexical.weigh(groups, readable)
             repaired = ()
         else:
-            repaired = self._spelling.correct(query, languages, weights)
+            repaired = self._spelling.correct(query, languages, weights, readable)
         if repaired:
             corrected = {
                 group: used_group
@@ -70,13 +74,14 @@ class QuestionReader:
                 for group in word_groups(written, languages)
                 for used_group in word_groups(used, languages)
             }
-            weights = self._lexical.weigh([corrected.get(group, group) for group in groups])
+            whole = [corrected.get(group, group) for group in groups]
+            weights = self._lexical.weigh(whole, readable)
         idle = word_groups(" ".join(function_words(words(text))), languages)
         kept = weights.only([word for word in weights.words if word not in idle])
         return QuestionReading(kept if kept.words else weights, repaired)
 
     def _completed(
-        self, text: str, languages: Sequence[str], weights: Weights
+        self, text: str, languages: Sequence[str], weights: Weights, readable: Readable | None
     ) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
         """The last word, which the index lacks, and the terms it may be the beginning of."""
         held = {group for group, n in zip(weights.words, weights.counts, strict=True) if n}
@@ -84,14 +89,16 @@ class QuestionReader:
         groups = word_groups(last, languages)
         if not text.endswith(last) or len(groups) != 1 or groups[0] in held:
             return None
-        terms_found = self._lexical.terms_completing(terms(last)[0], _MOST_COMPLETED)
+        terms_found = self._lexical.terms_completing(terms(last)[0], _MOST_COMPLETED, readable)
         return (groups[0], terms_found) if terms_found else None
 
-    def alternatives(self, text: str) -> tuple[tuple[str, ...], ...]:
+    def alternatives(
+        self, text: str, readable: Readable | None = None
+    ) -> tuple[tuple[str, ...], ...]:
         """All terms of a text, each in the stems of every language of the library."""
         if not text:
             return ()
-        ways = [terms(text, language) for language in self._lexical.languages() or [""]]
+        ways = [terms(text, language) for language in self._lexical.languages(readable) or [""]]
         # Every language splits a text into the same number of terms.
         words_in = [tuple(dict.fromkeys(word)) for word in zip(*ways, strict=True)]
         return tuple(dict.fromkeys(words_in))

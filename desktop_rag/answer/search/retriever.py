@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -176,12 +177,12 @@ class Retriever:
         return RetrievalResult(found, question.reading.repaired, matching)
 
     def _read(self, asked: Query, exact: "_Exact", scope: Scope) -> QuestionReading:
-        reading = self.reader.read(asked)
+        reading = self.reader.read(asked, scope.readable)
         if not exact.phrases:
             return reading
         # Function words count too: the phrase may be all that is left to search for.
         words = (*reading.words.words, *scope.required)
-        return replace(reading, words=self.lexical.weigh(words))
+        return replace(reading, words=self.lexical.weigh(words, scope.readable))
 
     def _narrowed(
         self, scope: Scope, exact: "_Exact", question: SearchQuestion, known: Sequence[Passage]
@@ -270,7 +271,7 @@ class Retriever:
 
     def _scope(self, asked: Query, reach: SearchScope) -> tuple[Scope, "_Exact"]:
         """The scope of a search, and the exact parts to check in the text of passages."""
-        terms_of = self.reader.alternatives
+        terms_of = partial(self.reader.alternatives, readable=reach.readable)
         excluded = tuple(dict.fromkeys((*asked.excluded, *reach.limits.excluded)))
         single = {word: found for word in excluded if len(found := terms_of(word)) == 1}
         scope = Scope(
@@ -281,6 +282,7 @@ class Retriever:
             attached=reach.attached,
             about=reach.about,
             but=reach.but,
+            readable=reach.readable,
             required=terms_of(" ".join(asked.phrases)),
             excluded=tuple(terms for found in single.values() for terms in found),
         )

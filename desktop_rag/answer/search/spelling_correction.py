@@ -8,8 +8,10 @@ from collections.abc import Sequence
 
 from desktop_rag.core.language.function_words import function_words
 from desktop_rag.core.query import Query
+from desktop_rag.core.question import Readable
 from desktop_rag.core.terms import word_groups
 from desktop_rag.core.text import sentences, words
+from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.contract.search import LexicalStore, Weights
 
 # A shorter word has too many neighbours; a long one may have two letters wrong.
@@ -34,13 +36,17 @@ class SpellingCorrector:
         self._lexical = lexical
 
     def correct(
-        self, query: Query, languages: Sequence[str], weights: Weights
+        self,
+        query: Query,
+        languages: Sequence[str],
+        weights: Weights,
+        readable: Readable | None = None,
     ) -> tuple[tuple[str, str], ...]:
         """Pairs of a word as written and as a document spells it.
 
         `languages` are those of the library, `weights` those of all words of the question. Long
         questions are left alone, and so are those with mostly unknown words, which are in another
-        language or about another subject.
+        language or about another subject. With `readable` the library is what that covers.
         """
         written = list(dict.fromkeys(words(query.text)))
         if len(written) > _LONGEST_QUESTION:
@@ -62,16 +68,23 @@ class SpellingCorrector:
             and len(groups[word]) == 1
         ]
         chosen = sorted(candidates, key=len, reverse=True)[:_MOST_LOOKED_UP]
-        near = {word: self._nearest(word, groups[word][0], languages) for word in chosen}
+        near = {word: self._nearest(word, groups[word][0], languages, readable) for word in chosen}
         return tuple((word, near[word]) for word in candidates if near.get(word))
 
-    def _nearest(self, word: str, group: tuple[str, ...], languages: Sequence[str]) -> str:
+    def _nearest(
+        self,
+        word: str,
+        group: tuple[str, ...],
+        languages: Sequence[str],
+        readable: Readable | None,
+    ) -> str:
         """The intended word as a document spells it; "" when none is close enough."""
         plain = word.casefold()
         errors = 2 if len(plain) >= _TWO_ERRORS_FROM else 1
         for stem in group:
-            if term := self._lexical.nearest_term(stem, errors):
-                forms = [f for f in self._forms(term) if _is_slip(plain, f.casefold(), errors)]
+            if term := self._lexical.nearest_term(stem, errors, readable):
+                every = self._forms(term, readable)
+                forms = [f for f in every if _is_slip(plain, f.casefold(), errors)]
                 # A similar word may have another stem.
                 same = [f for f in forms if any(term in g for g in word_groups(f, languages))]
                 if same:
@@ -80,9 +93,10 @@ class SpellingCorrector:
                     )
         return ""
 
-    def _forms(self, term: str) -> set[str]:
+    def _forms(self, term: str, readable: Readable | None) -> set[str]:
         """The words of some passages with the term: terms are stems, people read words."""
-        scores = dict(self._lexical.best([(term,)], _PASSAGES_READ))
+        scope = Scope(readable=readable)
+        scores = dict(self._lexical.best([(term,)], _PASSAGES_READ, scope))
         return {word for p in self._lexical.passages(scores) for word in words(p.text)}
 
 

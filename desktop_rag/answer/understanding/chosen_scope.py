@@ -9,7 +9,7 @@ from desktop_rag.answer.understanding.file_words import asks_for_content
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.query import Query
-from desktop_rag.core.question import EVERYTHING, NamedFiles, SearchScope
+from desktop_rag.core.question import NamedFiles, Readable, SearchScope
 from desktop_rag.core.question_scope import ScopeItem, ScopeKind
 from desktop_rag.core.summary_request import asks_for_summary
 from desktop_rag.store.contract.documents import DocumentStore
@@ -70,14 +70,17 @@ class ChosenScope:
             if not there.intersection((item.key, item.path or item.key))
             and not (item not in files and self._has_documents(item, reach))
         )
-        return {item: self._why_empty(item) for item in empty}
+        return {item: self._why_empty(item, reach.readable) for item in empty}
 
     def _has_documents(self, item: ScopeItem, reach: SearchScope) -> bool:
         return self._finder.count_files(_ANY, 1, replace(reach, about=(item,))) > 0
 
-    def _why_empty(self, item: ScopeItem) -> str:
-        if self._has_documents(item, EVERYTHING):
+    def _why_empty(self, item: ScopeItem, readable: Readable | None) -> str:
+        if self._has_documents(item, SearchScope(readable=readable)):
             return _OUTSIDE
+        if readable:
+            # Whether there is such a document is not for everyone to know.
+            return _GONE
         if item.kind is not ScopeKind.FILE:
             return _NOTHING_YET
         return why_unread(self._documents.get([item.key]))

@@ -154,6 +154,7 @@ def _scope_of(reach: SearchScope, filters: Filters) -> Scope:
         filters=filters,
         limits=reach.limits.filters,
         about=reach.about,
+        readable=reach.readable,
     )
 
 

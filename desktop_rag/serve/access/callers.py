@@ -1,11 +1,12 @@
 """Who asks, what they sent, and the documents that they may read. Pure."""
 
 import time
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 
 from starlette.types import Scope
 
-from desktop_rag.core.question import SearchScope, Setup
+from desktop_rag.core.question import Readable, SearchScope, Setup
 from desktop_rag.serve.access.access_tokens import Token, TokenScope
 from desktop_rag.serve.refusals import Refusal
 
@@ -54,16 +55,32 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The program that sent a request, by its token, and where it is.
+    """The program that sent a request, by its token, and what may be read through it.
 
-    With `document_ids` a user of it may read these documents only, in whatever collections.
+    `user` is a short name for the person in another application that it asks for, "" for none.
+    `open_ids` are the collections that may be read as a whole, None for all that the token covers.
+    Of the `shared_ids` only the documents that `shared` gives may be read: it asks the application,
+    and refuses when it can't tell. Nobody learns of the other collections that they exist.
     """
 
     token: Token
     address: str = ""
     origin: str = ""
-    document_ids: tuple[str, ...] | None = None
+    user: str = ""
+    open_ids: tuple[str, ...] | None = None
+    shared_ids: tuple[str, ...] = ()
+    shared: Callable[[], Collection[str]] = field(default=tuple, compare=False, repr=False)
     exchange: Exchange = field(default_factory=Exchange, compare=False, repr=False)
+
+    @property
+    def keeper(self) -> str:
+        """Whose things are kept apart from those of others: the program's, or its user's."""
+        return f"{self.token.token_id}~{self.user}" if self.user else self.token.token_id
+
+    @property
+    def is_limited(self) -> bool:
+        """True when there may be documents that the caller may not read."""
+        return self._whole_ids is not None
 
     def need(self, scope: TokenScope) -> None:
         """Refuses a request that the token does not allow."""
@@ -71,32 +88,47 @@ class Caller:
             raise Refusal(403, f"This token does not allow “{scope}”.", code="insufficient_scope")
 
     def may_read_collection(self, collection_id: str) -> bool:
-        """True for a collection of the token's."""
-        return not self.token.collection_ids or collection_id in self.token.collection_ids
+        """True for a collection of which the caller may read all or some documents."""
+        whole = self._whole_ids
+        return whole is None or collection_id in whole or collection_id in self.shared_ids
+
+    def may_read(self, document_id: str, collection_id: str) -> bool:
+        """True for a document that the caller may read; refuses when the application can't tell."""
+        whole = self._whole_ids
+        if whole is None or collection_id in whole:
+            return True
+        return collection_id in self.shared_ids and document_id in self.shared()
+
+    def readable(self) -> Readable | None:
+        """All that the caller may read, None for everything. Refuses when that can't be told."""
+        whole = self._whole_ids
+        if whole is None:
+            return None
+        return Readable(whole, tuple(self.shared()) if self.shared_ids else ())
 
     def limited(self, setup: Setup) -> Setup:
         """The setup of a question, limited to what the caller may read.
 
-        Refuses when nothing is left: a search without collections would be one of all.
+        Refuses one that is limited to other collections.
         """
         return replace(setup, reach=self.reach(setup.reach))
 
     def reach(self, wanted: SearchScope) -> SearchScope:
-        """The part of `wanted` that the caller may read; refuses when there is none."""
-        return self._of_documents(self._of_collections(wanted))
-
-    def _of_collections(self, wanted: SearchScope) -> SearchScope:
-        allowed = self.token.collection_ids
-        if not allowed:
+        """The part of `wanted` that the caller may read; refuses when it names nothing of that."""
+        whole = self._whole_ids
+        if whole is None:
             return wanted
-        left = tuple(i for i in wanted.collection_ids or allowed if i in allowed)
-        if not left:
+        seen = (*whole, *self.shared_ids)
+        named = wanted.collection_ids
+        left = tuple(i for i in named if i in seen)
+        if named and not left:
             raise Refusal(403, "This token may not read these documents.", code="not_allowed")
-        return replace(wanted, collection_ids=left)
+        needs_documents = any(i in self.shared_ids for i in left or seen)
+        readable = self.readable() if needs_documents else Readable(whole)
+        # The words for "nothing found" tell how many collections were searched.
+        searched = left or (seen if self.token.collection_ids else ())
+        return replace(wanted, collection_ids=searched, readable=readable)
 
-    def _of_documents(self, wanted: SearchScope) -> SearchScope:
-        if self.document_ids is None:
-            return wanted
-        allowed = frozenset(self.document_ids)
-        named = self.document_ids if wanted.document_ids is None else wanted.document_ids
-        return replace(wanted, document_ids=tuple(i for i in named if i in allowed))
+    @property
+    def _whole_ids(self) -> tuple[str, ...] | None:
+        return self.open_ids if self.open_ids is not None else self.token.collection_ids or None

@@ -8,6 +8,7 @@ from typing import Protocol
 from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.core.library_events import DocumentCounts, FileChange, LibraryFacets
 from desktop_rag.core.parsed import Chunk
+from desktop_rag.core.question import Readable
 
 # document_id, path, size_bytes, mtime_ns, inode, why the scan skipped it, gone_at
 KnownRow = tuple[str, str, int, int, int, str, float]
@@ -50,16 +51,22 @@ class DocumentStore(Protocol):
 
     # --- reading -----------------------------------------------------------------------------
 
-    def documents(self, source_id: str = "", state: DocumentState | None = None) -> list[Document]:
-        """All documents, optionally of one source or in one state.
+    def documents(
+        self,
+        source_id: str = "",
+        state: DocumentState | None = None,
+        readable: Readable | None = None,
+    ) -> list[Document]:
+        """All documents, optionally of one source or in one state, and only readable ones.
 
         By path, then part, ordered by code points.
         """
         ...
 
-    def counts(self, source_id: str = "") -> DocumentCounts:
+    def counts(self, source_id: str = "", readable: Readable | None = None) -> DocumentCounts:
         """The number of files and web pages of the source (or of all) in each state.
 
+        With `readable` only what that covers is counted.
         Documents inside others are not counted.
         """
         ...

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from desktop_rag.core.query import Filters
+from desktop_rag.core.question import Readable
 from desktop_rag.core.question_scope import ScopeItem
 
 
@@ -14,7 +15,8 @@ class Scope:
     chats. With `attached`, only the files of these sources are found. With `about`, only what one
     of these items stands for: a document with its id, or with its path and the documents inside;
     what lies below a folder, compared by code points; the documents of a source or a collection.
-    With `but`, nothing of the files with these paths.
+    With `but`, nothing of the files with these paths. With `readable`, only what that covers, and
+    whatever else is returned depends on nothing else either.
     `collection_ids`, `document_ids` and `chunk_ids`: None means all, an empty tuple none.
     A chunk must contain one of the alternative terms of each `required` word, and none of those of
     an `excluded` word.
@@ -36,6 +38,7 @@ class Scope:
     attached: tuple[str, ...] = ()
     about: tuple[ScopeItem, ...] = ()
     but: tuple[str, ...] = ()
+    readable: Readable | None = None
 
     def within(self, collection_ids: tuple[str, ...] | None) -> "Scope":
         """The scope limited to these collections; None means all."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from desktop_rag.core.domain import Passage
+from desktop_rag.core.question import Readable
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 
 # Short passages gain little from length normalisation; better than 1.2 and .75 when measured.
@@ -63,12 +64,15 @@ class LexicalStore(Protocol):
     terms; both are capped at 65,535. idf is ln(1 + max(½, N − n + ½) / (n + ½)) with N chunks in
     the library and n chunks with the word, summed over its terms. Scopes narrow the result, never
     N, n or the mean length. Terms are compared exactly: `core.terms` makes them from text.
+
+    With `readable` the library is what that covers: N, n, the mean length, the vocabulary and the
+    languages are those of a library that holds nothing else.
     """
 
-    def weigh(self, words: Words) -> Weights:
+    def weigh(self, words: Words, readable: Readable | None = None) -> Weights:
         """The weight of each distinct word. Once per question, for the searches that follow.
 
-        n may count deleted chunks until the next `Upkeep.run`.
+        n may count deleted chunks until the next `Upkeep.run`, but not with `readable`.
         """
         ...
 
@@ -106,11 +110,11 @@ class LexicalStore(Protocol):
         """
         ...
 
-    def languages(self) -> list[str]:
+    def languages(self, readable: Readable | None = None) -> list[str]:
         """The languages of the documents, the most frequent first; "" is unknown."""
         ...
 
-    def nearest_term(self, term: str, errors: int) -> str:
+    def nearest_term(self, term: str, errors: int, readable: Readable | None = None) -> str:
         """The term of the library at the smallest edit distance, up to `errors`; "" if none is.
 
         Its first letter is the same. An edit inserts, removes or replaces a letter, or swaps two
@@ -118,7 +122,9 @@ class LexicalStore(Protocol):
         """
         ...
 
-    def terms_completing(self, word: str, limit: int) -> tuple[str, ...]:
+    def terms_completing(
+        self, word: str, limit: int, readable: Readable | None = None
+    ) -> tuple[str, ...]:
         """Up to `limit` terms of what a half-typed word may become, those in most chunks first.
 
         They begin with the word, which has SHORTEST_COMPLETED letters at least; of equally frequent
@@ -164,7 +170,7 @@ class NameStore(Protocol):
         between letters and digits, between lower and upper case, and before the last capital of
         several that a lower-case letter follows. `beginnings` must start such a word, `pieces` may
         occur anywhere. Names are compared in the same way as filters, see `Scope`. Only documents
-        with chunks count; their number is that of the whole library.
+        with chunks count; their number is that of the whole library, or of what is readable.
         """
         ...
 

@@ -12,6 +12,7 @@ from typing import Any
 from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.library_events import DocumentCounts, FileChange, LibraryFacets
 from desktop_rag.core.parsed import Chunk
+from desktop_rag.core.question import Readable
 from desktop_rag.store.contract.documents import IndexingOutcome, KnownRow, ReadRow
 from desktop_rag.store.duckdb.database.database import Connection, Database, sql_in
 from desktop_rag.store.duckdb.database.precious_rows import Entity
@@ -38,11 +39,12 @@ from desktop_rag.store.duckdb.documents.staged_content import Staged, StagedCont
 from desktop_rag.store.duckdb.documents.tag_store import follow_moves
 from desktop_rag.store.duckdb.search.mirrored_sites import read_sites, with_sites
 from desktop_rag.store.duckdb.search.postings import FINISHED
+from desktop_rag.store.duckdb.search.scope_sql import readable_documents
 
 _ORPHANS = "chunks ANTI JOIN documents USING (document_id)"
 # Files attached to chats are no part of the library.
 _OF_LIBRARY = "source_id NOT IN (SELECT source_id FROM sources WHERE is_attached)"
-_OF_ONE_OR_ALL = f"(source_id = $1 OR ($1 = '' AND {_OF_LIBRARY}))"
+_OF_ONE_OR_ALL = f"(source_id = $source OR ($source = '' AND {_OF_LIBRARY}))"
 
 
 class DocumentStore:
@@ -54,23 +56,31 @@ class DocumentStore:
 
     # --- reading -----------------------------------------------------------------------------
 
-    def documents(self, source_id: str = "", state: DocumentState | None = None) -> list[Document]:
+    def documents(
+        self,
+        source_id: str = "",
+        state: DocumentState | None = None,
+        readable: Readable | None = None,
+    ) -> list[Document]:
         """The documents of a source (else the library), or in one state, by path and part."""
+        inside, parameters = readable_documents(readable)
+        parameters |= {"source": source_id, "state": state.value if state else ""}
         with self._database.read() as con:
             rows = con.execute(
-                f"SELECT {DOCUMENT} FROM documents WHERE {_OF_ONE_OR_ALL}"
-                " AND ($2 = '' OR state = $2) ORDER BY path, part",
-                [source_id, state.value if state else ""],
+                f"SELECT {DOCUMENT} FROM documents WHERE {_OF_ONE_OR_ALL}{inside}"
+                " AND ($state = '' OR state = $state) ORDER BY path, part",
+                parameters,
             ).fetchall()
         return self.with_sites([document_from(row) for row in rows])
 
-    def counts(self, source_id: str = "") -> DocumentCounts:
+    def counts(self, source_id: str = "", readable: Readable | None = None) -> DocumentCounts:
         """The number of files and web pages of the source (or of all) in each state."""
+        inside, parameters = readable_documents(readable)
         with self._database.read() as con:
             rows = con.execute(
                 "SELECT state, count(*) FROM documents WHERE parent_id = ''"
-                f" AND {_OF_ONE_OR_ALL} GROUP BY state",
-                [source_id],
+                f" AND {_OF_ONE_OR_ALL}{inside} GROUP BY state",
+                parameters | {"source": source_id},
             ).fetchall()
         return DocumentCounts({DocumentState(state): n for state, n in rows})
 

@@ -6,10 +6,11 @@ which is never negative. Any thread, on an open snapshot; NumPy does the arithme
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from desktop_rag.core.question import Readable
 from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.contract.search import (
     K1,
@@ -34,22 +35,41 @@ from desktop_rag.store.duckdb.search.scope_sql import condition_of
 CHEAP = 20_000
 
 
-def weights_of(snapshot: IndexSnapshot, words: Words) -> Weights:
+def weights_of(snapshot: IndexSnapshot, words: Words, readable: Readable | None = None) -> Weights:
     """The weight of each distinct word, the rarest first."""
     distinct = list(dict.fromkeys(words))
     keys = {word: [key_of(term) for term in word] for word in distinct}
     asked = [key for word in distinct for key in keys[word]]
-    found = snapshot.document_frequencies(asked)
-    recent = {key: len(each.chunk_ids) for key, each in snapshot.recent_postings(asked).items()}
-    counts = {word: sum(found[key] + recent.get(key, 0) for key in keys[word]) for word in distinct}
-    total = snapshot.statistics.chunk_count
+    if readable is None:
+        found = snapshot.document_frequencies(asked)
+        recent = {key: len(each.chunk_ids) for key, each in snapshot.recent_postings(asked).items()}
+        found = {key: found[key] + recent.get(key, 0) for key in asked}
+        total, mean_length = snapshot.statistics.chunk_count, snapshot.statistics.mean_length
+    else:
+        part, found = snapshot.part(readable), counts_within(snapshot, asked, readable)
+        total, mean_length = len(part.chunk_ids), part.mean_length
+    counts = {word: sum(found[key] for key in keys[word]) for word in distinct}
     order = sorted(distinct, key=lambda word: (counts[word], word))
     return Weights(
         tuple(order),
         tuple(math.log(1 + max(0.5, total - counts[w] + 0.5) / (counts[w] + 0.5)) for w in order),
         tuple(counts[word] for word in order),
-        snapshot.statistics.mean_length,
+        mean_length,
     )
+
+
+def counts_within(
+    snapshot: IndexSnapshot, keys: Sequence[int], readable: Readable
+) -> dict[int, int]:
+    """The number of readable chunks that each term occurs in."""
+    inside = snapshot.part(readable).chunk_ids
+    found = dict.fromkeys(keys, 0)
+    if len(inside) and keys:
+        distinct = list(found)
+        for lists in (snapshot.sorted_postings(distinct), snapshot.recent_postings(distinct)):
+            for key, postings in lists.items():
+                found[key] += len(postings.in_chunks(inside).chunk_ids)
+    return found
 
 
 def best(
@@ -119,11 +139,13 @@ class _AllowedChunks:
     @classmethod
     def of(cls, snapshot: IndexSnapshot, scope: Scope) -> "_AllowedChunks":
         con = snapshot.con
-        condition, parameters = condition_of(scope, con, snapshot.statistics, "chunk_id")
-        inside = None
+        rest = replace(scope, readable=None)
+        condition, parameters = condition_of(rest, con, snapshot.statistics, "chunk_id")
+        inside = snapshot.part(scope.readable).chunk_ids if scope.readable else None
         if condition:
             sql = f"SELECT chunk_id FROM chunks WHERE true{condition}"
-            inside = con.execute(sql, parameters).fetchnumpy()["chunk_id"]
+            others = con.execute(sql, parameters).fetchnumpy()["chunk_id"]
+            inside = others if inside is None else np.intersect1d(inside, others)
         return cls(inside, snapshot.postings_state.deleted)
 
     def only(self, postings: PostingList) -> PostingList:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
+from desktop_rag.core.question import Readable
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.snapshot_cache import Snapshot
 from desktop_rag.store.duckdb.search.binary_vector_index import SignBitCache
@@ -15,6 +16,7 @@ from desktop_rag.store.duckdb.search.document_frequencies import DocumentFrequen
 from desktop_rag.store.duckdb.search.library_statistics import LibraryStatistics, read_statistics
 from desktop_rag.store.duckdb.search.posting_cache import PostingCache, RecentPostings
 from desktop_rag.store.duckdb.search.postings import Ids, PostingList, read_postings_state
+from desktop_rag.store.duckdb.search.readable_part import ReadablePart, ReadableParts, read_part
 from desktop_rag.store.duckdb.search.vector_rows import VectorRows
 from desktop_rag.store.duckdb.search.vector_table import VectorTable
 
@@ -34,8 +36,9 @@ class IndexCache:
     part is therefore valid for as long as what it was read from can't change:
 
     - Until a commit changes the library (`Database.write`): statistics, the state of the postings,
-      the recent postings. They carry the change number of the state they were read in; a snapshot
-      taken during a commit has no number, reads them itself and keeps nothing.
+      the recent postings, the parts that somebody may read. They carry the change number of the
+      state they were read in; a snapshot taken during a commit has no number, reads them itself and
+      keeps nothing.
     - Until the sorted postings change (a new run, or a merge): posting lists and document
       frequencies. They carry the version of the postings, which is never used again.
     - Until a merge: chunks. A chunk never changes and its id is never used again, so new ones are
@@ -56,6 +59,7 @@ class IndexCache:
         self.frequencies = DocumentFrequencies()
         self.postings = PostingCache(int(_POSTINGS_SHARE * 1_000_000 * database.memory_mb))
         self.recent = RecentPostings()
+        self.parts = ReadableParts()
         database.let_go_listeners.append(self.let_go)
 
     def let_go(self) -> None:
@@ -63,7 +67,7 @@ class IndexCache:
 
         Emptied in place, as every part is told of changes as long as the file is open.
         """
-        for part in (self.chunks, self.frequencies, self.postings, self.recent):
+        for part in (self.chunks, self.frequencies, self.postings, self.recent, self.parts):
             part.clear()
         with self._lock:
             vectors = list(self._vectors.values())
@@ -81,6 +85,11 @@ class IndexCache:
     def statistics(self) -> LibraryStatistics:
         """The statistics of the library as it is now."""
         return self._database.cached(read_statistics)
+
+    def part(self, readable: Readable) -> ReadablePart:
+        """The part of the library, as it is now, that somebody may read."""
+        with self.snapshot() as snapshot:
+            return snapshot.part(readable)
 
     def vectors(self, table: VectorTable) -> "VectorCache":
         """The cached part of one model's vectors."""
@@ -127,6 +136,14 @@ class IndexSnapshot:
         self.postings_state = snapshot.cached(read_postings_state)
         self._changes = snapshot.changes
         self._cache = cache
+
+    def part(self, readable: Readable) -> ReadablePart:
+        """The part of the library that somebody may read."""
+
+        def read() -> ReadablePart:
+            return read_part(self.con, readable, self.statistics, self.postings_state)
+
+        return self._cache.parts.get(readable, self._changes, read)
 
     def document_frequencies(self, keys: Sequence[int]) -> dict[int, int]:
         """The number of chunks each term occurs in by the sorted postings."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.domain import Passage
+from desktop_rag.core.question import Readable
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.contract.search import (
     COMPLETED_ENDING,
@@ -21,6 +22,7 @@ from desktop_rag.store.duckdb.search.bm25 import best, scores_of, weights_of
 from desktop_rag.store.duckdb.search.index_cache import IndexCache, IndexSnapshot
 from desktop_rag.store.duckdb.search.mirrored_sites import address_of, read_sites
 from desktop_rag.store.duckdb.search.postings import FINISHED, key_of
+from desktop_rag.store.duckdb.search.readable_terms import completing_within, nearest_within
 from desktop_rag.store.duckdb.search.scope_sql import condition_of
 
 
@@ -35,17 +37,18 @@ class LexicalStore:
         self._database = database
         self._cache = cache
 
-    def weigh(self, words: Words) -> Weights:
+    def weigh(self, words: Words, readable: Readable | None = None) -> Weights:
         """The weight of each word. Once per question, for the searches that follow."""
         with self._cache.snapshot() as snapshot:
-            return weights_of(snapshot, words)
+            return weights_of(snapshot, words, readable)
 
     def best(
         self, words: Words | Weights, limit: int, scope: Scope = EVERYWHERE
     ) -> list[tuple[int, float]]:
         """The `limit` chunks with the highest BM25: (chunk id, score), best first. Exact."""
         with self._cache.snapshot() as snapshot:
-            return best(snapshot, _weights(snapshot, words), limit, scope)
+            weights = _weights(snapshot, words, scope.readable)
+            return best(snapshot, weights, limit, scope)
 
     def scores(self, words: Words | Weights, chunk_ids: Sequence[int]) -> dict[int, float]:
         """BM25 of given chunks read with their neighbours; those without any word are absent.
@@ -85,15 +88,21 @@ class LexicalStore:
             ).fetchall()
         return dict(rows)
 
-    def languages(self) -> list[str]:
+    def languages(self, readable: Readable | None = None) -> list[str]:
         """The languages of the documents, the most frequent first; "" is unknown."""
-        return list(self._cache.statistics.languages)
+        if readable is None:
+            return list(self._cache.statistics.languages)
+        with self._cache.snapshot() as snapshot:
+            return list(snapshot.part(readable).languages)
 
-    def nearest_term(self, term: str, errors: int) -> str:
+    def nearest_term(self, term: str, errors: int, readable: Readable | None = None) -> str:
         """The most frequent term at the smallest edit distance, up to `errors`, or "".
 
         Only among terms with the same first letter, a small part of the vocabulary.
         """
+        if readable is not None:
+            with self._cache.snapshot() as snapshot:
+                return nearest_within(snapshot, term, errors, readable)
         with self._database.read() as con:
             rows = con.execute(
                 "SELECT term FROM (SELECT term, chunks FROM terms UNION ALL"
@@ -106,12 +115,17 @@ class LexicalStore:
             ).fetchall()
         return rows[0][0] if rows else ""
 
-    def terms_completing(self, word: str, limit: int) -> tuple[str, ...]:
+    def terms_completing(
+        self, word: str, limit: int, readable: Readable | None = None
+    ) -> tuple[str, ...]:
         """The terms that begin with the word, most chunks first; else the longest stem of it."""
         if len(word) < SHORTEST_COMPLETED:
             return ()
         least = max(SHORTEST_STEM, len(word) - COMPLETED_ENDING)
         stems = [word[:length] for length in range(least, len(word))]
+        if readable is not None:
+            with self._cache.snapshot() as snapshot:
+                return completing_within(snapshot, word, stems, limit, readable)
         with self._database.read() as con:
             rows = con.execute(
                 "SELECT term, starts_with(term, $word) AS is_longer FROM (SELECT term, chunks"
@@ -154,5 +168,7 @@ class LexicalStore:
         return sorted(found, key=lambda passage: (-passage.score, passage.chunk_id))
 
 
-def _weights(snapshot: IndexSnapshot, words: Words | Weights) -> Weights:
-    return words if isinstance(words, Weights) else weights_of(snapshot, words)
+def _weights(
+    snapshot: IndexSnapshot, words: Words | Weights, readable: Readable | None = None
+) -> Weights:
+    return words if isinstance(words, Weights) else weights_of(snapshot, words, readable)

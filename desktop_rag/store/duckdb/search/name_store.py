@@ -121,12 +121,13 @@ class NameStore:
         """
         endings = {" ": words, "": beginnings, None: pieces}
         wanted = [(part, ending) for ending, parts in endings.items() for part in parts]
+        statistics = self._cache.statistics
+        every = self._cache.part(scope.readable) if scope.readable else statistics
         with self._database.read() as con:
-            statistics = self._cache.statistics
             sought = _folded(con, [part for part, _ in wanted])
             pattern = {"any": "|".join(re.escape(part) for part in sought)}
             if not wanted or not con.execute(_ANY, pattern).fetchall():
-                return [], statistics.indexed_documents
+                return [], every.indexed_documents
             condition, parameters = condition_of(scope, con, statistics, "document_id")
             parameters |= pattern | {
                 "parts": [part for part, _ in wanted],
@@ -136,7 +137,7 @@ class NameStore:
             rows = con.execute(_groups(condition, limit), parameters).fetchall()
         found = [NamedDocuments(frozenset(parts), count, tuple(ids)) for parts, count, ids in rows]
         # Documents may be added between the two reads.
-        return found, max(statistics.indexed_documents, sum(group.count for group in found))
+        return found, max(every.indexed_documents, sum(group.count for group in found))
 
     def spelled_in(self, text: str, scope: Scope, limit: int) -> list[tuple[str, str]]:
         """Id and path of documents whose file name is spelled in a text, the longest first."""

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from desktop_rag.core.query import Filters
+from desktop_rag.core.question import Readable
 from desktop_rag.core.question_scope import ScopeItem, ScopeKind
 from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.duckdb.database.database import Connection
@@ -108,6 +109,10 @@ def _of_documents(scope: Scope) -> tuple[list[str], dict[str, Any]]:
         each, keys = _about(scope.about)
         conditions.append(f"({' OR '.join(each)})")
         parameters |= keys
+    if scope.readable:
+        condition, values = _readable(scope.readable, "s.collection_id", "d.document_id")
+        conditions.append(condition)
+        parameters |= values
     if scope.but:
         conditions.append("d.path NOT IN (SELECT unnest($but))")
         parameters["but"] = list(scope.but)
@@ -116,6 +121,30 @@ def _of_documents(scope: Scope) -> tuple[list[str], dict[str, Any]]:
         conditions += found
         parameters |= values
     return conditions, parameters
+
+
+def readable_documents(readable: Readable | None) -> tuple[str, dict[str, Any]]:
+    """SQL that begins with AND, for readable rows of `documents`, and its parameters."""
+    if readable is None:
+        return "", {}
+    collection = "(SELECT collection_id FROM sources s WHERE s.source_id = documents.source_id)"
+    condition, parameters = _readable(readable, collection, "document_id")
+    return f" AND {condition}", parameters
+
+
+def _readable(
+    readable: Readable, collection_id: str, document_id: str
+) -> tuple[str, dict[str, Any]]:
+    """SQL that holds for what is readable, by SQL for the two ids, and its parameters."""
+    sql = (
+        f"({collection_id} IN (SELECT unnest($readable_collections::VARCHAR[]))"
+        f" OR {document_id} IN (SELECT unnest($readable_documents::VARCHAR[])))"
+    )
+    values = {
+        "readable_collections": list(readable.collection_ids),
+        "readable_documents": list(readable.document_ids),
+    }
+    return sql, values
 
 
 def _about(items: Sequence[ScopeItem]) -> tuple[list[str], dict[str, list[str]]]:

@@ -51,9 +51,10 @@ class VectorSearch:
         """The `limit` chunks most similar to a unit vector, best first."""
         with self._cache.snapshot() as snapshot:
             con, statistics = snapshot.con, snapshot.statistics
-            contents = self._candidates(
-                con, query, *condition_of(scope, con, statistics, "content_hash")
-            )
+            condition, parameters = condition_of(scope, con, statistics, "content_hash")
+            part = snapshot.part(scope.readable) if scope.readable else None
+            count = len(part.chunk_ids) if part else self._count(con)
+            contents = self._candidates(con, query, count, condition, parameters)
             found = snapshot.chunks().with_contents(contents)
             found = found.where(snapshot.visible(found.chunk_ids))
             condition, parameters = condition_of(scope, con, statistics, "chunk_id")
@@ -91,11 +92,11 @@ class VectorSearch:
         self,
         con: Connection,
         query: NDArray[np.float32],
+        count: int,
         condition: str,
         parameters: dict[str, Any],
     ) -> ContentKeys:
-        """The contents whose vectors are compared."""
-        [(count,)] = con.execute(f"SELECT count(*) FROM {self._table.name}").fetchall()
+        """The contents whose vectors are compared, of `count` that may be found."""
         limit = max(_MIN_CANDIDATES, int(_CANDIDATE_FACTOR * count**0.5))
         [bits] = sign_bits(query[np.newaxis, :])
         index = None if condition else self._vectors.signs.get(count)
@@ -108,6 +109,10 @@ class VectorSearch:
         # Not with `@`: the threads of a BLAS library keep spinning for a while afterwards.
         similarities = np.vecdot(signs(found, self._table.dimensions), query)
         return contents[np.argpartition(-similarities, _NARROWED)[:_NARROWED]]
+
+    def _count(self, con: Connection) -> int:
+        [(count,)] = con.execute(f"SELECT count(*) FROM {self._table.name}").fetchall()
+        return count
 
     def _nearest_by_signs(
         self,
