@@ -176,14 +176,14 @@ def build_services(
         recorder.close()
         raise
     standing = StandingQuestions(engine.standing, chat, now)
-    server = ServerSwitch(Served(home, chat, library, dense.embedder))
+    activity = Activity(event_log, chat.history.feedback.newest_first, chat.history.titles)
+    server = ServerSwitch(Served(home, chat, library, dense.embedder, activity))
     appliers = [library.apply, chat.apply, server.follow]
     changes = SettingsChanges(home.settings, lambda: models.settings, appliers, recorder)
     return Services(
         home, settings, engine, library, chat, retriever, StoredRuns(engine.evaluations), keys,
         backups, snapshots, (*notices, *faults), tuple(notices), recorder,
-        Activity(event_log, chat.history.feedback.newest_first, chat.history.titles),
-        _make_rest(engine, library, chat, opener, checker, priority),
+        activity, _make_rest(engine, library, chat, opener, checker, priority),
         standing, ScheduleRunner(standing, library, now), changes,
         server, Notes(home.notes, chat, library),
     )  # fmt: skip

@@ -164,6 +164,8 @@ class LocalServer:
             self.tokens,
             uses,
             requests,
+            self._served.activity,
+            settings.logs_text,
         )
 
 

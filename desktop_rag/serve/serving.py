@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from starlette.requests import Request
 
+from desktop_rag.activity.activity import Activity
 from desktop_rag.answer.chat import Chat
 from desktop_rag.ingest.library import Library
 from desktop_rag.models.ports import Embedder
@@ -36,6 +37,8 @@ class Serving:
     tokens: TokenBook
     uses: TokenUses
     requests: RequestLog
+    activity: Activity
+    logs_text: bool
 
     async def caller(self, request: Request, scope: TokenScope | None = None) -> Caller:
         """Who sent the request; refuses one without a valid token, or whose token is for less.

@@ -31,6 +31,8 @@ class Exchange:
     model: str = ""
     question: str = ""
     answer: str = ""
+    asked_chars: int = 0
+    answer_chars: int = 0
     status: int = 0
     refusal: str = ""
 

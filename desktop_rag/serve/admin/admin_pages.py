@@ -8,10 +8,12 @@ from desktop_rag.serve.admin.collection_admin import CollectionAdmin
 from desktop_rag.serve.admin.crawl_admin import CrawlAdmin
 from desktop_rag.serve.admin.document_admin import DocumentAdmin
 from desktop_rag.serve.admin.feedback_admin import FeedbackAdmin
+from desktop_rag.serve.admin.log_admin import LogAdmin
 from desktop_rag.serve.admin.model_admin import ModelAdmin
 from desktop_rag.serve.admin.overview_admin import OverviewAdmin
 from desktop_rag.serve.admin.prompt_admin import PromptAdmin
 from desktop_rag.serve.admin.token_admin import TokenAdmin
+from desktop_rag.serve.admin.usage_admin import UsageAdmin
 from desktop_rag.serve.serving import Serving
 
 
@@ -36,7 +38,9 @@ class AdminPages:
             ("Tokens", TokenAdmin(serving)),
             ("Prompts", PromptAdmin(serving.chat)),
             ("Crawls", CrawlAdmin(library)),
+            ("Log", LogAdmin(serving)),
             ("Feedback", FeedbackAdmin(serving.chat)),
+            ("Usage", UsageAdmin(serving)),
         )
 
     @property

@@ -14,12 +14,18 @@ from desktop_rag.serve.admin.page_parts import (
     section,
     stacked,
     table,
+    text_area,
     when,
 )
 from desktop_rag.serve.html_writer import Html, tag
 from desktop_rag.serve.refusals import Refusal
 
 _PATH = "/admin/collections"
+_HOSTS = (
+    "One in each line: wiki.example, wiki.example:8080, wiki.example 10.1.0.0/16. Without any,"
+    " pages are fetched from public addresses only."
+)
+_PUBLIC = "Pages are fetched from public addresses only."
 
 
 class CollectionAdmin:
@@ -37,6 +43,7 @@ class CollectionAdmin:
             (one, "GET", self._show),
             (one, "POST", self._rename),
             (f"{one}/look", "POST", self._look),
+            (f"{one}/hosts", "POST", self._set_hosts),
             (f"{one}/remove", "GET", self._ask_to_remove),
             (f"{one}/remove", "POST", self._remove),
         ]
@@ -103,6 +110,12 @@ class CollectionAdmin:
                     field("Name", "name", collection.name, required=True, maxlength=80),
                     tag("p", button("Rename")),
                 ),
+                form(
+                    visit, f"{path}/hosts",
+                    text_area("Hosts of the local network that its links may name", "hosts",
+                              "\n".join(collection.intranet_hosts), hint=_HOSTS),
+                    tag("p", button("Save")),
+                ),
                 tag("p", tag("a", "Remove this collection…", href=f"{path}/remove")),
             ),
         )  # fmt: skip
@@ -117,6 +130,14 @@ class CollectionAdmin:
             self._of(visit).collection_id, visit.sent("name")
         )
         return Moved(f"{_PATH}/{renamed.collection_id}", f"It is now called “{renamed.name}”.")
+
+    def _set_hosts(self, visit: Visit) -> Moved:
+        collection = self._of(visit)
+        hosts = visit.sent_lines("hosts")
+        changed = self._library.collections.set_intranet_hosts(collection.collection_id, hosts)
+        number = len(changed.intranet_hosts)
+        said = f"{number:,} hosts of the local network may be fetched." if number else _PUBLIC
+        return Moved(f"{_PATH}/{collection.collection_id}", said)
 
     def _look(self, visit: Visit) -> Moved:
         collection = self._of(visit)

@@ -143,8 +143,8 @@ class DocumentAdmin:
         ticked = _ticked(visit)
         documents = self._library.documents.of_ids(ticked)
         if visit.sent("sure"):
-            gone = self._library.exclusions.exclude(ticked)
-            return Moved(_PATH, f"{len(gone):,} documents were removed from the library.")
+            number = self._gone(documents)
+            return Moved(_PATH, f"{number:,} documents were removed from the library.")
         pages = sum(1 for d in documents if d.url)
         body = form(
             visit, f"{_PATH}/remove",
@@ -158,6 +158,16 @@ class DocumentAdmin:
                          value="yes"), " ", tag("a", "Cancel", href=_PATH)),
         )  # fmt: skip
         return Shown("Remove documents", body)
+
+    def _gone(self, documents: Sequence[Document]) -> int:
+        """Files are left out from now on; what a program sent is deleted. Returns how many."""
+        sent = {d.document_id: each for d in documents if (each := self._library.sent.find(d))}
+        number = 0
+        for document in documents:
+            if own := sent.get(document.document_id):
+                number += len(self._library.sent.remove(document.source_id, [own.own_id]))
+        files = [d.document_id for d in documents if d.document_id not in sent]
+        return number + len(self._library.exclusions.exclude(files))
 
 
 def _ticked(visit: Visit) -> tuple[str, ...]:

@@ -8,41 +8,19 @@ import json
 import logging
 import threading
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, cast
 
 from desktop_rag.activity.event_files import EventFiles, LogLimits
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.programs.request_record import RequestRecord
 
 log = logging.getLogger(__name__)
 
 _LIMITS = LogLimits(file_bytes=2_000_000, total_bytes=16_000_000, days=90)
 _LONGEST_TEXT = 20_000
 _LONGEST_NAME = 300
-
-
-@dataclass(frozen=True, slots=True)
-class RequestRecord:
-    """One request. `at` is Unix time, `ms` the milliseconds until its last byte was sent.
-
-    `token` is the name of the token, "" for a request without a valid one; `user` tells the users
-    of another application apart, without naming them. `refusal` is the message that the client got
-    when it was refused. `question` and `answer` are "" unless they are logged.
-    """
-
-    at: float
-    method: str = ""
-    path: str = ""
-    token: str = ""
-    token_id: str = ""
-    user: str = ""
-    model: str = ""
-    status: int = 0
-    ms: int = 0
-    refusal: str = ""
-    question: str = ""
-    answer: str = ""
 
 
 class RequestLog:

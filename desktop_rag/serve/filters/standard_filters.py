@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from desktop_rag.core.conversation import AnswerDone, MessageState
+from desktop_rag.core.programs.request_record import RequestRecord
 from desktop_rag.serve.access.authority import Authority
 from desktop_rag.serve.access.callers import Exchange
 from desktop_rag.serve.access.rate_limit import RateLimits
@@ -14,7 +15,7 @@ from desktop_rag.serve.access.token_uses import TokenUses
 from desktop_rag.serve.asked import Asked
 from desktop_rag.serve.filters.filter_chain import FilterChain, NamedFilter
 from desktop_rag.serve.filters.request_filter import AnswerEvents, RequestFilter
-from desktop_rag.serve.filters.request_log import RequestLog, RequestRecord
+from desktop_rag.serve.filters.request_log import RequestLog
 
 
 class AuthoriseFilter(RequestFilter):
@@ -60,6 +61,7 @@ class LogFilter(RequestFilter):
         """Note the model and the question."""
         exchange = asked.caller.exchange
         exchange.model = asked.model
+        exchange.asked_chars = len(asked.question)
         if self._keeps_text:
             exchange.question = asked.question
         return asked
@@ -71,6 +73,7 @@ class LogFilter(RequestFilter):
                 if isinstance(event, AnswerDone):
                     if event.message.state is MessageState.FAILED:
                         asked.caller.exchange.refusal = event.message.error_title
+                    asked.caller.exchange.answer_chars = len(event.message.text)
                     if self._keeps_text:
                         asked.caller.exchange.answer = event.message.text
                 yield event
@@ -91,6 +94,8 @@ class LogFilter(RequestFilter):
                 refusal=exchange.refusal,
                 question=exchange.question,
                 answer=exchange.answer,
+                asked_chars=exchange.asked_chars,
+                answer_chars=exchange.answer_chars,
             )
         )
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from html import unescape
+from typing import Self
 
 import httpx2
 
@@ -22,6 +23,14 @@ class AdminBrowser:
             base_url=server.address, trust_env=False, follow_redirects=True, timeout=30
         )
         self.form_key = ""
+
+    def __enter__(self) -> Self:
+        """Nothing is opened before the first request."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close its connections."""
+        self.client.close()
 
     def log_in(self, secret: str | None = None) -> httpx2.Response:
         """Log in, with a new admin token by default."""

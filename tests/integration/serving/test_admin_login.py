@@ -22,9 +22,8 @@ TOKEN, _ = new_token("name", [TokenScope.ADMIN])
 @pytest.fixture
 def browser(server: Server) -> Iterator[AdminBrowser]:
     """A browser that has not logged in."""
-    found = AdminBrowser(server)
-    yield found
-    found.client.close()
+    with AdminBrowser(server) as found:
+        yield found
 
 
 def title_of(answer: httpx2.Response) -> str:

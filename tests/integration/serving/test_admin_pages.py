@@ -13,7 +13,8 @@ from desktop_rag.serve.access.access_tokens import TokenScope
 from desktop_rag.serve.access.token_book import TokenBook
 from desktop_rag.serve.html_writer import Html, tag
 from tests.integration.serving.admin_browser import AdminBrowser
-from tests.integration.serving.conftest import Server
+from tests.integration.serving.conftest import Serve, Server
+from tests.servers.chat_server import ChatServer
 
 HOSTILE = "\"><img src=x onerror=alert(1)>&lt;'"
 
@@ -21,10 +22,9 @@ HOSTILE = "\"><img src=x onerror=alert(1)>&lt;'"
 @pytest.fixture
 def admin(server: Server) -> Iterator[AdminBrowser]:
     """A browser that has logged in."""
-    browser = AdminBrowser(server)
-    browser.log_in()
-    yield browser
-    browser.client.close()
+    with AdminBrowser(server) as browser:
+        browser.log_in()
+        yield browser
 
 
 def text_of(html: str) -> str:
@@ -35,7 +35,7 @@ def text_of(html: str) -> str:
 def test_every_page_of_the_list_is_shown(admin: AdminBrowser) -> None:
     overview = admin.get("/admin").text
     paths = re.findall(r'<li><a href="(/admin[^"]*)"', overview)
-    assert len(paths) >= 8
+    assert len(paths) >= 10
     for path in paths:
         page = admin.get(path)
         assert page.status_code == 200
@@ -159,6 +159,60 @@ def test_a_crawl_says_when_it_runs_and_what_it_was_refused(admin: AdminBrowser) 
     assert "only on request" in listed
     refused = admin.get(f"/admin/crawls/{source.source_id}").text
     assert "1–1 of 1" in refused
+
+
+def test_the_log_is_searched_and_its_text_is_shown_where_it_is_kept(
+    serve: Serve, endpoint: ChatServer
+) -> None:
+    with AdminBrowser(serve(logs_text=True)) as admin:
+        check_log(admin)
+
+
+def check_log(admin: AdminBrowser) -> None:
+    asked = {"model": "desktop-rag", "messages": [{"role": "user", "content": HOSTILE + " lamp?"}]}
+    for secret in (admin.server.token(), "drag-wrong"):
+        with admin.server.client(secret) as client:
+            client.post("/v1/chat/completions", json=asked)
+    admin.log_in()
+
+    def shown(**query: str) -> str:
+        return text_of(admin.client.get("/admin/log", params=query).text)
+
+    whole = shown(kind="answer")
+    assert "characters asked" in whole
+    assert HOSTILE in whole
+    assert "The lamp is lit at dusk" in whole
+    assert "401" in shown(kind="refused")
+    assert "401" not in shown(kind="answer")
+    assert "No request fits." in shown(kind="refused", words="lamp")
+    token = TokenBook(admin.server.services.home.tokens).all()[0]
+    assert "200" in shown(token=token.token_id)
+    assert "No request fits." in shown(page="3")
+    assert "test-model" in shown(kind="calls")
+    usage = text_of(admin.get("/admin/usage").text)
+    assert re.search(r"Token\s+Requests.*token 0\s+1\s+1\s+0\s+0\s+\d", usage, re.DOTALL)
+    assert "without a valid token" in usage
+
+
+def test_only_lengths_are_in_the_log_unless_it_is_switched_on(
+    admin: AdminBrowser, endpoint: ChatServer
+) -> None:
+    body = {"model": "desktop-rag", "messages": [{"role": "user", "content": "When is it lit?"}]}
+    with admin.server.client() as client:
+        client.post("/v1/chat/completions", json=body)
+    log = text_of(admin.get("/admin/log").text)
+    assert "15 characters asked" in log
+    assert "When is it lit" not in log
+
+
+def test_an_admin_lets_a_collection_fetch_from_the_local_network(admin: AdminBrowser) -> None:
+    library = admin.server.services.library
+    (collection,) = library.collections.all()
+    path = f"/admin/collections/{collection.collection_id}"
+    admin.get(path)
+    assert admin.send(f"{path}/hosts", {"hosts": "not a host at all !"}).status_code == 400
+    admin.send(f"{path}/hosts", {"hosts": "wiki.example\r\n10.1.0.0/16"})
+    assert library.collections.all()[0].intranet_hosts == ("wiki.example", "10.1.0.0/16")
 
 
 def test_foreign_text_stays_text(admin: AdminBrowser, tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from desktop_rag.serve.filters.request_log import RequestLog, RequestRecord
+from desktop_rag.core.programs.request_record import RequestRecord
+from desktop_rag.serve.filters.request_log import RequestLog
 from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer
 
