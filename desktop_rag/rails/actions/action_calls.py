@@ -1,0 +1,104 @@
+"""Calls of actions on threads of their own, so that none of them can hang a conversation."""
+
+import asyncio
+import inspect
+import logging
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.rails.actions.rail_action import AROUND, CONTEXT, Action, ActionResult
+from desktop_rag.rails.events.rail_events import ActionStatus, plain
+
+log = logging.getLogger(__name__)
+
+# Python can't end a thread: an action that never returns keeps its own until the app ends.
+MOST_THREADS = 32
+_LOOK_S = 0.1
+_running = threading.BoundedSemaphore(MOST_THREADS)
+
+
+@dataclass(frozen=True, slots=True)
+class CallOutcome:
+    """How a call ended; `problem` is for the person, in words."""
+
+    status: ActionStatus
+    result: ActionResult
+    problem: str = ""
+
+
+def call_action(
+    action: Action,
+    parameters: Mapping[str, Any],
+    around: Any,  # noqa: ANN401  whatever the app's own actions take
+    context: Mapping[str, Any],
+    timeout_s: float,
+    cancel: threading.Event | None = None,
+) -> CallOutcome:
+    """Call an action and wait until it is done, its time is over, or `cancel` is set.
+
+    Whatever the action raises is in the outcome.
+    """
+    given = dict(parameters)
+    if action.takes(CONTEXT):
+        given[CONTEXT] = plain(context)
+    if action.is_our_own and action.takes(AROUND):
+        given[AROUND] = around
+    try:
+        inspect.signature(action.function).bind(**given)
+    except TypeError as exc:
+        return _failed(f"The action {action.name} can't be called: {exc}.")
+    if not _running.acquire(blocking=False):
+        return _failed("Too many actions never ended.")
+    call = _Call(action, given)
+    call.start()
+    ends = time.monotonic() + timeout_s
+    while not call.done.wait(max(0.0, min(_LOOK_S, ends - time.monotonic()))):
+        if cancel is not None and cancel.is_set():
+            return _failed("It was stopped.")
+        if time.monotonic() >= ends:
+            problem = f"The action {action.name} took longer than {timeout_s:g} seconds."
+            return CallOutcome(ActionStatus.TIMEOUT, ActionResult(), problem)
+    return call.outcome
+
+
+def _failed(problem: str) -> CallOutcome:
+    return CallOutcome(ActionStatus.FAILED, ActionResult(), problem)
+
+
+class _Call(threading.Thread):
+    """One call; its outcome is there once `done` is set."""
+
+    def __init__(self, action: Action, given: Mapping[str, Any]) -> None:
+        super().__init__(name="rail-action", daemon=True)
+        self._action = action
+        self._given = given
+        self.done = threading.Event()
+        self.outcome = _failed("It didn't run.")
+
+    def run(self) -> None:
+        try:
+            value = self._action.function(**self._given)
+            if inspect.iscoroutine(value):
+                value = asyncio.run(value)
+            self.outcome = CallOutcome(ActionStatus.SUCCESS, self._result(value))
+        except AppError as exc:
+            self.outcome = _failed(str(exc))
+        except Exception as exc:
+            # The code of others may raise anything, and only they can mend it. The message may
+            # hold the person's words, so the log has none of it.
+            level = logging.ERROR if self._action.is_our_own else logging.INFO
+            log.log(level, "The action %s failed: %s", self._action.name, type(exc).__name__)
+            self.outcome = _failed(f"{type(exc).__name__}: {exc}")
+        finally:
+            _running.release()
+            self.done.set()
+
+    def _result(self, value: object) -> ActionResult:
+        found = value if isinstance(value, ActionResult) else ActionResult(value)
+        updates = plain(found.context_updates)
+        events = found.events if self._action.is_our_own else ()
+        return ActionResult(plain(found.value), updates, events)

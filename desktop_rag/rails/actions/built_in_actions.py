@@ -1,0 +1,71 @@
+"""All actions of the app's own, and the other names that configurations know them by.
+
+Any thread.
+"""
+
+from collections.abc import Iterable
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.rails.actions import check_actions, stage_actions
+from desktop_rag.rails.actions.rail_action import Action, ActionRegistry, ActionResult
+from desktop_rag.rails.actions.rails_world import Around
+from desktop_rag.rails.events.rail_events import BotSaid
+
+_ALIASES = {
+    "self_check_input": "check_input",
+    "check_jailbreak": "check_input",
+    "self_check_output": "check_output",
+    "output_moderation": "check_output",
+    "self_check_facts": "check_facts",
+    "alignscore_check_facts": "check_facts",
+    "jailbreak_detection_heuristics": "detect_jailbreak",
+}
+# A model on this computer may take minutes for an answer, and an answer from every file longer.
+_MODEL_S = 180.0
+_LONG_S = 1800.0
+
+
+def make_registry(own: Iterable[Action] = ()) -> ActionRegistry:
+    """The built-in actions with those of the person, which take the place of equal names."""
+    return ActionRegistry([*_BUILT_IN, *own], _ALIASES)
+
+
+def remove_last_message(around: Around) -> ActionResult:
+    """Take back what the bot said last; the result is its text."""
+    said = (event.content for event in reversed(around.events) if isinstance(event, BotSaid))
+    return ActionResult(next(said, ""))
+
+
+def search(around: Around, query: str) -> ActionResult:
+    """The passages that fit a query best, each with its source."""
+    if around.world.search is None:
+        raise AppError("There is no library to search.")
+    found = around.world.search(query)
+    return ActionResult([{"text": p.text, "source": p.source} for p in found])
+
+
+def ask_every_file(around: Around, question: str) -> ActionResult:
+    """The answer to a question that is put to each document."""
+    if around.world.ask_every_file is None:
+        raise AppError("There is no library to ask.")
+    return ActionResult(around.world.ask_every_file(question))
+
+
+_BUILT_IN = [
+    Action(function.__name__, function, timeout_s, is_our_own=True)
+    for function, timeout_s in (
+        (stage_actions.generate_user_intent, _MODEL_S),
+        (stage_actions.generate_next_step, _MODEL_S),
+        (stage_actions.retrieve_relevant_chunks, _MODEL_S),
+        (stage_actions.generate_bot_message, _MODEL_S),
+        (stage_actions.generate_value, _MODEL_S),
+        (check_actions.check_facts, _MODEL_S),
+        (check_actions.check_input, _MODEL_S),
+        (check_actions.check_output, _MODEL_S),
+        (check_actions.detect_jailbreak, _MODEL_S),
+        (check_actions.hide_personal_data, _MODEL_S),
+        (remove_last_message, _MODEL_S),
+        (search, _MODEL_S),
+        (ask_every_file, _LONG_S),
+    )
+]

@@ -1,0 +1,170 @@
+"""What happens in a conversation with rails: frozen events, and the same as JSON. Any thread."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from typing import Any, ClassVar, cast
+
+from desktop_rag.core.errors import AppError
+
+_MOST_ITEMS = 10_000
+_DEEPEST = 20
+
+
+class ActionStatus(StrEnum):
+    """How an action ended."""
+
+    SUCCESS = "success"
+    FAILED = "failed"
+    TIMEOUT = "timeout"
+
+
+@dataclass(frozen=True, slots=True)
+class UserSaid:
+    """The words of the user."""
+
+    kind: ClassVar[str] = "user_said"
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class UserIntent:
+    """The canonical form of what the user said."""
+
+    kind: ClassVar[str] = "user_intent"
+    intent: str
+
+
+@dataclass(frozen=True, slots=True)
+class BotIntent:
+    """The canonical form of what the bot says next, with what the flow tells the model about it."""
+
+    kind: ClassVar[str] = "bot_intent"
+    intent: str
+    instruction: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StartAction:
+    """An action is started."""
+
+    kind: ClassVar[str] = "start_action"
+    action_name: str
+    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class ActionFinished:
+    """An action ended; the result is a value of JSON."""
+
+    kind: ClassVar[str] = "action_finished"
+    action_name: str
+    status: ActionStatus = ActionStatus.SUCCESS
+    result: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class ContextUpdate:
+    """Variables have new values."""
+
+    kind: ClassVar[str] = "context_update"
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class BotSaid:
+    """The words of the bot."""
+
+    kind: ClassVar[str] = "bot_said"
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listen:
+    """Nothing is left to do: the user's turn."""
+
+    kind: ClassVar[str] = "listen"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnEvent:
+    """An event that a configuration names itself, for flows of its own and for the program."""
+
+    kind: ClassVar[str] = "own_event"
+    name: str
+    data: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+RailEvent = (
+    UserSaid
+    | UserIntent
+    | BotIntent
+    | StartAction
+    | ActionFinished
+    | ContextUpdate
+    | BotSaid
+    | Listen
+    | OwnEvent
+)
+_KINDS: dict[str, type[RailEvent]] = {
+    cls.kind: cls
+    for cls in (
+        UserSaid, UserIntent, BotIntent, StartAction, ActionFinished, ContextUpdate, BotSaid,
+        Listen, OwnEvent,
+    )
+}  # fmt: skip
+
+
+def event_fields(event: RailEvent) -> dict[str, Any]:
+    """The fields of an event by their names; those of an event with a name of its own, its data."""
+    if isinstance(event, OwnEvent):
+        return dict(event.data)
+    return {part.name: getattr(event, part.name) for part in fields(event)}
+
+
+def event_json(event: RailEvent) -> dict[str, Any]:
+    """The event for JSON, `type` first; an empty instruction is left out."""
+    found = {part.name: getattr(event, part.name) for part in fields(event)}
+    if not found.get("instruction", True):
+        del found["instruction"]
+    if isinstance(event, ActionFinished):
+        found["status"] = event.status.value
+    return {"type": event.kind, **found}
+
+
+def event_from_json(row: Mapping[str, Any]) -> RailEvent:
+    """The event of `event_json`; AppError for anything else."""
+    known = dict(row)
+    cls = _KINDS.get(str(known.pop("type", "")))
+    try:
+        if cls is None:
+            raise ValueError("an unknown type")
+        if cls is ActionFinished:
+            known["status"] = ActionStatus(known.get("status", "success"))
+        for name in ("data", "parameters"):
+            if not isinstance(known.get(name, {}), dict):
+                raise ValueError(f"{name} is no object")
+        for name in ("content", "intent", "action_name", "name", "instruction"):
+            if not isinstance(known.get(name, ""), str):
+                raise ValueError(f"{name} is no text")
+        return cls(**{name: plain(value) for name, value in known.items()})
+    except (TypeError, ValueError) as exc:
+        raise AppError("This is no event of rails.", f"{exc}.") from exc
+
+
+def plain(value: object, depth: int = 0) -> Any:  # noqa: ANN401  a JSON value
+    """The value as JSON holds it: what else an action returns becomes text."""
+    if value is None or isinstance(value, bool | int | float | ActionStatus):
+        return value
+    if isinstance(value, str):
+        return str(value)
+    if depth >= _DEEPEST:
+        return "…"
+    if isinstance(value, Mapping):
+        items = list(cast("Mapping[object, object]", value).items())[:_MOST_ITEMS]
+        return {str(key): plain(inner, depth + 1) for key, inner in items}
+    if isinstance(value, list | tuple | set | frozenset):
+        listed = list(cast("list[object]", value))[:_MOST_ITEMS]
+        return [plain(inner, depth + 1) for inner in listed]
+    number = getattr(value, "item", None)  # a number of NumPy
+    return plain(number(), depth + 1) if callable(number) else str(value)
