@@ -18,7 +18,8 @@ class Exchange:
     """A request on its way through the server, filled by what it passes: one thread at a time.
 
     `headers` have names in lower case, and may have one name several times. `origin` is that of a
-    foreign web page, "" for any other program. `refusal` is the message that the client got.
+    foreign web page, "" for any other program. `refusal` is the message that the client got. One
+    that is not `is_logged` tells nothing, such as a look at the log itself.
     """
 
     method: str = ""
@@ -35,6 +36,7 @@ class Exchange:
     answer_chars: int = 0
     status: int = 0
     refusal: str = ""
+    is_logged: bool = True
 
     @classmethod
     def begun(cls, scope: Scope) -> "Exchange":

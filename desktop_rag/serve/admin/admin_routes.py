@@ -113,6 +113,8 @@ class AdminRoutes:
         session = self._sessions.find(asked.session_id) if asked.session_id else None
         if session is None:
             return RedirectResponse(_LOGIN, _SEE_OTHER)
+        # What an admin does is logged, but not each look at a page.
+        asked.exchange.is_logged = asked.is_post
         asked.exchange.caller = Caller(session.token, asked.exchange.address)
         visit = Visit(session, asked.exchange.path, asked.query, asked.form, asked.parts)
         try:
@@ -132,6 +134,7 @@ class AdminRoutes:
 
     def _refused(self, refusal: Refusal, visit: Visit, asked: _Asked) -> Response:
         asked.exchange.refusal = refusal.message
+        asked.exchange.is_logged = True
         return _refused(refusal, visit, self._pages.listed)
 
     def _log_in(self, asked: _Asked) -> Response:
@@ -147,6 +150,7 @@ class AdminRoutes:
             said = "This token is not for administration: it takes one that allows everything."
             asked.exchange.refusal = said
             return HTMLResponse(login_page(said), 403)
+        asked.exchange.caller = Caller(token, asked.exchange.address)
         self._sessions.close(asked.session_id)
         self._serving.uses.note(token.token_id)
         session_id, _ = self._sessions.open(token)
@@ -173,7 +177,7 @@ def _refused(
     refusal: Refusal, visit: Visit | None = None, pages: Sequence[tuple[str, str]] = ()
 ) -> Response:
     body = tag("p", refusal.message, class_="said bad", role="alert")
-    page = framed("This was not done", body, visit, pages)
+    page = framed("This can’t be done", body, visit, pages)
     return HTMLResponse(page, refusal.status)
 
 
@@ -181,7 +185,8 @@ def _unknown(_visit: Visit) -> Shown:
     raise Refusal(404, "There is no such page.")
 
 
-async def _style(_request: Request) -> Response:
+async def _style(request: Request) -> Response:
+    Exchange.of(request.scope).is_logged = False
     return FileResponse(resources_dir() / "web" / "admin.css", media_type="text/css")
 
 

@@ -80,7 +80,14 @@ class CrawlAdmin:
         refused = [d for d in pages if d.state in _REFUSED]
         rows = [_refused_row(d) for d in refused[rows_of_page(visit, refused)]]
         body = stacked(
-            tag("p", f"Last run: {when(source.refreshed_at)}. Next: {_next_run(source, links)}."),
+            tag(
+                "p",
+                "Last run: ",
+                when(source.refreshed_at),
+                ". Next: ",
+                _next_run(source, links),
+                ".",
+            ),
             form(visit, f"{path}/run", tag("p", button("Run now"))),
             section("Links", tag("ul", [tag("li", url) for url in links.urls])),
             section(
@@ -103,7 +110,7 @@ class CrawlAdmin:
         raise Refusal(404, "There is no such crawl.")
 
 
-def _next_run(source: Source, links: WebLinks) -> str:
+def _next_run(source: Source, links: WebLinks) -> Child:
     if not links.refresh_hours:
         return "only on request"
     if not source.refreshed_at:

@@ -125,7 +125,13 @@ class DocumentAdmin:
                     formaction=f"{_PATH}/remove")),
         )  # fmt: skip
         cut = note(f"The first {_SHOWN_TEXT:,} characters.") if len(text) > _SHOWN_TEXT else None
-        body = stacked(head, again, section("Text", cut, tag("pre", text[:_SHOWN_TEXT])))
+        body = stacked(
+            head,
+            again,
+            section(
+                "Text", cut, tag("pre", text[:_SHOWN_TEXT]) if text else note("There is none.")
+            ),
+        )
         return Shown(document.title or document.name, body)
 
     # --- what is done ----------------------------------------------------------------------

@@ -51,11 +51,12 @@ def section(title: str, *children: Child) -> Html:
     return tag("section", tag("h2", title), *children)
 
 
-def when(moment: float, never: str = "never") -> str:
+def when(moment: float, never: str = "never") -> Html:
     """A time in the words of this computer's clock; `never` for 0."""
     if not moment:
-        return never
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
+        return tag("span", never)
+    said = time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
+    return tag("span", said, class_="when")
 
 
 def chip(text: str, tone: str = "") -> Html:

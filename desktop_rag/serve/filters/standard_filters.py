@@ -80,6 +80,8 @@ class LogFilter(RequestFilter):
 
     def finish(self, exchange: Exchange) -> None:
         """Write the record of the request."""
+        if not exchange.is_logged:
+            return
         caller = exchange.caller
         self._log.write(
             RequestRecord(
