@@ -56,8 +56,8 @@ class Library:
     ) -> None:
         """Without `embedders` documents are searchable by words only.
 
-        `make_parser` makes a parser process: one reads files, one draws pages, one reads
-        attachments, one tries passwords. Its processes ask for `passwords` themselves.
+        `make_parser` makes a parser process: one reads files, one the links of pages, one draws
+        pages, one reads attachments, one tries passwords. They ask for `passwords` themselves.
         """
         self._stores = stores
         self._make_parser = make_parser
@@ -68,7 +68,7 @@ class Library:
         catalogue = Catalogue(stores.sources, stores.pages, stores.sent)
         self._watch = SourceWatch(catalogue, state_changed=self._on_state_changed, notify=publish)
         self._pipeline = pipeline = Pipeline(
-            stores, catalogue, embedders, priority, make_parser(), rules=rules,
+            stores, catalogue, embedders, priority, make_parser, rules=rules,
             recheck_times=self._times.recheck,
             callbacks=self._callbacks(),
         )  # fmt: skip
@@ -148,6 +148,7 @@ class Library:
     def let_go(self) -> None:
         """End the processes that read files, unless they are needed; they start again by need."""
         self._pipeline.indexer.let_go()
+        self._pipeline.scans.let_go()
         self._pages.let_go()
         self._attacher.let_go()
 

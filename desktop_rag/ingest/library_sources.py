@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from desktop_rag.core.crawling.crawl_report import CrawlReport
 from desktop_rag.core.domain import Document, Source, SourceRules, WebLinks
 from desktop_rag.core.library_events import (
     ChangeSummary,
@@ -78,6 +79,15 @@ class LibrarySources:
         for a text that is no address.
         """
         return self._scans.refused_links(links.urls, collection_id, cancel)
+
+    def crawls(self) -> dict[str, CrawlReport]:
+        """What came of fetching each source of links, or how far it is, by the source's id."""
+        return self._scans.reports
+
+    def stop_crawl(self, source_id: str) -> None:
+        """End the fetching of a source of links; what was read stays."""
+        self._scans.stop(source_id)
+        self.publish_changed()
 
     def locate(self, source_id: str, path: Path) -> Source:
         """Say where a folder or file is after it was moved; what is known of its files is kept.

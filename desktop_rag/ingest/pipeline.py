@@ -4,7 +4,7 @@ Each part owns its thread; the pipeline starts, pauses and ends them, and passes
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -31,6 +31,7 @@ from desktop_rag.ingest.sources.catalogue import Catalogue
 from desktop_rag.ingest.sources.sent_check import SentCheck
 from desktop_rag.ingest.sources.source_scans import SourceScans
 from desktop_rag.ingest.web.link_refresher import LinkRefresher
+from desktop_rag.ingest.web.web_access import WebAccess
 from desktop_rag.models.answer_priority import AnswerPriority, FairShare
 from desktop_rag.models.ports import Embedder
 from desktop_rag.store.contract.documents import DocumentStore
@@ -75,7 +76,7 @@ class Pipeline:
         catalogue: Catalogue,
         embedders: EmbedderRegistry | None,
         priority: AnswerPriority,
-        parser: ParserProcess,
+        make_parser: Callable[[], ParserProcess],
         *,
         rules: IgnoreRules,
         recheck_times: RecheckTimes,
@@ -91,7 +92,7 @@ class Pipeline:
         self.chunker = _make_chunker(embedder)
         self.sent = SentFolders(stores.sent)
         self.indexer = Indexer(
-            documents, parser, self.chunker, catalogue.chunking_of, self.meter,
+            documents, make_parser(), self.chunker, catalogue.chunking_of, self.meter,
             share=FairShare(priority), sent=self.sent,
             callbacks=IndexerCallbacks(
                 self._on_content_changed, self._on_searchable, callbacks.failed
@@ -104,7 +105,7 @@ class Pipeline:
         scanner = Scanner(documents, stores.sources, self.indexer, rules, on_disk, recheck_times)
         links = LinkRefresher(
             documents, stores.sources, stores.web_pages, self.indexer, callbacks,
-            folder=stores.pages,
+            folder=stores.pages, web=WebAccess(make_parser=make_parser),
         )  # fmt: skip
         sent = SentCheck(documents, self.sent, self.indexer, callbacks)
         self.scans = SourceScans(scanner, links, sent)

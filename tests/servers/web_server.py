@@ -105,7 +105,7 @@ def loopback_access(
     resolve: Callable[[str, int], Sequence[str]] | None = None,
 ) -> WebAccess:
     """Web access that also allows 127.0.0.1, and no other private address."""
-    limits = WebLimits(seconds=seconds, delay_s=delay_s, page_bytes=1 << 20)
+    limits = WebLimits(seconds=seconds, delay_s=delay_s, page_bytes=1 << 20, busy_s=0.01)
     return WebAccess(limits, is_home, resolve)
 
 

@@ -11,6 +11,7 @@ from datetime import date
 from typing import Any, get_args
 
 from desktop_rag.core.anchors import Anchor, Box, PageView, PageWord
+from desktop_rag.core.crawling.page_links import MOST_LINK_CHARS, MOST_LINKS, PageLinks
 from desktop_rag.core.parsed import (
     CodeColour,
     ColourSpan,
@@ -65,6 +66,7 @@ class Assembly:
         self._found_boxes = 0
         self._words: list[PageWord] = []
         self._colours: list[ColourSpan] = []
+        self._hrefs: list[str] = []
         self._bytes = 0
         self._chars = 0
         self._items = 0
@@ -121,6 +123,15 @@ class Assembly:
         except (TypeError, KeyError) as exc:
             raise ProtocolError(f"the colours make no sense: {exc}") from exc
 
+    def page_links(self, fields: Mapping[str, Any]) -> PageLinks:
+        """The links of a page. Raises ProtocolError when they are invalid."""
+        try:
+            named = [clean_text(fields[n]) for n in ("base", "canonical", "robots", "digest")]
+            _check(all(len(text) <= MOST_LINK_CHARS for text in named), "the length of an address")
+            return PageLinks(tuple(self._hrefs), *named)
+        except (TypeError, ValueError, KeyError) as exc:
+            raise ProtocolError(f"the links make no sense: {exc}") from exc
+
     def _take(self, message: Mapping[str, Any]) -> None:
         if "part" in message:
             self._begin_part(message["part"])
@@ -129,6 +140,8 @@ class Assembly:
         if "png" in message:
             self._take_picture(message["png"])
         self._take_places(message)
+        self._hrefs += map(clean_text, message.get("hrefs", ()))
+        _check(len(self._hrefs) <= MOST_LINKS, "the number of links")
         if "part_done" in message:
             if self._part is None:
                 raise ProtocolError("a part ends that has not begun")

@@ -27,6 +27,7 @@ from desktop_rag.ingest.parsing.protocol import (
     encode_colours,
     encode_document,
     encode_frame,
+    encode_links,
     encode_view,
 )
 from desktop_rag.ingest.parsing.request_channel import RequestReceiver
@@ -42,6 +43,7 @@ from desktop_rag.ingest.read.foundation.source_file import (
     read_opened,
 )
 from desktop_rag.ingest.read.markup.code_colouring import colour_spans
+from desktop_rag.ingest.read.markup.link_events import read_page_links
 from desktop_rag.ingest.read.pdf.pdf_file import open_pdf
 from desktop_rag.ingest.read.pdf.pdf_page_image import view_page
 
@@ -183,6 +185,8 @@ def _answer(request: Request, descriptor: int | None, ocr: Ocr | None) -> Iterat
             document = read_as(format_name, source, MAX_COLOURED_CHARS)
             digest = hashlib.sha256(document.text.encode("utf-8", "replace")).hexdigest()
             yield from encode_colours(digest, colour_spans(source.path.name, document.text))
+        elif request.links:
+            yield from encode_links(read_page_links(source, limits.text_chars))
         elif request.view is None:
             document = read_as(
                 format_name,

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from desktop_rag.core.anchors import PageView, PageWish
+from desktop_rag.core.crawling.page_links import PageLinks
 from desktop_rag.core.domain import NEEDS_PASSWORD, WRONG_PASSWORD
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ColourSpan, ParsedDocument
@@ -142,6 +143,14 @@ class ParserProcess:
         """
         request = Request(path, self._limits, colours=True)
         return self._looked_at(request, cancel, Assembly.colours)
+
+    def page_links(self, path: Path, *, cancel: threading.Event | None = None) -> PageLinks:
+        """The links of a stored HTML page, and what it says of itself.
+
+        Raises as `parse` does. See `view_page`.
+        """
+        request = Request(path, self._limits, links=True)
+        return self._looked_at(request, cancel, Assembly.page_links)
 
     def _looked_at(self, request: Request, cancel: threading.Event | None, finish: Finish[T]) -> T:
         try:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from desktop_rag.core.anchors import Box, PageView, PageWish
+from desktop_rag.core.crawling.page_links import PageLinks
 from desktop_rag.core.parsed import Heading, Mark, ParsedDocument, TableHeader
 from desktop_rag.ingest.read.foundation.read_limits import MAX_BOXES
 
@@ -71,7 +72,8 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request of the parent: the text of a file, a view of one page, or the colours of code.
+    """A request of the parent: the text of a file, a view of one page, the colours of code, or the
+    links of a page.
 
     With `is_safe` native code is avoided where there is a choice; `web_page` marks a page fetched
     by the app; with `ocr` pages without text are read from their images. `passwords` are tried on
@@ -89,6 +91,7 @@ class Request:
     passwords: tuple[str, ...] = field(default=(), repr=False)
     only_opens: bool = False
     colours: bool = False
+    links: bool = False
 
     def to_line(self) -> bytes:
         """The request as it is sent, without the newline."""
@@ -102,6 +105,7 @@ class Request:
             "passwords": self.passwords,
             "only_opens": self.only_opens,
             "colours": self.colours,
+            "links": self.links,
         }
         return json.dumps(fields).encode("ascii")
 
@@ -183,6 +187,14 @@ def encode_colours(text_digest: str, spans: Iterable[tuple[int, int, str]]) -> I
     for pack in _packed(map(list, spans)):
         yield encode_frame({"colours": pack})
     yield encode_frame({"done": {"text": text_digest}})
+
+
+def encode_links(links: PageLinks) -> Iterator[bytes]:
+    """The frames of the links of a page: their addresses, then what it says of itself."""
+    for pack in _packed(links.hrefs):
+        yield encode_frame({"hrefs": pack})
+    fields = {"base": links.base, "canonical": links.canonical, "robots": links.robots}
+    yield encode_frame({"done": {**fields, "digest": links.digest}})
 
 
 def _sides(boxes: Iterable[Box]) -> list[list[float]]:

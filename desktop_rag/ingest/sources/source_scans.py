@@ -7,6 +7,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+from desktop_rag.core.crawling.crawl_report import CrawlReport
 from desktop_rag.core.domain import Source
 from desktop_rag.ingest.scanning.scanner import Scanner
 from desktop_rag.ingest.sources.sent_check import SentCheck
@@ -37,6 +38,19 @@ class SourceScans:
     ) -> list[tuple[str, str]]:
         """Those of the first addresses that can't be fetched now, with their reasons."""
         return self._links.refused(urls, collection_id, cancel)
+
+    @property
+    def reports(self) -> dict[str, CrawlReport]:
+        """What came of fetching each source of links, or how far it is, by its id."""
+        return self._links.reports
+
+    def stop(self, source_id: str) -> None:
+        """End the fetching of a source of links where it is."""
+        self._links.stop(source_id)
+
+    def let_go(self) -> None:
+        """End the process that reads links, unless it is at work."""
+        self._links.let_go()
 
     def forget(self, source_id: str) -> None:
         """Remove a source and all its documents from the store."""

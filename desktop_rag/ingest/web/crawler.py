@@ -4,9 +4,10 @@ failing site. Runs on the thread that asks.
 
 import threading
 import time
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 
 from desktop_rag.core.errors import Cancelled
 from desktop_rag.ingest.web.fetch_limits import AGENT, USER_AGENT, WebLimits
@@ -43,6 +44,8 @@ class _Site:
     rules: RobotsRules | None = None
     next_at: float = 0.0
     failures: int = 0
+    busy: int = 0
+    slow_s: float = 0.0
     closed: PageRefused | None = None
 
 
@@ -53,6 +56,10 @@ class _Budget:
     left_s: float
 
 
+class _SiteBusy(Exception):  # noqa: N818  the site's state, not the program's failure
+    """The site asks to come back soon: its next request waits for that."""
+
+
 class Crawler:
     """Fetches pages during one refresh of a source and remembers the state of each site."""
 
@@ -60,6 +67,7 @@ class Crawler:
         self, transport: WebTransport, cancel: threading.Event, limits: WebLimits | None = None
     ) -> None:
         self.limits = limits or WebLimits()
+        self.requests = 0
         self._has_answer = False
         self._has_failure = False
         self._transport = transport
@@ -71,22 +79,42 @@ class Crawler:
         """True when servers were asked and none answered."""
         return self._has_failure and not self._has_answer
 
-    def fetch(self, url: str, validators: CacheValidators | None = None) -> FetchedPage | None:
+    def fetch(
+        self,
+        url: str,
+        validators: CacheValidators | None = None,
+        *,
+        may_lead_to: Callable[[str], bool] = lambda _url: True,
+    ) -> FetchedPage | None:
         """The page at an address, or None when the validators show that it is unchanged.
+
+        `may_lead_to` is asked for the target of each redirect, before any request is sent there.
 
         Raises:
             PageRefused: when the page is not available.
             Cancelled: soon after the cancel event was set.
         """
-        budget = _Budget(self.limits.seconds)
         headers = {**_HEADERS, **(validators.headers() if validators else {})}
-        here = normalise(url)
+        while True:
+            # Each turn but the last counts as one of the tries of a busy site.
+            with suppress(_SiteBusy):
+                return self._fetched(normalise(url), headers, may_lead_to)
+
+    def _fetched(
+        self, here: str, headers: Mapping[str, str], may_lead_to: Callable[[str], bool]
+    ) -> FetchedPage | None:
+        budget = _Budget(self.limits.seconds)
+        is_conditional = "If-None-Match" in headers or "If-Modified-Since" in headers
         for _ in range(self.limits.redirects + 1):
             self._check_robots(here)
             with self._request(here, headers, budget) as answer:
                 if not _is_redirect(answer):
-                    return self._page(answer, may_be_known=validators is not None)
+                    return self._page(answer, may_be_known=is_conditional)
                 here = joined(here, answer.headers["location"])
+                if not may_lead_to(here):
+                    raise PageRefused(
+                        RefusalKind.CLOSED, "The page leads out of the part that is read."
+                    )
         raise PageRefused(
             RefusalKind.FAILING, "The address points from one page to the next, endlessly."
         )
@@ -102,8 +130,9 @@ class Crawler:
             raise PageRefused(RefusalKind.UNFIT, "The page is empty.")
         suffix = suffix_of(answer.headers, answer.url, body)
         return FetchedPage(
-            answer.url, suffix, in_utf8(answer.headers, suffix, body), _validators(answer.headers)
-        )
+            answer.url, suffix, in_utf8(answer.headers, suffix, body), _validators(answer.headers),
+            _sendable(answer.headers.get("x-robots-tag", "")),
+        )  # fmt: skip
 
     def _check_robots(self, url: str) -> None:
         site = self._site(url)
@@ -148,11 +177,14 @@ class Crawler:
         if self._cancel.wait(max(0.0, site.next_at - time.monotonic())):
             raise Cancelled
         began_at = time.monotonic()
+        self.requests += 1
         try:
             with self._transport.get(url, headers, budget.left_s) as answer:
                 self._has_answer = True
                 if answer.status in _BUSY:
-                    site.closed = _refused_by(answer.status)
+                    self._wait_or_close(site, answer)
+                else:
+                    site.busy = 0
                 yield answer
                 site.failures = 0
         except PageRefused as refused:
@@ -163,11 +195,24 @@ class Crawler:
                 site.closed = refused
             raise
         finally:
-            site.next_at = time.monotonic() + self._delay_s(site)
+            site.next_at = max(site.next_at, time.monotonic() + self._delay_s(site))
             budget.left_s -= time.monotonic() - began_at
 
+    def _wait_or_close(self, site: _Site, answer: WebResponse) -> None:
+        """Raise _SiteBusy when the site may be asked again; else leave it alone from now on."""
+        site.busy += 1
+        named_s = retry_after_s(answer.headers.get("retry-after", ""), time.time())
+        wait_s = self.limits.busy_s * 2 ** (site.busy - 1) if named_s is None else named_s
+        if site.busy > self.limits.busy_tries or wait_s > self.limits.max_busy_s:
+            site.closed = _refused_by(answer.status)
+            return
+        site.next_at = time.monotonic() + wait_s
+        # It was asked too often: from now on half as often.
+        site.slow_s = min(2 * self._delay_s(site), self.limits.max_delay_s)
+        raise _SiteBusy
+
     def _delay_s(self, site: _Site) -> float:
-        asked_s = site.rules.delay_s if site.rules else 0.0
+        asked_s = max(site.slow_s, site.rules.delay_s if site.rules else 0.0)
         return max(self.limits.delay_s, min(asked_s, self.limits.max_delay_s))
 
     def _site(self, url: str) -> _Site:
@@ -198,6 +243,18 @@ def _robots_failed(status: int) -> PageRefused:
         RefusalKind.FAILING, f"The site failed to say what may be read ({status} for robots.txt).",
         "Its pages are left alone until it does.",
     )  # fmt: skip
+
+
+def retry_after_s(written: str, now: float) -> float | None:
+    """The seconds that a Retry-After asks to wait, None for another text."""
+    text = written.strip()[:_MAX_STAMP_CHARS]
+    if text.isascii() and text.isdecimal():
+        return float(text[:9])
+    try:
+        moment = parsedate_to_datetime(text)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    return max(0.0, moment.timestamp() - now)
 
 
 def _validators(headers: Mapping[str, str]) -> CacheValidators:

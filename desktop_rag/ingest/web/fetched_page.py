@@ -18,9 +18,13 @@ class CacheValidators:
 
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
-    """A fetched page: `suffix` gives its format, `url` its address after redirects."""
+    """A fetched page: `suffix` gives its format, `url` its address after redirects.
+
+    `robots` is what its headers wish of programs (X-Robots-Tag).
+    """
 
     url: str
     suffix: str
     body: bytes
     validators: CacheValidators
+    robots: str = ""

@@ -9,18 +9,20 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from desktop_rag.core.crawling.crawl_report import CrawlReport, CrawlState
 from desktop_rag.core.domain import DocumentState, Source
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.library_events import Notice
 from desktop_rag.ingest.background.background_thread import BackgroundThread
 from desktop_rag.ingest.background.pipeline_callbacks import PipelineCallbacks
 from desktop_rag.ingest.background.ticker import Ticker
 from desktop_rag.ingest.indexing.indexer import Indexer
+from desktop_rag.ingest.web.following.link_reader import LinkReader
 from desktop_rag.ingest.web.intranet_hosts import NO_HOSTS, IntranetHosts, intranet_hosts_of
 from desktop_rag.ingest.web.link_check import refused_links
 from desktop_rag.ingest.web.page_files import drop_folders_but, stat_of
-from desktop_rag.ingest.web.refresh_pass import RefreshPass
-from desktop_rag.ingest.web.source_pages import Findings, SourcePages, Stores
+from desktop_rag.ingest.web.refresh_run import RefreshRun
+from desktop_rag.ingest.web.source_pages import Findings, Stores
 from desktop_rag.ingest.web.web_access import WebAccess
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.sources import SourceStore, WebPageStore
@@ -59,10 +61,13 @@ class LinkRefresher:
         self._callbacks = callbacks
         self._folder = folder
         self._web = web or WebAccess()
+        self._reader = LinkReader(self._web.make_parser)
         self._clock = clock
         self._queue: dict[str, Source] = {}
         self._forgotten: set[str] = set()
-        self._current = ""
+        self._run: RefreshRun | None = None
+        # Runs that were held by a pause, by the id of their source.
+        self._held: dict[str, RefreshRun] = {}
         self._is_sweep_due = False
         self._retry_at: dict[str, float] = {}
         self._reported_missed: dict[str, frozenset[str]] = {}
@@ -84,7 +89,13 @@ class LinkRefresher:
     def close(self) -> None:
         """Stop at once; unfinished refreshes are due again at the next start. Idempotent."""
         self._ticker.close()
+        self._background.closing.set()
+        self._stop_run("")
         self._background.close()
+        for run in self._held.values():
+            run.close()
+        self._held.clear()
+        self._reader.close()
 
     def refused(
         self, urls: Sequence[str], collection_id: str, cancel: threading.Event
@@ -101,6 +112,17 @@ class LinkRefresher:
         """True when nothing is queued and nothing is being fetched."""
         return self._background.is_idle
 
+    def let_go(self) -> None:
+        """End the process that reads links, unless it is at work; it starts again by need."""
+        self._background.while_idle(self._reader.close)
+
+    @property
+    def reports(self) -> dict[str, CrawlReport]:
+        """What came of fetching each source, or how far it is, by the id of the source."""
+        with self._background.condition:
+            runs = [run for run in (*self._held.values(), self._run) if run]
+        return self._pages.reports() | {run.source.source_id: run.report for run in runs}
+
     # --- requests ----------------------------------------------------------------------------
 
     def request(self, source: Source) -> None:
@@ -116,7 +138,25 @@ class LinkRefresher:
             self._queue.pop(source_id, None)
             self._forgotten.add(source_id)
             self._is_sweep_due = True
+        self._stop_run(source_id)
         self._background.wake()
+
+    def stop(self, source_id: str) -> None:
+        """End the fetching of a source where it is; what was read stays, until the next time."""
+        with self._background.condition:
+            source = self._queue.pop(source_id, None)
+            held = self._held.pop(source_id, None)
+        if held:
+            held.close()
+            self._finish(held, CrawlState.STOPPED)
+        elif source and source_id not in self._forgotten:
+            self._sources.set_refreshed(source_id, self._clock())
+        self._stop_run(source_id)
+
+    def _stop_run(self, source_id: str) -> None:
+        with self._background.condition:
+            if self._run and source_id in ("", self._run.source.source_id):
+                self._run.stop.set()
 
     def check_schedule(self) -> None:
         """Queue the sources that are due. If the store fails, the next check tries again."""
@@ -126,7 +166,7 @@ class LinkRefresher:
             log.info("the schedule of links was not looked at: %s", error.title)
             return
         with self._background.condition:
-            known = {*self._queue, self._current}
+            known = {*self._queue, self._run.source.source_id if self._run else ""}
             self._queue.update({s.source_id: s for s in due if s.source_id not in known})
         self._background.wake()
 
@@ -149,54 +189,88 @@ class LinkRefresher:
     def _work(self) -> None:
         if self._is_sweep_due:
             self._sweep()
-        while source := self._next():
+        while run := self._next():
+            is_done = False
             try:
-                is_done = self._refresh(source)
-            except AppError:
-                self._end(source, is_done=False)
-                raise
-            self._end(source, is_done=is_done)
+                is_done = self._refresh(run)
+            finally:
+                self._end(run, is_done=is_done)
 
-    def _next(self) -> Source | None:
+    def _next(self) -> RefreshRun | None:
+        """The next source to refresh, with what is known of an earlier attempt."""
         if not self._background.may_go_on():
             return None
         with self._background.condition:
             if not self._queue:
                 return None
             source = self._queue.pop(next(iter(self._queue)))
-            self._current = source.source_id
-            return source
-
-    def _end(self, source: Source, *, is_done: bool) -> None:
+            run = self._held.pop(source.source_id, None)
+        if run and (run.source.links, run.source.collection_id) != (
+            source.links,
+            source.collection_id,
+        ):
+            run.close()
+            run = None
+        run = run or self._open(source)
         with self._background.condition:
-            self._current = ""
-            if not is_done and source.source_id not in self._forgotten:
-                self._queue.setdefault(source.source_id, source)
+            self._run = run
+            if self._background.closing.is_set():
+                run.stop.set()
+        return run
 
-    def _refresh(self, source: Source) -> bool:
-        """Fetch the pages of a source; False when interrupted."""
-        assert source.links is not None, "a source of links"
-
+    def _open(self, source: Source) -> RefreshRun:
         def may_go_on() -> bool:
             return self._background.may_go_on() and source.source_id not in self._forgotten
 
-        pages = SourcePages(source, self._stores, self._clock)
-        intranet = self._intranet_of(source.collection_id)
-        with self._web.crawler(self._background.closing, intranet) as crawler:
-            refresh = RefreshPass(source.links, crawler, pages, may_go_on)
-            if not refresh.run():
+        return RefreshRun(
+            source, self._stores, self._web, self._intranet_of(source.collection_id),
+            reader=self._reader, clock=self._clock, may_go_on=may_go_on,
+        )  # fmt: skip
+
+    def _end(self, run: RefreshRun, *, is_done: bool) -> None:
+        """Hold an interrupted refresh, or close it."""
+        source = run.source
+        is_left = source.source_id in self._forgotten or self._background.closing.is_set()
+        with self._background.condition:
+            self._run = None
+            if not is_done and source.source_id not in self._forgotten:
+                self._queue.setdefault(source.source_id, source)
+            if not is_done and not is_left:
+                self._held[source.source_id] = run
+                run.log.set_state(CrawlState.PAUSED)
+                return
+        run.close()
+
+    def _refresh(self, run: RefreshRun) -> bool:
+        """Fetch the pages of a source; False when interrupted."""
+        run.log.set_state(CrawlState.RUNNING)
+        try:
+            if not run.refresh.run():
                 return False
-            is_offline = crawler.is_offline
-        if is_offline:
-            self._retry_at[source.source_id] = self._clock() + _RETRY_S
+        except Cancelled:
+            if self._background.closing.is_set() or run.source.source_id in self._forgotten:
+                raise
+            self._finish(run, CrawlState.STOPPED)
+            return True
+        if run.is_offline:
+            self._retry_at[run.source.source_id] = self._clock() + _RETRY_S
+            self._finish(run, CrawlState.OFFLINE)
         else:
-            self._retry_at.pop(source.source_id, None)
+            self._retry_at.pop(run.source.source_id, None)
             self._pages.purge()
-            self._sources.set_refreshed(source.source_id, self._clock())
-        self._report(
-            source, pages.findings, is_offline=is_offline, is_truncated=refresh.is_truncated
-        )
+            self._finish(run, CrawlState.DONE)
         return True
+
+    def _finish(self, run: RefreshRun, state: CrawlState) -> None:
+        """Store and tell what came of it."""
+        source, refresh = run.source, run.refresh
+        is_offline = state is CrawlState.OFFLINE
+        if not is_offline:
+            self._sources.set_refreshed(source.source_id, self._clock())
+        report = run.log.end(state, self._clock(), is_cut_off=refresh.is_truncated)
+        self._pages.put_report(source.source_id, report)
+        findings = refresh.pages.findings
+        self._report(source, findings, is_offline=is_offline, is_truncated=refresh.is_truncated)
 
     def _intranet_of(self, collection_id: str) -> IntranetHosts:
         """The hosts of the local network that a collection allows."""
@@ -253,5 +327,5 @@ def _truncated_notice(source: Source) -> Notice:
     limit = f"{source.links.page_limit:,} pages"
     return Notice(
         f"Only {limit} of {source.name} are read.",
-        "Its sitemap lists more. Add the links again with a higher limit to have them all.",
+        "There are more. A higher limit, in the options of the link, has them all.",
     )

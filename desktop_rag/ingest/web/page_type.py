@@ -8,8 +8,9 @@ from urllib.parse import urlsplit
 from desktop_rag.ingest.web.refusal import PageRefused, RefusalKind
 
 HTML, PDF, TEXT, MARKDOWN = ".html", ".pdf", ".txt", ".md"
-# Not a page; possibly a sitemap.
-XML = ".xml"
+# Not pages; possibly a sitemap or a feed.
+XML, JSON = ".xml", ".json"
+LISTS = frozenset({XML, JSON})
 
 _SUFFIX_OF_TYPE = {
     "text/html": HTML,
@@ -20,6 +21,11 @@ _SUFFIX_OF_TYPE = {
     "application/pdf": PDF,
     "application/xml": XML,
     "text/xml": XML,
+    "application/rss+xml": XML,
+    "application/atom+xml": XML,
+    "application/rdf+xml": XML,
+    "application/feed+json": JSON,
+    "application/json": JSON,
     "application/gzip": XML,
     "application/x-gzip": XML,
 }
@@ -61,7 +67,7 @@ def in_utf8(headers: Mapping[str, str], suffix: str, body: bytes) -> bytes:
     The stored file has no headers, so their charset would be lost.
     """
     match = _CHARSET.search(headers.get("content-type", ""))
-    if not match or suffix in (PDF, XML) or body.startswith(codecs.BOM_UTF8):
+    if not match or suffix == PDF or suffix in LISTS or body.startswith(codecs.BOM_UTF8):
         return body
     try:
         encoding = codecs.lookup(match[1]).name

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from desktop_rag.ingest.web.fetched_page import FetchedPage
 from desktop_rag.ingest.web.page_address import host_of, joined
-from desktop_rag.ingest.web.page_type import PDF, XML
+from desktop_rag.ingest.web.page_type import LISTS, PDF
 from desktop_rag.ingest.web.refusal import PageRefused, RefusalKind
 from desktop_rag.ingest.web.sitemap import (
     Sitemap,
@@ -47,6 +47,7 @@ class FoundSitemap:
     url: str
     hosts: frozenset[str]
     depth: int = 1
+    link: str = ""
 
 
 def sitemap_in(asked_url: str, page: FetchedPage, max_bytes: int) -> FoundSitemap | None:
@@ -60,7 +61,9 @@ def sitemap_in(asked_url: str, page: FetchedPage, max_bytes: int) -> FoundSitema
         content = unpacked(page.body, max_bytes)
         if is_sitemap(content):
             hosts = frozenset({host_of(asked_url), host_of(page.url)})
-            return FoundSitemap(parse_sitemap(content, _MAX_ENTRIES), page.url, hosts)
+            return FoundSitemap(
+                parse_sitemap(content, _MAX_ENTRIES), page.url, hosts, link=asked_url
+            )
     except SitemapError as exc:
         raise PageRefused(RefusalKind.UNFIT, f"The sitemap can't be read: {exc}.") from exc
     refuse_list(page)
@@ -69,9 +72,9 @@ def sitemap_in(asked_url: str, page: FetchedPage, max_bytes: int) -> FoundSitema
 
 def refuse_list(page: FetchedPage) -> None:
     """Raise PageRefused for data that may be a list of pages but is not a page."""
-    if page.suffix == XML:
+    if page.suffix in LISTS:
         raise PageRefused(
-            RefusalKind.UNFIT, "Not a page that can be read.", "It is XML, or packed."
+            RefusalKind.UNFIT, "Not a page that can be read.", "It is XML or JSON, or packed."
         )
 
 

@@ -4,12 +4,14 @@ Runs on the thread of the link refresher. Each page is stored as soon as it arri
 """
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from desktop_rag.core.domain import Document, DocumentState, FileStat, Source
 from desktop_rag.core.library_events import ChangeSummary, RequestRefused
 from desktop_rag.ingest.indexing.indexer import Indexer
+from desktop_rag.ingest.web.crawl_log import CrawlLog
 from desktop_rag.ingest.web.fetched_page import CacheValidators, FetchedPage
 from desktop_rag.ingest.web.page_files import drop, is_kept, page_path, save, stat_of
 from desktop_rag.ingest.web.refusal import PageRefused, RefusalKind
@@ -62,6 +64,7 @@ class SourcePages:
 
     def __init__(self, source: Source, stores: Stores, now: Callable[[], float]) -> None:
         self.findings = Findings()
+        self.log = CrawlLog(now())
         self._source = source
         self._stores = stores
         self._now = now
@@ -96,8 +99,43 @@ class SourcePages:
         stored = self._stored_validators.get(row.document_id)
         return CacheValidators(stored.etag, stored.last_modified) if stored else None
 
-    def take(self, url: str, page: FetchedPage | None) -> None:
-        """Store a fetched page; None means unchanged. Raises AppError on failure."""
+    def copy_of(self, url: str) -> Path | None:
+        """The stored copy of a page that was read before; None when there is none."""
+        row = self._known.get(url)
+        return row.path if row and stat_of(row.path) == row.stat else None
+
+    def keep(self, url: str) -> None:
+        """Leave a known page as it is, without a request."""
+        self._settled.add(url)
+        self.findings.unchanged += 1
+
+    def keep_entries(self, feeds: Collection[str], limit: int) -> int:
+        """Keep up to `limit` entries of these feeds, the newest: a feed drops its older ones.
+
+        Returns the number of those that are kept.
+        """
+        entries = [
+            self._known[url]
+            for url in self.unsettled
+            if (page := self._stored_validators.get(self._known[url].document_id))
+            and page.listed_in in feeds
+        ]
+        kept = sorted(entries, key=lambda row: row.dated, reverse=True)[:limit]
+        for row in kept:
+            self.keep(row.url)
+        return len(kept)
+
+    def leave_out(self, url: str) -> None:
+        """Have no document of this address, which is another one's page."""
+        self._settled.add(url)
+        if row := self._known.get(url):
+            self._remove([row])
+
+    def take(self, url: str, page: FetchedPage | None, *, listed_in: str = "") -> None:
+        """Store a fetched page; None means unchanged. Raises AppError on failure.
+
+        `listed_in` is the feed that an entry is from.
+        """
         self._settled.add(url)
         row = self._known.get(url)
         if page is None or (row and is_kept(row.path, row.stat, page.body)):
@@ -105,10 +143,16 @@ class SourcePages:
         else:
             row = self._store(url, page, row)
         if page is not None and row is not None:
-            self._remember(row.document_id, page.validators)
+            self._remember(row.document_id, page.validators, listed_in)
 
-    def refuse(self, url: str, refused: PageRefused, *, is_link: bool = False) -> None:
-        """Record that a page is not available. A person's own link stays listed with the reason."""
+    def refuse(
+        self, url: str, refused: PageRefused, *, is_link: bool = False, is_listed: bool = True
+    ) -> None:
+        """Record that a page is not available.
+
+        A person's own link stays listed with the reason; without `is_listed` another page has no
+        document for it.
+        """
         self._settled.add(url)
         self.report(url, refused)
         if self.was_read(url) and refused.kind in _KEPT:
@@ -124,11 +168,14 @@ class SourcePages:
         if row and is_gone and (self.was_read(url) or not is_link):
             self._remove([row])
             row = None
-        if is_link or not is_gone:
+        if is_link or (is_listed and not is_gone):
             self._list(url, refused, row)
+        elif row:
+            self._remove([row])
 
     def report(self, url: str, refused: PageRefused) -> None:
-        """Tell that a request was forbidden; other refusals are the server's."""
+        """Note a refusal, and tell of one that was forbidden; others are the server's."""
+        self.log.refuse(url, refused.reason)
         if refused.kind in _FORBIDDEN:
             self._stores.refused(RequestRefused(url, refused.reason))
 
@@ -205,14 +252,11 @@ class SourcePages:
         if stored:
             stores.changed(stored)
 
-    def _remember(self, document_id: str, validators: CacheValidators) -> None:
+    def _remember(self, document_id: str, validators: CacheValidators, listed_in: str) -> None:
+        page = WebPage(validators.etag, validators.last_modified, self._now(), listed_in)
         before = self._stored_validators.get(document_id)
-        if before and (before.etag, before.last_modified) == (
-            validators.etag,
-            validators.last_modified,
-        ):
+        if before and replace(before, fetched_at=page.fetched_at) == page:
             return
-        page = WebPage(validators.etag, validators.last_modified, self._now())
         self._stores.pages.put(document_id, page)
 
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.web.fetch_limits import WebLimits
 from desktop_rag.ingest.web.intranet_hosts import NO_HOSTS, IntranetHosts
 from desktop_rag.ingest.web.page_address import Address, is_public
@@ -19,11 +20,13 @@ class WebAccess:
     """The hosts that may be contacted, and the limits.
 
     `is_allowed` decides if an address may be connected to; `resolve` replaces the system resolver.
+    `make_parser` makes the process that reads the links of pages, if any are followed.
     """
 
     limits: WebLimits = field(default_factory=WebLimits)
     is_allowed: Callable[[Address], bool] = is_public
     resolve: Callable[[str, int], Sequence[str]] | None = None
+    make_parser: Callable[[], ParserProcess] = ParserProcess
 
     @contextmanager
     def crawler(

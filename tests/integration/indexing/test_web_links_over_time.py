@@ -142,7 +142,7 @@ def test_a_site_that_asks_to_wait_is_asked_no_more(room: Room, site: WebServer) 
     site.pages["/0"] = Served(status=429)
     room.add(*(site.url(f"/{n}") for n in range(5)))
     room.settle()
-    assert site.asked == ["/robots.txt", "/0"]
+    assert site.asked == ["/robots.txt", "/0", "/0", "/0"]
     assert set(room.states(site).values()) == {FAILED}
 
 

@@ -38,6 +38,7 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
         return web_page.read(source, draft)
     for warning in page.warnings:
         draft.warn(warning)
+    draft.dated = draft.dated or page.dated
     _write(text, headings, draft)
     return title
 

@@ -6,7 +6,9 @@ costs no stack and loses nothing. Runs in the parser process.
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
+from datetime import date
 from typing import Any, cast
 
 from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
@@ -38,6 +40,9 @@ _TABLE_PARTS = {"table", "tr", "td", "th"}
 _LISTS = {"ul", "ol"}
 _FENCE = "```"
 _MAX_DIGITS = 9
+# By which a page says when it was published.
+_DATES = {"article:published_time", "dcterms.date", "dc.date", "date", "datepublished"}
+_DAY_CHARS = 10
 _SPACE = re.compile(r"[ \t\n\r\f\v\xa0]+")
 # By which a heading links to itself.
 _SELF_LINKS = {"¶", "§", "#", "🔗"}
@@ -122,6 +127,8 @@ class _Page:
             self._hidden_depth += 1
         elif tag == "title":
             self._title_pieces = []
+        elif tag == "meta":
+            self._take_date(attributes)
         elif tag == "img":
             self.data(f" {attributes.get('alt', '')} ")
         elif tag in _TABLE_PARTS:
@@ -130,6 +137,13 @@ class _Page:
             self._start_block(tag, attributes)
         elif tag in _PARAGRAPHS or tag in _LINES:
             self._pending.has_space = True
+
+    def _take_date(self, attributes: Mapping[str, str]) -> None:
+        name = attributes.get("property") or attributes.get("name") or ""
+        if name.lower() in _DATES and not self._draft.dated:
+            with suppress(ValueError):
+                day = attributes.get("content", "").strip()[:_DAY_CHARS]
+                self._draft.dated = date.fromisoformat(day).isoformat()
 
     def end(self, tag: str) -> None:
         if self._hidden_depth:

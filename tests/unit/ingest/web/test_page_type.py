@@ -29,7 +29,9 @@ def test_what_a_page_is(content_type: str, url: str, body: bytes, expected: str)
     assert suffix_of(headers(content_type), url, body) == expected
 
 
-@pytest.mark.parametrize("content_type", ["image/png", "text/css", "application/json", "html"])
+@pytest.mark.parametrize(
+    "content_type", ["image/png", "text/css", "application/javascript", "html"]
+)
 def test_other_types_are_refused_before_they_are_read(content_type: str) -> None:
     with pytest.raises(PageRefused):
         refuse_other_types(headers(content_type))

@@ -1,0 +1,234 @@
+"""Follows the links of pages: visits, takes and leaves out. Runs on the thread of the refresher."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
+
+from desktop_rag.core.crawling.page_links import PageLinks, robots_wishes
+from desktop_rag.core.domain import WebLinks
+from desktop_rag.ingest.web.fetch_limits import AGENT
+from desktop_rag.ingest.web.fetched_page import FetchedPage
+from desktop_rag.ingest.web.following.frontier import Frontier, Step
+from desktop_rag.ingest.web.following.link_reader import LinkReader
+from desktop_rag.ingest.web.following.link_scope import (
+    OTHER_FILE,
+    page_identity,
+    scope_of,
+    why_left_out,
+)
+from desktop_rag.ingest.web.page_address import joined, target_of
+from desktop_rag.ingest.web.page_type import HTML
+from desktop_rag.ingest.web.refusal import PageRefused, RefusalKind
+from desktop_rag.ingest.web.sitemap_walk import refuse_list
+from desktop_rag.ingest.web.source_pages import SourcePages
+
+if TYPE_CHECKING:
+    from desktop_rag.ingest.web.crawler import Crawler
+
+# Requests for pages that turn out to be copies or refused end too.
+_REQUESTS_PER_PAGE = 3
+_LEAST_REQUESTS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """What a follower works with; `folder` takes pages while their links are read."""
+
+    crawler: "Crawler"
+    pages: SourcePages
+    reader: LinkReader
+    folder: Path
+    cancel: Event
+    now: Callable[[], float]
+
+
+class Follower:
+    """Visits what the pages of links lead to, within the limits of the source."""
+
+    def __init__(self, links: WebLinks, work: Following) -> None:
+        self.page_count = 0
+        self.copies = 0
+        self._links = links
+        self._work = work
+        self._pages = work.pages
+        self._frontier = Frontier(links.page_limit)
+        self._taken: set[str] = set()
+        # The address of the page with these words or bytes.
+        self._contents: dict[str, str] = {}
+        self._is_out_of_requests = False
+        self._first_request = work.crawler.requests
+
+    @property
+    def waiting(self) -> int:
+        """The number of addresses that were found and not visited."""
+        return self._frontier.waiting
+
+    @property
+    def is_cut_off(self) -> bool:
+        """True when a limit left pages out."""
+        return self._frontier.is_cut_off or self._is_out_of_requests
+
+    @property
+    def is_complete(self) -> bool:
+        """False when what was not visited may still be there."""
+        return not self._is_out_of_requests
+
+    def begin(self, url: str, page: FetchedPage | None) -> None:
+        """Take the page of a link, None when it is unchanged, and queue what it leads to."""
+        final = page.url if page else url
+        scope = scope_of(page_identity(final), self._links.path_limit).and_of(url)
+        for address in (url, final):
+            self._frontier.see(address)
+        self._take(Step(url, 0, scope), page, is_link=True)
+
+    def follow(self, may_go_on: Callable[[], bool], pages_left: Callable[[], int]) -> bool:
+        """Visit what is queued; False when interrupted, and then it can be called again.
+
+        AppError when a page can't be stored, Cancelled when it was stopped.
+        """
+        while self._frontier.waiting:
+            if not may_go_on():
+                return False
+            if pages_left() <= 0:
+                self._frontier.is_cut_off = True
+                return True
+            if self._has_asked_enough:
+                self._is_out_of_requests = True
+                return True
+            if step := self._frontier.next():
+                self._visit(step)
+        return True
+
+    @property
+    def _has_asked_enough(self) -> bool:
+        most = _LEAST_REQUESTS + _REQUESTS_PER_PAGE * self._links.page_limit
+        return self._work.crawler.requests - self._first_request >= most
+
+    def _visit(self, step: Step) -> bool:
+        """Ask for a page; True when it was taken."""
+        if self._pages.is_settled(step.url):
+            return step.url in self._taken
+        try:
+            page = self._work.crawler.fetch(
+                step.url, self._pages.validators_of(step.url), may_lead_to=step.scope.includes
+            )
+            if page:
+                refuse_list(page)
+        except PageRefused as refused:
+            self._refuse(step, refused)
+            return False
+        return self._take(step, page)
+
+    def _refuse(self, step: Step, refused: PageRefused) -> None:
+        self._pages.refuse(step.url, refused, is_listed=False)
+        # A page that is kept still leads to others, which must not seem to be gone.
+        if self._pages.copy_of(step.url):
+            self._queue_links(step, step.url, self._links_of(step.url, None))
+
+    def _take(self, step: Step, page: FetchedPage | None, *, is_link: bool = False) -> bool:
+        """Store the page unless it is another one's; queue what it leads to."""
+        if page and not is_link and (final := page_identity(page.url)) != step.url:
+            self._leave_out(step.url)
+            self._frontier.see(final)
+            if self._pages.is_settled(final):
+                return final in self._taken
+            step = replace(step, url=final)
+        url = step.url
+        found = self._links_of(url, page)
+        is_another = self._is_copy(url, page, found) or self._is_of_canonical(step, page, found)
+        if is_another and not is_link:
+            self._leave_out(url)
+            return False
+        wishes = robots_wishes(found.robots, page.robots if page else "", agent=AGENT)
+        if wishes.may_keep or is_link:
+            self._contents.setdefault(self._content_key(url, page, found), url)
+            self._taken.add(url)
+            self.page_count += 1
+            self._pages.take(url, page)
+        else:
+            reason = "The page asks programs not to keep it (noindex)."
+            self._pages.refuse(url, PageRefused(RefusalKind.CLOSED, reason), is_listed=False)
+        if wishes.may_follow:
+            self._queue_links(step, page.url if page else url, found)
+        return url in self._taken
+
+    def _leave_out(self, url: str) -> None:
+        self.copies += 1
+        self._pages.leave_out(url)
+
+    def _is_copy(self, url: str, page: FetchedPage | None, found: PageLinks) -> bool:
+        """True for the words of another page: its links would lead in circles."""
+        return self._contents.get(self._content_key(url, page, found), url) != url
+
+    def _is_of_canonical(self, step: Step, page: FetchedPage | None, found: PageLinks) -> bool:
+        """True when the page names another one as the right one, and that was taken."""
+        if not found.canonical or step.is_canonical or not step.depth:
+            return False
+        try:
+            target = page_identity(joined(_base(page.url if page else step.url, found),
+                                          _spaced(found.canonical)))  # fmt: skip
+        except PageRefused:
+            return False
+        # A whole site that names its first page is a mistake, and a frequent one.
+        if target == step.url or target_of(target) == "/" or not step.scope.includes(target):
+            return False
+        self._frontier.see(target)
+        return self._visit(replace(step, url=target, is_canonical=True))
+
+    def _queue_links(self, step: Step, address: str, found: PageLinks) -> None:
+        if step.depth >= self._links.follow_depth:
+            return
+        base = _base(address, found)
+        for href in found.hrefs:
+            try:
+                target = page_identity(joined(base, _spaced(href)))
+            except PageRefused:
+                continue
+            if not step.scope.includes(target):
+                continue
+            if reason := why_left_out(target, self._work.now()):
+                if reason != OTHER_FILE:
+                    self._pages.log.refuse(target, reason)
+                continue
+            self._frontier.add(Step(target, step.depth + 1, step.scope))
+
+    # --- content -----------------------------------------------------------------------------
+
+    def _links_of(self, url: str, page: FetchedPage | None) -> PageLinks:
+        work = self._work
+        if page is None:
+            copy = self._pages.copy_of(url)
+            is_html = copy is not None and copy.suffix == HTML
+            return work.reader.links_in(copy, cancel=work.cancel) if copy and is_html else _NONE
+        if page.suffix != HTML:
+            return _NONE
+        return work.reader.links_of(page.body, work.folder, cancel=work.cancel)
+
+    def _content_key(self, url: str, page: FetchedPage | None, found: PageLinks) -> str:
+        if found.digest:
+            return found.digest
+        if page:
+            return hashlib.sha256(page.body).hexdigest()
+        copy = self._pages.copy_of(url)
+        return hashlib.sha256(copy.read_bytes()).hexdigest() if copy else url
+
+
+_NONE = PageLinks()
+
+
+def _base(address: str, found: PageLinks) -> str:
+    """What the links of a page are relative to."""
+    if not found.base:
+        return address
+    try:
+        return joined(address, _spaced(found.base))
+    except PageRefused:
+        return address
+
+
+def _spaced(href: str) -> str:
+    # As browsers do.
+    return "".join(href.split("\n")).replace("\t", "").replace(" ", "%20").replace("\r", "")
