@@ -56,6 +56,13 @@ class LibrarySent:
         """What its program said of a document; None for a document that no program sent."""
         return self._folders.find(document)
 
+    def content(self, document: Document) -> bytes:
+        """The content of a document as it was sent; b"" for one that no program sent."""
+        with self._folders.changing:
+            sent = self._folders.find(document)
+            path = self._folders.path_of(document.source_id, sent) if sent else None
+            return path.read_bytes() if path and path.is_file() else b""
+
     # --- taking in -----------------------------------------------------------------------------
 
     def take(self, collection_id: str, program: str, sent: Sequence[Sending]) -> list[Taken]:

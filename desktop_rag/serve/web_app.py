@@ -19,6 +19,7 @@ from desktop_rag.serve.openai_api.routes import OpenAIRoutes
 from desktop_rag.serve.passage_pages import SourcePages
 from desktop_rag.serve.refusals import Refusal
 from desktop_rag.serve.responses import refused
+from desktop_rag.serve.rest.rest_routes import RestRoutes
 from desktop_rag.serve.serving import Serving
 from desktop_rag.serve.widget.widget_routes import WidgetRoutes
 
@@ -37,6 +38,7 @@ def web_app(
     routes = [
         Route("/health", _health, methods=["GET"]),
         *OpenAIRoutes(serving).routes(),
+        *RestRoutes(serving).routes(),
         *SourcePages(serving).routes(),
         *WidgetRoutes(serving).routes(),
         *mcp.routes(),

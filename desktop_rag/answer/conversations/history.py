@@ -9,6 +9,7 @@ from pathlib import Path
 from desktop_rag.answer.conversations.conversation_export import export_text
 from desktop_rag.answer.conversations.conversation_import import read_conversation
 from desktop_rag.answer.conversations.feedback_log import FeedbackLog
+from desktop_rag.answer.conversations.program_conversations import ProgramConversations
 from desktop_rag.answer.conversations.rewrites import Rewrites, is_of
 from desktop_rag.core.conversation import Conversation, Feedback, Message, Role, SourceRef
 from desktop_rag.core.errors import AppError
@@ -29,6 +30,7 @@ class History:
         self._attachments = engine.attachments
         self._documents = engine.documents
         self._rewrites = rewrites
+        self.programs = ProgramConversations(engine)
         self.feedback = FeedbackLog(engine.conversations, rewrites)
         self._opened_at = time.time()
 

@@ -1,0 +1,157 @@
+"""Collections and their sources for other programs. JSON values out; worker threads."""
+
+from typing import Any
+
+from desktop_rag.core.domain import Collection, DocumentState, Source, WebLinks
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.parsed import ChunkSettings
+from desktop_rag.ingest.library import Library
+from desktop_rag.serve.access.callers import Caller
+from desktop_rag.serve.refusals import Refusal
+from desktop_rag.serve.rest.readable_library import (
+    ReadableLibrary,
+    need_every_collection,
+    need_whole_rights,
+)
+from desktop_rag.serve.rest.rest_forms import Chunking, CollectionChange, Links, NewCollection
+
+
+class CollectionCalls:
+    """Lists, makes, changes and deletes collections."""
+
+    def __init__(self, library: Library, readable: ReadableLibrary) -> None:
+        self._library = library
+        self._readable = readable
+
+    def all(self, caller: Caller) -> dict[str, Any]:
+        """The collections of the caller."""
+        found = self._readable.collections(caller)
+        return {"collections": [self._json(caller, collection) for collection in found]}
+
+    def one(self, caller: Caller, collection_id: str) -> dict[str, Any]:
+        """One collection."""
+        return self._json(caller, self._readable.collection(caller, collection_id))
+
+    def add(self, caller: Caller, new: NewCollection) -> dict[str, Any]:
+        """A new collection; refuses a name that is taken, and a model that can't be used."""
+        need_every_collection(caller)
+        collection = self._named(lambda: self._library.collections.add(new.name))
+        try:
+            self._set(collection.collection_id, new.chunking, new.embedder)
+        except Refusal:
+            self._library.collections.remove(collection.collection_id)
+            raise
+        return self.one(caller, collection.collection_id)
+
+    def change(
+        self, caller: Caller, collection_id: str, change: CollectionChange
+    ) -> dict[str, Any]:
+        """Rename it or change its settings; its documents follow in the background."""
+        need_whole_rights(caller)
+        self._readable.collection(caller, collection_id)
+        if change.name is not None:
+            name = change.name
+            self._named(lambda: self._library.collections.rename(collection_id, name))
+        self._set(collection_id, change.chunking, change.embedder)
+        return self.one(caller, collection_id)
+
+    def remove(self, caller: Caller, collection_id: str) -> dict[str, Any]:
+        """Delete it with its sources; files of the person's stay, what programs sent does not."""
+        need_whole_rights(caller)
+        self._readable.collection(caller, collection_id)
+        self._library.collections.remove(collection_id)
+        return {"deleted": [collection_id]}
+
+    def sources(self, caller: Caller, collection_id: str) -> dict[str, Any]:
+        """Its folders and links, and the applications that send to it."""
+        self._readable.collection(caller, collection_id)
+        found = self._readable.sources(caller, collection_id)
+        rows = [(source, len(self._readable.of_source(caller, source))) for source in found]
+        is_limited = caller.document_ids is not None
+        shown = [(source, count) for source, count in rows if count or not is_limited]
+        return {"sources": [_source_json(source, count) for source, count in shown]}
+
+    def remove_source(self, caller: Caller, collection_id: str, source_id: str) -> dict[str, Any]:
+        """Take a source out of the library; files of the person's stay."""
+        need_whole_rights(caller)
+        known = self._readable.sources(caller, collection_id)
+        if all(source.source_id != source_id for source in known):
+            raise Refusal(404, "There is no such source.", code="no_such_source")
+        self._library.sources.remove(source_id)
+        return {"deleted": [source_id]}
+
+    def add_links(self, caller: Caller, collection_id: str, links: Links) -> dict[str, Any]:
+        """Queue web pages to be fetched; refuses what is no address, or is there already."""
+        need_whole_rights(caller)
+        self._readable.collection(caller, collection_id)
+        wanted = WebLinks(tuple(links.urls), links.page_limit, links.refresh_hours)
+        try:
+            source = self._library.sources.add_links(wanted, collection_id)
+        except AppError as error:
+            raise Refusal.of_error(error) from error
+        return _source_json(source, 0)
+
+    def _set(self, collection_id: str, chunking: Chunking | None, embedder: str | None) -> None:
+        collections = self._library.collections
+        try:
+            if embedder is not None:
+                collections.set_embedder(collection_id, embedder)
+            if chunking is not None:
+                chosen = ChunkSettings(
+                    chunking.method, chunking.max_tokens, chunking.overlap_tokens
+                )
+                collections.set_chunking(collection_id, chosen)
+        except AppError as error:
+            raise Refusal.of_error(error) from error
+
+    def _named(self, make: Any) -> Collection:  # noqa: ANN401  a call that may refuse the name
+        try:
+            return make()
+        except AppError as error:
+            refusal = Refusal.of_error(error, 409)
+            refusal.param, refusal.code = "name", "name_taken"
+            raise refusal from error
+
+    def _json(self, caller: Caller, collection: Collection) -> dict[str, Any]:
+        states: dict[str, int] = {}
+        sources = self._readable.sources(caller, collection.collection_id)
+        for source in sources:
+            for state, count in self._counts(caller, source).items():
+                if count:
+                    states[state.value] = states.get(state.value, 0) + count
+        programs = {source.program for source in sources if source.program}
+        chunking = collection.chunking
+        return {
+            "id": collection.collection_id,
+            "name": collection.name,
+            "chunking": {
+                "method": chunking.method,
+                "max_tokens": min(chunking.max_tokens, 8192),
+                "overlap_tokens": min(chunking.overlap_tokens, 128),
+            },
+            "embedder": collection.embedder,
+            "answering_model": self._library.collections.answering_model(collection.collection_id),
+            "documents": sum(states.values()),
+            "states": states,
+            "applications": [] if caller.document_ids is not None else sorted(programs),
+        }
+
+    def _counts(self, caller: Caller, source: Source) -> dict[DocumentState, int]:
+        if caller.document_ids is None:
+            return dict(self._library.documents.counts(source.source_id).by_state)
+        counts: dict[DocumentState, int] = {}
+        for document in self._readable.of_source(caller, source):
+            counts[document.state] = counts.get(document.state, 0) + 1
+        return counts
+
+
+def _source_json(source: Source, documents: int) -> dict[str, Any]:
+    kind = "application" if source.program else "links" if source.links else "folder"
+    return {
+        "id": source.source_id,
+        "kind": kind,
+        "name": source.name,
+        "state": source.state.value,
+        "documents": documents,
+        "refreshed_at": source.refreshed_at or None,
+    }

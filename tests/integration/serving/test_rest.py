@@ -1,0 +1,368 @@
+"""The REST API: collections, documents, search, questions, prompts, opinions, conversations."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from desktop_rag.serve.access.access_tokens import TokenScope
+from tests.integration.serving.conftest import TEXTS, Server
+from tests.servers.chat_server import ChatServer
+
+API = "/api/v1"
+_WAIT_S = 30
+
+
+@pytest.fixture
+def admin(server: Server) -> Iterator[httpx2.Client]:
+    """A client that may do everything."""
+    with server.client(server.token(TokenScope.ADMIN)) as client:
+        client.base_url = f"{server.address}{API}/"
+        yield client
+
+
+@pytest.fixture
+def wiki(admin: httpx2.Client) -> str:
+    """The path of a new collection."""
+    made = admin.post("collections", json={"name": "Wiki"})
+    assert made.status_code == 201
+    return f"collections/{made.json()['id']}"
+
+
+def settle(server: Server) -> None:
+    assert server.services.library.indexing.wait_until_idle(_WAIT_S)
+
+
+def put(client: httpx2.Client, wiki: str, own_id: str, text: str, **said: Any) -> httpx2.Response:
+    return client.put(f"{wiki}/documents/{own_id}", json={"text": text, **said})
+
+
+# --- collections ----------------------------------------------------------------------------------
+
+
+def test_a_collection_is_made_changed_and_deleted(admin: httpx2.Client, wiki: str) -> None:
+    assert admin.post("collections", json={"name": "wiki"}).status_code == 409
+    changed = admin.patch(wiki, json={"name": "Guide", "chunking": {"method": "words"}}).json()
+    assert (changed["name"], changed["chunking"]["method"]) == ("Guide", "words")
+    assert "Guide" in {c["name"] for c in admin.get("collections").json()["collections"]}
+    assert admin.delete(wiki).status_code == 200
+    assert admin.get(wiki).status_code == 404
+
+
+def test_a_model_that_cannot_be_used_makes_no_collection(admin: httpx2.Client) -> None:
+    made = admin.post("collections", json={"name": "New", "embedder": "/no/such/model"})
+    assert made.status_code == 400
+    assert "New" not in {c["name"] for c in admin.get("collections").json()["collections"]}
+
+
+# --- documents ------------------------------------------------------------------------------------
+
+
+def test_a_sent_text_is_taken_in_at_once_and_found_later(
+    server: Server, admin: httpx2.Client, wiki: str
+) -> None:
+    said = {"title": "Leave", "language": "en", "address": "https://wiki.example/leave",
+            "metadata": {"team": "people", "version": 3}}  # fmt: skip
+    taken = put(admin, wiki, "a/leave", "Everybody has thirty days of leave.", **said)
+    assert (taken.status_code, taken.json()["outcome"]) == (202, "new")
+    settle(server)
+    shown = admin.get(taken.json()["state_url"].removeprefix(f"{API}/")).json()
+    assert shown["state"] == "searchable"
+    assert {key: shown[key] for key in said} == said
+    assert (shown["own_id"], shown["application"], shown["url"]) == (
+        "a/leave", "api", "https://wiki.example/leave",
+    )  # fmt: skip
+    own = admin.get(f"{wiki}/documents/a/leave").json()
+    assert own == shown
+    [found] = admin.post("search", json={"query": "days of leave", "limit": 1}).json()["results"]
+    assert (found["own_id"], found["url"]) == ("a/leave", "https://wiki.example/leave")
+    text = admin.get(f"documents/{shown['id']}/text").json()
+    assert text["text"][found["start"] : found["end"]] == found["text"]
+
+
+def test_only_changed_documents_are_embedded_again(
+    server: Server, admin: httpx2.Client, wiki: str
+) -> None:
+    pages = [
+        {"id": f"p{n}", "text": f"Page {n}. " + " ".join(f"Line {n} {at}." for at in range(300))}
+        for n in range(4)
+    ]
+    assert admin.post(f"{wiki}/bulk", json={"documents": pages}).status_code == 202
+    settle(server)
+    indexing = server.services.library.indexing
+    before = indexing.embedded_chunks
+    again = admin.post(f"{wiki}/bulk", json={"documents": pages})
+    assert (again.status_code, {d["outcome"] for d in again.json()["documents"]}) == (
+        200, {"unchanged"},
+    )  # fmt: skip
+    settle(server)
+    assert indexing.embedded_chunks == before
+    pages[2]["text"] = "Page 2 is about something else now."
+    changed = admin.post(f"{wiki}/bulk", json={"documents": pages, "delete": ["p0"]}).json()
+    assert [d["outcome"] for d in changed["documents"]] == [
+        "unchanged", "unchanged", "changed", "unchanged",
+    ]  # fmt: skip
+    assert changed["deleted"] == ["p0"]
+    settle(server)
+    assert indexing.embedded_chunks == before + 1
+    assert admin.get(f"{wiki}/documents/p0").status_code == 404
+
+
+def test_a_round_deletes_what_was_not_named(
+    server: Server, admin: httpx2.Client, wiki: str
+) -> None:
+    for own_id in ("old", "kept"):
+        put(admin, wiki, own_id, f"A page that is {own_id}.")
+    number = admin.post(f"{wiki}/rounds", json={}).json()["round"]
+    put(admin, wiki, "kept", "A page that is kept.")
+    put(admin, wiki, "new", "A page that is new.")
+    ended = admin.post(f"{wiki}/rounds/{number}/end", json={})
+    assert ended.json() == {"deleted": ["old"]}
+    admin.post(f"{wiki}/rounds", json={})
+    assert admin.post(f"{wiki}/rounds/{number}/end", json={}).status_code == 409
+    settle(server)
+    listed = admin.get("documents", params={"application": "api"}).json()
+    assert {d["own_id"] for d in listed["documents"]} == {"kept", "new"}
+
+
+def test_a_file_is_uploaded_and_its_description_changed(
+    server: Server, admin: httpx2.Client, wiki: str
+) -> None:
+    page = (
+        b"<html><head><title>Ferry</title></head><body><h1>Ferry</h1><p>At noon.</p></body></html>"
+    )
+    sent = admin.put(
+        f"{wiki}/files/ferry", params={"name": "ferry.html"}, content=page,
+        headers={"content-type": "application/octet-stream"},
+    )  # fmt: skip
+    assert sent.status_code == 202
+    settle(server)
+    one = f"documents/{sent.json()['id']}"
+    assert admin.get(one).json()["format"] == "HTML"
+    changed = admin.patch(one, json={"metadata": {"line": 7}, "title": "Boats"})
+    assert changed.json()["outcome"] == "described anew"
+    settle(server)
+    shown = admin.get(one).json()
+    assert (shown["title"], shown["metadata"], shown["chunks"]) == ("Boats", {"line": 7}, 1)
+    assert admin.delete(one).status_code == 200
+    assert admin.get(one).status_code == 404
+
+
+def test_chunks_name_their_neighbours(server: Server, admin: httpx2.Client, wiki: str) -> None:
+    text = "\n\n".join(f"Part {n}. " + f"Words of part {n}. " * 80 for n in range(6))
+    sent = put(admin, wiki, "long", text).json()
+    settle(server)
+    one = f"documents/{sent['id']}"
+    chunks = admin.get(f"{one}/chunks").json()
+    assert chunks["total"] > 2
+    middle = chunks["chunks"][1]
+    assert (middle["previous"], middle["next"]) == (0, 2)
+    assert admin.get(f"{one}/chunks/1").json() == middle
+    assert middle["text"] == text[middle["start"] : middle["end"]]
+    assert admin.get(f"{one}/chunks/9999").status_code == 404
+    paged = admin.get(f"{one}/chunks", params={"offset": 1, "limit": 1}).json()
+    assert (paged["chunks"], paged["next_offset"]) == ([middle], 2)
+
+
+def test_a_persons_file_can_be_read_but_not_deleted(admin: httpx2.Client) -> None:
+    listed = admin.get("documents", params={"title": "lamp"}).json()["documents"]
+    [lamp] = [document for document in listed if document["title"] == "The lamp"]
+    assert admin.get(f"documents/{lamp['id']}/text").json()["text"].startswith("# The lamp")
+    assert admin.delete(f"documents/{lamp['id']}").status_code == 409
+    assert Path(lamp["path"]).exists()
+
+
+def test_documents_are_listed_by_what_is_said_of_them(
+    server: Server, admin: httpx2.Client, wiki: str
+) -> None:
+    put(admin, wiki, "a", "The first page.", metadata={"draft": True}, language="de")
+    put(admin, wiki, "b", "The second page.", metadata={"draft": False})
+    settle(server)
+
+    def ids(**query: str) -> set[str]:
+        listed = admin.get("documents", params={"application": "api", **query}).json()
+        return {document["own_id"] for document in listed["documents"]}
+
+    assert ids(metadata="draft=true") == {"a"}
+    assert ids(language="de") == {"a"}
+    assert ids(state="searchable") == {"a", "b"}
+    first = admin.get("documents", params={"application": "api", "limit": "1"}).json()
+    assert (first["total"], first["next_offset"]) == (2, 1)
+    asked = {"query": "page", "metadata": {"draft": False}}
+    found = admin.post("search", json=asked).json()["results"]
+    assert [each["own_id"] for each in found] == ["b"]
+
+
+# --- rights ---------------------------------------------------------------------------------------
+
+
+def test_a_token_of_one_collection_sees_nothing_of_the_others(
+    server: Server, admin: httpx2.Client, wiki: str
+) -> None:
+    own = put(admin, wiki, "a", "The lamp of the wiki.").json()
+    settle(server)
+    every = admin.get("documents").json()["documents"]
+    foreign = [d for d in every if d["id"] != own["id"]]
+    assert len(foreign) == len(TEXTS)
+    collection_id = wiki.rpartition("/")[2]
+    secret = server.token(TokenScope.WRITE, TokenScope.ASK, collection_ids=(collection_id,))
+    with server.client(secret) as client:
+        client.base_url = f"{server.address}{API}/"
+        assert [c["id"] for c in client.get("collections").json()["collections"]] == [collection_id]
+        assert [d["id"] for d in client.get("documents").json()["documents"]] == [own["id"]]
+        assert client.get("status").json()["documents"] == 1
+        found = client.post("search", json={"query": "lamp of the lighthouse"}).json()["results"]
+        assert {each["document_id"] for each in found} == {own["id"]}
+        unknown = client.get("documents/nothing").json()
+        for document in foreign:
+            for path in ("", "/text", "/chunks", "/chunks/0"):
+                refused = client.get(f"documents/{document['id']}{path}")
+                assert (refused.status_code, refused.json()) == (404, unknown)
+            named = {"query": "lamp", "document_ids": [document["id"]]}
+            assert client.post("search", json=named).json()["results"] == []
+        others = f"collections/{foreign[0]['collection_id']}"
+        assert client.get(others).status_code == 404
+        assert put(client, others, "x", "Not there.").status_code == 404
+        assert client.post("collections", json={"name": "Mine"}).status_code == 403
+        assert client.get("prompts").json() == {"prompts": []}
+
+
+def test_each_operation_needs_its_scope(server: Server, admin: httpx2.Client, wiki: str) -> None:
+    with server.client(server.token(TokenScope.READ)) as client:
+        client.base_url = f"{server.address}{API}/"
+        assert client.get("collections").status_code == 200
+        assert put(client, wiki, "a", "A text.").status_code == 403
+        assert client.post("ask", json={"question": "When?"}).status_code == 403
+        assert client.delete(wiki).status_code == 403
+    with server.client("") as client:
+        assert client.get(f"{API}/collections").status_code == 401
+
+
+# --- asking ---------------------------------------------------------------------------------------
+
+
+def events_of(response: httpx2.Response) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for block in response.text.split("\n\n"):
+        lines = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line)
+        if "data" in lines:
+            found.append((lines.get("event", ""), json.loads(lines["data"])))
+    return found
+
+
+def test_an_answer_comes_whole_with_its_sources(admin: httpx2.Client, endpoint: ChatServer) -> None:
+    answer = admin.post("ask", json={"question": "When is the lamp lit?"}).json()
+    assert answer["text"] == "The lamp is lit at dusk [1]."
+    assert answer["sources"][0]["is_cited"]
+    assert answer["sources"][0]["title"] == "The lamp"
+    assert [each["title"] for each in answer["annotations"]] == ["The lamp"]
+    assert answer["claims"]
+    assert answer["conversation_id"] is None
+
+
+def test_a_stream_has_the_text_and_then_the_same_answer(
+    admin: httpx2.Client, endpoint: ChatServer
+) -> None:
+    asked = {"question": "When is the lamp lit?", "stream": True}
+    events = events_of(admin.post("ask", json=asked))
+    text = "".join(told["text"] for name, told in events if name == "text")
+    [answer] = [told for name, told in events if name == "answer"]
+    assert text == answer["text"] == "The lamp is lit at dusk [1]."
+    assert answer["annotations"]
+    assert events[-1][0] == "end"
+
+
+def test_a_conversation_is_stored_on_request_continued_and_deleted(
+    server: Server, admin: httpx2.Client, endpoint: ChatServer
+) -> None:
+    admin.post("ask", json={"question": "When is the lamp lit?"})
+    assert admin.get("conversations").json()["total"] == 0
+    asked = {"question": "When is the lamp lit?", "conversation": "new"}
+    kept = admin.post("ask", json=asked).json()["conversation_id"]
+    admin.post("ask", json={"question": "By whom is it lit?", "conversation": kept})
+    whole = admin.get(f"conversations/{kept}").json()
+    assert [m["role"] for m in whole["messages"]] == ["user", "assistant"] * 2
+    assert whole["messages"][1]["sources"]
+    # It is in no list of the person's, and no other token's.
+    assert server.services.chat.history.all() == []
+    with server.client(server.token()) as other:
+        assert other.get(f"{API}/conversations").json()["total"] == 0
+        assert other.get(f"{API}/conversations/{kept}").status_code == 404
+    assert admin.delete(f"conversations/{kept}").status_code == 200
+    assert admin.get(f"conversations/{kept}").status_code == 404
+
+
+def test_an_opinion_is_stored_with_the_answer_it_is_of(
+    server: Server, admin: httpx2.Client, endpoint: ChatServer
+) -> None:
+    asked = {"question": "When is the lamp lit?", "conversation": "new"}
+    answer = admin.post("ask", json=asked).json()
+    opinion = {"answer_id": answer["answer_id"], "opinion": "like"}
+    assert admin.post("feedback", json=opinion).status_code == 200
+    whole = admin.get(f"conversations/{answer['conversation_id']}").json()
+    assert whole["messages"][1]["opinion"] == "like"
+    assert admin.post("feedback", json={"answer_id": "no", "opinion": "like"}).status_code == 404
+    loose = {"question": "When?", "answer": "Never.", "opinion": "dislike", "rewrite": "At dusk."}
+    judged = admin.post("feedback", json=loose).json()
+    assert judged["is_rewritten"]
+    assert admin.get("conversations").json()["total"] == 2
+    settle(server)
+    found = admin.post("search", json={"query": "At dusk"}).json()["results"]
+    assert any("At dusk." in each["text"] for each in found)
+
+
+def test_prompts_are_saved_and_deleted(admin: httpx2.Client) -> None:
+    assert admin.put("prompts/Sum-up", json={"text": "Sum up {{topic}}."}).json() == {
+        "name": "sum-up", "text": "Sum up {{topic}}.",
+    }  # fmt: skip
+    assert "sum-up" in {p["name"] for p in admin.get("prompts").json()["prompts"]}
+    assert admin.delete("prompts/sum-up").status_code == 200
+    assert admin.delete("prompts/sum-up").status_code == 404
+
+
+# --- faults ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ({"query": "lamp", "limt": 3}, "limt"),
+        ({"query": "lamp", "limit": "3"}, "limit"),
+        ({"query": "lamp", "limit": 0}, "limit"),
+        ({"query": "lamp", "metadata": {"a": [1]}}, "metadata.a"),
+        ({}, "query"),
+    ],
+)
+def test_a_wrong_field_is_named(admin: httpx2.Client, body: dict[str, Any], named: str) -> None:
+    refused = admin.post("search", json=body)
+    error = refused.json()["error"]
+    assert refused.status_code == 400
+    assert error["code"] in ("invalid_field", "unknown_field")
+    assert error["param"].startswith(named)
+    assert f"“{named}" in error["message"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"[]", b"{", b'{"query": NaN}', b'{"query": "\\ud800"}', b'{"query": "\\u0000"}',
+     b"\xff", b"[" * 100_000, b'{"query": ' + b"9" * 5000 + b"}"],
+)  # fmt: skip
+def test_no_body_makes_the_server_fail(admin: httpx2.Client, content: bytes) -> None:
+    refused = admin.post("search", content=content, headers={"content-type": "application/json"})
+    assert refused.status_code == 400
+    assert refused.json()["error"]["code"]
+
+
+def test_the_document_names_each_route_and_the_page_shows_it(
+    server: Server, admin: httpx2.Client
+) -> None:
+    document = admin.get(f"{server.address}/api/openapi.json").json()
+    assert document["paths"][f"{API}/search"]["post"]["operationId"] == "search"
+    page = admin.get(f"{server.address}/api/docs")
+    assert "script" not in page.text
+    assert page.headers["content-security-policy"].startswith("default-src 'none'")
+    for path in document["paths"]:
+        assert path in page.text
