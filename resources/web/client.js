@@ -63,14 +63,19 @@ export class Client {
     throw new RequestError("The connection ended in the middle of the answer.");
   }
 
-  /** The passages that fit best, best first. */
-  async search(query, { limit = 10, ...more } = {}) {
-    return this.#json("/api/v1/search", { body: { query, limit, ...more } });
+  /** The passages that fit best, best first, in `results`; for a token that may read. */
+  async search(query, more = {}) {
+    return this.#json("/api/v1/search", { body: { query, ...more } });
   }
 
-  /** Says what the person thinks of an answer: `liked`, `disliked`, or "" to take it back. */
-  async feedback(answerId, opinion, more = {}) {
-    return this.#json("/chat/feedback", { body: { answer_id: answerId, opinion, ...more } });
+  /**
+   * Says what the person thinks of an answer, "like", "dislike" or "none", and gives `answer_id`, with
+   * which the opinion can be changed. An answer that has none yet is told by its `question` and its
+   * text, `answer`, and stored with the opinion; `rewrite` is how it should have been.
+   */
+  async feedback(opinion, { answerId, question, answer, rewrite } = {}) {
+    const which = answerId ? { answer_id: answerId } : { question, answer };
+    return this.#json("/api/v1/feedback", { body: { opinion, rewrite, ...which } });
   }
 
   /** The names that may be asked: `{ id, title }` each. */

@@ -24,7 +24,8 @@ _EXPOSED = b"Retry-After"
 _NOT_STORED = (b"cache-control", b"no-store")
 _METHODS = b"GET, POST, PUT, PATCH, DELETE"
 _HEADERS = (
-    b"authorization, content-type, x-desktop-rag-sources, mcp-protocol-version, mcp-session-id"
+    b"authorization, content-type, x-desktop-rag-sources, x-desktop-rag-user, "
+    b"mcp-protocol-version, mcp-session-id"
 )
 _PREFLIGHT_AGE_S = b"600"
 

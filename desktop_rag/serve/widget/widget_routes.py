@@ -24,9 +24,15 @@ from desktop_rag.serve.openai_api.routes import body_of
 from desktop_rag.serve.responses import EventResponse
 from desktop_rag.serve.serving import Serving
 from desktop_rag.serve.widget.growing_answers import growing
-from desktop_rag.serve.widget.web_files import web_file
+from desktop_rag.serve.widget.web_files import chat_script, web_file
 
-_SCRIPT = "text/javascript"
+# Trusted types: the browser itself refuses markup made of text.
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+)
+_SCRIPT, _STYLE, _PAGE = "text/javascript", "text/css", "text/html"
+_OF_PAGE = {"Content-Security-Policy": _POLICY}
 # Pages of others load them; a browser asks again whether they have changed.
 _FOR_OTHERS = {"Cross-Origin-Resource-Policy": "cross-origin", "Cache-Control": "no-cache"}
 _MOST_TURNS = 200
@@ -58,9 +64,13 @@ class WidgetRoutes:
         self._serving = serving
 
     def routes(self) -> list[Route]:
-        """The files, and what the chat asks for."""
+        """The files, the demo page, and what the chat asks for."""
         return [
+            Route("/chat.js", _file(chat_script, _SCRIPT, _FOR_OTHERS), methods=["GET"]),
             Route("/client.js", _file(_text("client.js"), _SCRIPT, _FOR_OTHERS), methods=["GET"]),
+            Route("/demo", _file(_text("demo.html"), _PAGE, _OF_PAGE), methods=["GET"]),
+            Route("/demo.js", _file(_text("demo.js"), _SCRIPT), methods=["GET"]),
+            Route("/demo.css", _file(_text("demo.css"), _STYLE), methods=["GET"]),
             Route("/chat/models", self._models, methods=["GET"]),
             Route("/chat/ask", self._ask, methods=["POST"]),
         ]
