@@ -42,6 +42,6 @@ def served(texts: Mapping[str, str], endpoint: EndpointSettings) -> Generator[Se
 
 def secret_for(services: Services, scope: TokenScope) -> str:
     """The secret of a new token without a limit."""
-    token, secret = new_token("benchmark", [scope], requests_per_minute=0)
+    token, secret = new_token(f"benchmark {scope}", [scope], requests_per_minute=0)
     TokenBook(services.home.tokens).add(token)
     return secret

@@ -17,7 +17,7 @@ from desktop_rag.serve.model_names import COLLECTION, EVERYTHING
 from desktop_rag.serve.refusals import Refusal
 from desktop_rag.serve.responses import KEEP_ALIVE, event
 from desktop_rag.serve.rest.conversation_calls import ConversationCalls
-from desktop_rag.serve.rest.readable_library import ReadableLibrary, need_whole_rights
+from desktop_rag.serve.rest.readable_library import ReadableLibrary
 from desktop_rag.serve.rest.rest_forms import Ask
 from desktop_rag.serve.serving import Serving
 from desktop_rag.serve.wire_sources import annotations, extension
@@ -93,10 +93,8 @@ class Asking:
             said = "A stored conversation has its own history."
             raise Refusal(400, said, param="history", code="invalid_field")
         kept = None
-        if ask.conversation is not None:
-            need_whole_rights(caller)
-            if ask.conversation != "new":
-                kept = self._conversations.begun(caller, ask.conversation, ask.question)
+        if ask.conversation not in (None, "new"):
+            kept = self._conversations.begun(caller, ask.conversation, ask.question)
         messages = self._messages(ask, kept, name.scope)
         setup = serving.names.set_up(name, caller)
         if ask.document_ids is not None:

@@ -12,6 +12,7 @@ from desktop_rag.serve.rest.readable_library import (
     ReadableLibrary,
     need_every_collection,
     need_whole_rights,
+    sees_all_of,
 )
 from desktop_rag.serve.rest.rest_forms import Chunking, CollectionChange, Links, NewCollection
 
@@ -67,8 +68,8 @@ class CollectionCalls:
         self._readable.collection(caller, collection_id)
         found = self._readable.sources(caller, collection_id)
         rows = [(source, len(self._readable.of_source(caller, source))) for source in found]
-        is_limited = caller.document_ids is not None
-        shown = [(source, count) for source, count in rows if count or not is_limited]
+        is_whole = sees_all_of(caller, collection_id)
+        shown = [(source, count) for source, count in rows if count or is_whole]
         return {"sources": [_source_json(source, count) for source, count in shown]}
 
     def remove_source(self, caller: Caller, collection_id: str, source_id: str) -> dict[str, Any]:
@@ -119,7 +120,8 @@ class CollectionCalls:
             for state, count in self._counts(caller, source).items():
                 if count:
                     states[state.value] = states.get(state.value, 0) + count
-        programs = {source.program for source in sources if source.program}
+        is_whole = sees_all_of(caller, collection.collection_id)
+        programs = {source.program for source in sources if source.program and is_whole}
         chunking = collection.chunking
         return {
             "id": collection.collection_id,
@@ -133,11 +135,11 @@ class CollectionCalls:
             "answering_model": self._library.collections.answering_model(collection.collection_id),
             "documents": sum(states.values()),
             "states": states,
-            "applications": [] if caller.document_ids is not None else sorted(programs),
+            "applications": sorted(programs),
         }
 
     def _counts(self, caller: Caller, source: Source) -> dict[DocumentState, int]:
-        if caller.document_ids is None:
+        if sees_all_of(caller, source.collection_id):
             return dict(self._library.documents.counts(source.source_id).by_state)
         counts: dict[DocumentState, int] = {}
         for document in self._readable.of_source(caller, source):

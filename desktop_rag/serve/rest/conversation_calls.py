@@ -1,6 +1,7 @@
 """Conversations that are stored for a program, and opinions of their answers. Worker threads.
 
-A token has its own; one that may administer has those of all. Nothing else is reached here: the
+A token, and each user of another application, has its own; one that may administer has those of
+all. Nothing else is reached here: the
 person's own chats are not.
 """
 
@@ -17,11 +18,7 @@ from desktop_rag.serve.access.callers import Caller
 from desktop_rag.serve.asked import message_of
 from desktop_rag.serve.library_calls import LinkTo
 from desktop_rag.serve.refusals import Refusal
-from desktop_rag.serve.rest.readable_library import (
-    ReadableLibrary,
-    need_every_collection,
-    need_whole_rights,
-)
+from desktop_rag.serve.rest.readable_library import ReadableLibrary, need_every_collection
 from desktop_rag.serve.rest.rest_forms import Opinion, Page
 from desktop_rag.serve.wire_sources import source_json
 
@@ -71,10 +68,9 @@ class ConversationCalls:
 
     def begun(self, caller: Caller, wanted: str, question: str) -> Conversation:
         """The conversation that a question belongs to: a "new" one, or a stored one by its id."""
-        need_whole_rights(caller)
         if wanted != "new":
             return self._find(caller, wanted)
-        return self._history.programs.start(caller.token.token_id, _title(question))
+        return self._history.programs.start(caller.keeper, _title(question))
 
     def messages(self, conversation_id: str) -> Sequence[Message]:
         """What was said in it."""
@@ -92,7 +88,6 @@ class ConversationCalls:
 
     def judge(self, caller: Caller, opinion: Opinion) -> dict[str, Any]:
         """Store an opinion of an answer, and the answer as it should have been."""
-        need_whole_rights(caller)
         if opinion.rewrite is not None:
             caller.need(TokenScope.WRITE)
             # What a person wrote becomes a document that every question may find.
@@ -134,11 +129,9 @@ class ConversationCalls:
         return found[0] if found and found[0].role is Role.ASSISTANT else None
 
     def _own(self, caller: Caller) -> list[Conversation]:
-        if caller.document_ids is not None:
-            # The token is that of their application, and so of all its users.
-            return []
-        sees_all = caller.token.allows(TokenScope.ADMIN) and not caller.token.collection_ids
-        return self._history.programs.of("" if sees_all else caller.token.token_id)
+        is_limited = caller.is_limited or caller.user
+        sees_all = caller.token.allows(TokenScope.ADMIN) and not is_limited
+        return self._history.programs.of("" if sees_all else caller.keeper)
 
     def _find(self, caller: Caller, conversation_id: str) -> Conversation:
         for conversation in self._own(caller):

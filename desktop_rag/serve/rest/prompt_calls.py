@@ -18,8 +18,7 @@ class PromptCalls:
 
     def all(self, caller: Caller) -> dict[str, Any]:
         """The prompts by name; none for a token of some collections."""
-        is_limited = caller.token.collection_ids or caller.document_ids is not None
-        saved = [] if is_limited else self._prompts.all()
+        saved = [] if caller.is_limited else self._prompts.all()
         return {"prompts": [_json(prompt) for prompt in saved]}
 
     def put(self, caller: Caller, name: str, text: str) -> dict[str, Any]:

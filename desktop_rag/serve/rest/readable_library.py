@@ -17,13 +17,15 @@ class ReadableLibrary:
     def collections(self, caller: Caller) -> list[Collection]:
         """The collections of the caller, the oldest first.
 
-        One whose documents are limited sees those with one of them.
+        One of which they may read some documents exists for them when it has one of these.
         """
         every = self._library.collections.all()
         own = [c for c in every if caller.may_read_collection(c.collection_id)]
-        if caller.document_ids is None:
-            return own
-        return [c for c in own if any(self.documents(caller, c.collection_id))]
+        return [
+            c
+            for c in own
+            if sees_all_of(caller, c.collection_id) or any(self.documents(caller, c.collection_id))
+        ]
 
     def collection(self, caller: Caller, collection_id: str) -> Collection:
         """A collection by its id."""
@@ -49,24 +51,29 @@ class ReadableLibrary:
     def of_source(self, caller: Caller, source: Source) -> list[Document]:
         """The documents of a source that the caller may read."""
         found = self._library.documents.all(source_id=source.source_id)
-        if caller.document_ids is None:
+        if sees_all_of(caller, source.collection_id):
             return found
-        allowed = frozenset(caller.document_ids)
-        return [document for document in found if document.document_id in allowed]
+        return [d for d in found if caller.may_read(d.document_id, source.collection_id)]
 
     def document(self, caller: Caller, document_id: str) -> tuple[Document, Source]:
         """A document by its id, with its source."""
-        is_open = caller.document_ids is None or document_id in caller.document_ids
-        document = self._library.documents.get(document_id) if is_open else None
+        document = self._library.documents.get(document_id)
         for source in self.sources(caller) if document else ():
             if document and source.source_id == document.source_id:
-                return document, source
+                if caller.may_read(document_id, source.collection_id):
+                    return document, source
+                break
         raise Refusal(404, "There is no such document.", code="no_such_document")
+
+
+def sees_all_of(caller: Caller, collection_id: str) -> bool:
+    """True when the caller may read each document of a collection that they may read of."""
+    return collection_id not in caller.shared_ids
 
 
 def need_whole_rights(caller: Caller) -> None:
     """Refuses a caller that stands for a user of another application: it may only read."""
-    if caller.document_ids is not None:
+    if caller.user or caller.shared_ids:
         said = "This is not for the users of another application."
         raise Refusal(403, said, code="not_for_users")
 
@@ -74,5 +81,5 @@ def need_whole_rights(caller: Caller) -> None:
 def need_every_collection(caller: Caller) -> None:
     """Refuses a token of some collections: what it asks for is in none of them."""
     need_whole_rights(caller)
-    if caller.token.collection_ids:
+    if caller.is_limited:
         raise Refusal(403, "This token is for some collections only.", code="not_allowed")
