@@ -1,42 +1,60 @@
-"""The local server under many clients, beside the same answers without it.
+"""The local server under many clients.
 
-python benchmarks/serving/streams.py [--streams N] [--requests N]
+python benchmarks/serving/streams.py [--streams N] [--requests N] [--documents N] [--waits S,S,…]
 
-A library of its own answers through a scripted endpoint on this computer, which pauses before its
-first piece as a model does. First tokens of one stream and of many at once come over real HTTP. The
-overhead is the time of an answer of many pieces over HTTP less that of `Chat.answer`, for each
-piece. Prints a table and, on the last line, JSON; exit code 1 when a bar is missed.
+Server, endpoint and clients are processes of their own on this computer. Every stream asks another
+question. The endpoint waits before its first piece as a model does, the same for one stream as for
+many; a small wait makes the app's own work count for more, so several are measured. The overhead is
+the time of an answer of many pieces over HTTP less that of `Chat.answer`, for each piece. Prints a
+table, the load of the machine, and on the last line JSON; exit code 1 when a bar is missed.
 """
 
 import argparse
 import asyncio
 import json
+import os
+import subprocess
 import sys
-import tempfile
 import time
-from dataclasses import replace
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
-from threading import Event
+from typing import Any
 
 import httpx2
 import psutil
 
 from benchmarks.bars import Bar, at_most, reported, table
-from desktop_rag.app import Services, build_services
-from desktop_rag.core.conversation import Role
-from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import AnswerSettings, ServerSettings, Settings
-from desktop_rag.serve.access.access_tokens import TokenScope, new_token
-from desktop_rag.serve.access.token_book import TokenBook
-from desktop_rag.serve.asked import message_of
-from tests.servers.chat_server import ChatServer
+from benchmarks.serving.served_process import question
 
-_PAUSE_S = 0.5
+_HERE = Path(__file__).parent
 _PIECES = 2_000
-_QUESTION = "When is the lamp of the lighthouse lit?"
-_TEXT = "The lamp of the lighthouse is lit at dusk by the keeper. " * 40
+_ALONE = 5
 _MEGABYTE = 1 << 20
+_LIMIT_S = 300
+
+
+class Served:
+    """The server's process."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self._process = process
+        started = self._line()
+        self.pid = process.pid
+        self.address: str = started["address"]
+        self.headers = {"authorization": f"Bearer {started['secret']}"}
+
+    def do(self, **asked: str) -> Any:  # noqa: ANN401  JSON
+        """What came of it."""
+        assert self._process.stdin
+        self._process.stdin.write(json.dumps(asked) + "\n")
+        self._process.stdin.flush()
+        return self._line()
+
+    def _line(self) -> Any:  # noqa: ANN401  JSON
+        assert self._process.stdout
+        return json.loads(self._process.stdout.readline())
 
 
 def main() -> None:
@@ -44,112 +62,125 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--streams", type=int, default=100)
     parser.add_argument("--requests", type=int, default=10_000)
+    parser.add_argument("--documents", type=int, default=200)
+    parser.add_argument("--waits", default="0.5,1,2,5", help="seconds of the endpoint")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch, ChatServer("The lamp is lit [1].") as endpoint:
-        services = built(Path(scratch), endpoint)
-        try:
-            bars = list(measured(services, endpoint, arguments.streams, arguments.requests))
-        finally:
-            services.close()
+    waits = [float(wait) for wait in arguments.waits.split(",")]
+    with running(arguments.documents) as server:
+        bars = [
+            *(bar for wait in waits for bar in streams(server, arguments.streams, wait)),
+            at_most("overhead of a token, ms", 1.0, overhead(server)),
+            *memory(server, arguments.requests),
+        ]
     print("\n".join(table(bars)))
+    print(f"load of the machine: {os.getloadavg()}, {os.cpu_count()} cores")
     print(json.dumps([bar.to_json() for bar in bars]))
     sys.exit(any(bar.is_met is False for bar in bars))
 
 
-def built(scratch: Path, endpoint: ChatServer) -> Services:
-    """The services over a small library, with the server on."""
-    services = build_services(Home(scratch / "home"))
-    (folder := scratch / "papers").mkdir()
-    (folder / "lamp.md").write_text(_TEXT)
-    services.library.sources.add(folder)
-    services.library.start(watch=False)
-    assert services.library.indexing.wait_until_idle(60)
-    answers = AnswerSettings(suggests_questions=False)
-    services.chat.apply(replace(Settings(), endpoint=endpoint.endpoint(), answers=answers))
-    services.server.apply(ServerSettings(is_on=True, port=0))
-    return services
+@contextmanager
+def running(documents: int) -> Generator[Served]:
+    """The endpoint and the server."""
+    endpoint = subprocess.Popen(
+        [sys.executable, str(_HERE / "scripted_endpoint.py")], stdout=subprocess.PIPE, text=True
+    )
+    assert endpoint.stdout
+    command = [sys.executable, "-m", "benchmarks.serving.served_process"]
+    port = endpoint.stdout.readline().strip()
+    with subprocess.Popen(
+        [*command, port, str(documents)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        cwd=_HERE.parents[1],
+    ) as process:  # fmt: skip
+        try:
+            yield Served(process)
+        finally:
+            if process.stdin:
+                process.stdin.close()
+            process.wait(60)
+            endpoint.kill()
+            endpoint.wait()
 
 
-def measured(services: Services, endpoint: ChatServer, streams: int, requests: int) -> "list[Bar]":
-    """The figures with their limits."""
-    token, secret = new_token("benchmark", [TokenScope.ASK], requests_per_minute=0)
-    TokenBook(services.home.tokens).add(token)
-    headers = {"authorization": f"Bearer {secret}"}
-    address = services.server.address
-    asyncio.run(first_tokens(address, headers, 3))  # loads what the first question needs
-    endpoint.pause_s = _PAUSE_S
-    alone = median(first for first, _ in asyncio.run(first_tokens(address, headers, 1)))
-    together = asyncio.run(first_tokens(address, headers, streams))
-    errors = sum(not is_whole for _, is_whole in together)
-    endpoint.pause_s = 0.0
-    overhead_ms = overhead(services, endpoint, address, headers)
-    before, after = memory_over(address, headers, requests)
+def streams(server: Served, count: int, wait_s: float) -> list[Bar]:
+    """The first tokens of one stream and of many, with an endpoint that waits so long."""
+    server.do(model=f"wait-{wait_s * 1000:.0f}-pieces-20")
+    asyncio.run(first_tokens(server, [count]))
+    alone = median(asyncio.run(first_tokens(server, [count + n]))[0][0] for n in range(_ALONE))
+    cpu = psutil.Process(server.pid).cpu_times()
+    together = asyncio.run(first_tokens(server, range(count)))
+    after = psutil.Process(server.pid).cpu_times()
+    used = after.user + after.system - cpu.user - cpu.system
+    first = sorted(seconds for seconds, _ in together)
+    name = f"endpoint waits {wait_s:g} s: "
     return [
-        reported("first token of one stream, s", alone),
-        at_most(
-            "first token of the median of many / one", 2.0, median(f for f, _ in together) / alone
-        ),
-        reported("first token of the slowest of many / one", max(f for f, _ in together) / alone),
-        at_most("errors among many streams", 0, errors),
-        at_most("overhead of a token, ms", 1.0, overhead_ms),
-        reported(f"memory before {requests:,} requests, MB", before),
-        at_most("memory after / before", 1.05, after / before),
-    ]
+        reported(f"{name}first token of one stream, s", alone),
+        at_most(f"{name}{count} streams, median / one", 2.0, median(first) / alone),
+        reported(f"{name}{count} streams, 95th of a hundred / one",
+                 first[len(first) * 94 // 100] / alone),
+        reported(f"{name}{count} streams, slowest / one", first[-1] / alone),
+        reported(f"{name}processor time of the server for a stream, ms", 1000 * used / count),
+        at_most(f"{name}errors", 0, sum(not is_whole for _, is_whole in together)),
+    ]  # fmt: skip
 
 
-async def first_tokens(
-    address: str, headers: dict[str, str], streams: int
-) -> list[tuple[float, bool]]:
-    """Seconds to the first token of each stream, and whether it came to its end."""
-
-    async def one(client: httpx2.AsyncClient) -> tuple[float, bool]:
-        began, first, last = time.monotonic(), 0.0, ""
-        async with client.stream("POST", "/v1/chat/completions", json=body(True)) as answer:
-            async for line in answer.aiter_lines():
-                if not first and '"content":"' in line and '"content":""' not in line:
-                    first = time.monotonic() - began
-                last = line or last
-        return first, last == "data: [DONE]"
-
-    limits = httpx2.Limits(max_connections=streams)
-    async with httpx2.AsyncClient(
-        base_url=address, headers=headers, timeout=120, limits=limits, trust_env=False
-    ) as client:
-        return await asyncio.gather(*(one(client) for _ in range(streams)))
+async def first_tokens(server: Served, numbers: Sequence[int]) -> list[tuple[float, bool]]:
+    """Seconds from the request to the first token of each stream, and whether it was whole."""
+    return await asyncio.gather(*(stream(server, question(number)) for number in numbers))
 
 
-def overhead(
-    services: Services, endpoint: ChatServer, address: str, headers: dict[str, str]
-) -> float:
-    """Milliseconds that each piece of an answer takes longer over HTTP."""
-    endpoint.answer = "word " * _PIECES
-    endpoint.piece_chars = 5
-    chat = services.chat
-    began = time.monotonic()
-    asked = [message_of(Role.USER, _QUESTION)]
-    for _ in chat.answer(asked, chat.set_up(), cancel=Event()):
-        pass
-    inside = time.monotonic() - began
-    began = time.monotonic()
-    asyncio.run(first_tokens(address, headers, 1))
-    return 1000 * (time.monotonic() - began - inside) / _PIECES
+async def stream(server: Served, asked: str) -> tuple[float, bool]:
+    """The same of one stream. Without an HTTP library, which would cost more than the server."""
+    host, _, port = server.address.removeprefix("http://").rpartition(":")
+    content = json.dumps({"model": "desktop-rag", "stream": True,
+                          "messages": [{"role": "user", "content": asked}]}).encode()  # fmt: skip
+    head = "\r\n".join(
+        ["POST /v1/chat/completions HTTP/1.1", f"Host: {host}:{port}", "Connection: close",
+         f"Content-Length: {len(content)}", f"Authorization: {server.headers['authorization']}",
+         "", ""]
+    )  # fmt: skip
+    began, first, last = time.monotonic(), 0.0, b""
+    async with asyncio.timeout(_LIMIT_S):
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(head.encode() + content)
+        while line := await reader.readline():
+            if not first and b'"content":"' in line and b'"content":""' not in line:
+                first = time.monotonic() - began
+            last = line if line.startswith(b"data:") else last
+        writer.close()
+    return first, bool(first) and last.strip() == b"data: [DONE]"
 
 
-def memory_over(address: str, headers: dict[str, str], requests: int) -> tuple[float, float]:
-    """Megabytes of this process after a tenth of the requests, and after all."""
-    process, before = psutil.Process(), 0.0
-    with httpx2.Client(base_url=address, headers=headers, trust_env=False) as client:
+def overhead(server: Served) -> float:
+    """Milliseconds that each piece of an answer takes longer over HTTP; the median of several."""
+    server.do(model=f"wait-0-pieces-{_PIECES}")
+    longer: list[float] = []
+    for number in range(_ALONE):
+        inside = server.do(inside=question(number))
+        began = time.monotonic()
+        asyncio.run(first_tokens(server, [number]))
+        longer.append(1000 * (time.monotonic() - began - inside) / _PIECES)
+    return median(longer)
+
+
+def memory(server: Served, requests: int) -> list[Bar]:
+    """Memory of the server's process after a tenth of the requests, and after all of them; every
+    hundredth is a question.
+    """
+    server.do(model="wait-0-pieces-20")
+    process, before = psutil.Process(server.pid), 0.0
+    with httpx2.Client(base_url=server.address, headers=server.headers, trust_env=False) as client:
         for number in range(requests):
             if number == requests // 10:
                 before = process.memory_info().rss / _MEGABYTE
-            assert client.get("/v1/models").status_code == 200
-    return before, process.memory_info().rss / _MEGABYTE
-
-
-def body(is_streamed: bool) -> dict[str, object]:
-    """A question to all documents."""
-    messages = [{"role": "user", "content": _QUESTION}]
-    return {"model": "desktop-rag", "messages": messages, "stream": is_streamed}
+            if number % 100 == 0:
+                asyncio.run(first_tokens(server, [number]))
+            else:
+                assert client.get("/v1/models").status_code == 200
+    after = process.memory_info().rss / _MEGABYTE
+    return [
+        reported(f"memory after {requests // 10:,} requests, MB", before),
+        at_most(f"memory after {requests:,} requests / that", 1.05, after / before),
+    ]
 
 
 if __name__ == "__main__":

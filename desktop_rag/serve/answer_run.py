@@ -62,7 +62,8 @@ class AnswerRun:
         For a client that can show all of it. Closing the generator cancels the answer.
         """
         make = partial(self.answers.events, self.asked)
-        async with aclosing(self.workers.events(make, silence_s=_SILENCE_S)) as events:
+        whole = self.workers.events(make, silence_s=_SILENCE_S, joined=_one_delta)
+        async with aclosing(whole) as events:
             async for each in events:
                 yield each
 
@@ -113,6 +114,14 @@ class AnswerRun:
             yield TextPiece(appended)
         found = citations(text, [source for source in message.sources if source.is_cited])
         yield FinishedRun(message, text + appended, tuple(found))
+
+
+def _one_delta(
+    first: AnswerEvent | AnswerChanged, second: AnswerEvent | AnswerChanged
+) -> TextDelta | None:
+    if isinstance(first, TextDelta) and isinstance(second, TextDelta):
+        return TextDelta(first.text + second.text)
+    return None
 
 
 def grown(shown: str, event: TextDelta | AnswerRestated) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.serve.asked import Asked
 from desktop_rag.serve.filters.filter_chain import FilterChain
 from desktop_rag.serve.filters.request_filter import AnswerEvents
+from desktop_rag.serve.first_words import FirstWords
 from desktop_rag.serve.refusals import Refusal
 
 # A refusal of the endpoint is not the client's fault.
@@ -23,6 +24,7 @@ class Answers:
     def __init__(self, chat: Chat, chain: FilterChain) -> None:
         self._chat = chat
         self._chain = chain
+        self._first_words = FirstWords()
 
     def events(self, asked: Asked, cancel: Event) -> AnswerEvents:
         """The events of an answer; after AnswerDone it may change: its claims, its follow-ups.
@@ -39,9 +41,11 @@ class Answers:
             raise
 
     def _answered(self, asked: Asked, cancel: Event) -> AnswerEvents:
-        for event in self._chat.answer(asked.messages, asked.setup, cancel=cancel):
+        answered = self._chat.answer(asked.messages, asked.setup, cancel=cancel)
+        for event in self._first_words.searching(answered):
             yield event
             if isinstance(event, AnswerDone) and event.message.state is MessageState.DONE:
+                self._first_words.wait(cancel.is_set)
                 yield from self._chat.complete(
                     event.message, asked.messages, asked.setup, cancel=cancel
                 )

@@ -28,6 +28,12 @@ class Nothing:
 
 
 NOTHING = Nothing()
+# One event that says what two say; None where there is none.
+Joined = Callable[[_T, _T], _T | None]
+
+
+def _apart(_first: object, _second: object) -> None:
+    return None
 
 
 class Workers:
@@ -47,16 +53,22 @@ class Workers:
         self._calls.submit(_loudly, function)
 
     async def events(
-        self, make: Callable[[Event], Generator[_T]], *, silence_s: float
+        self,
+        make: Callable[[Event], Generator[_T]],
+        *,
+        silence_s: float,
+        joined: "Joined[_T]" = _apart,
     ) -> AsyncGenerator[_T | Nothing]:
         """The events of a blocking generator, which gets the Event that cancels it.
 
-        NOTHING comes after each `silence_s` without one. Closing this generator cancels that one;
-        so does the end of the server. Refuses when too many answers are under way.
+        Events that wait already become one where `joined` makes one of two: a server with much to
+        do sends less often. NOTHING comes after each `silence_s` without one. Closing this
+        generator cancels that one; so does the end of the server. Refuses when too many answers are
+        under way.
         """
         if len(self._cancels) >= MOST_ANSWERS:
             raise Refusal(503, "Too many answers are under way.", retry_after_s=_BUSY_S)
-        crossing = _Crossing[_T](asyncio.get_running_loop())
+        crossing = _Crossing[_T](asyncio.get_running_loop(), joined)
         cancel = Event()
         self._cancels.add(cancel)
         done = asyncio.get_running_loop().run_in_executor(
@@ -104,14 +116,27 @@ class _Crossing(Generic[_T]):
     The thread waits for a client that reads more slowly than the events come.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, joined: "Joined[_T]") -> None:
         self._loop = loop
+        self._joined = joined
+        # The event after one that it could not be joined with.
+        self._held: _T | Nothing | None = None
         self._queue: asyncio.Queue[_T | Nothing] = asyncio.Queue()
         self._room = Semaphore(_MOST_WAITING)
 
     async def get(self) -> _T | Nothing:
-        event = await self._queue.get()
-        self._room.release()
+        event, self._held = self._held, None
+        if event is None:
+            event = await self._queue.get()
+            self._room.release()
+        while not (self._queue.empty() or isinstance(event, Nothing)):
+            following = self._queue.get_nowait()
+            self._room.release()
+            one = None if isinstance(following, Nothing) else self._joined(event, following)
+            if one is None:
+                self._held = following
+                break
+            event = one
         return event
 
     def run(self, make: Callable[[Event], Generator[_T]], cancel: Event) -> None:

@@ -42,6 +42,8 @@ _Changes = Generator[AnswerChanged, None, Message]
 
 _WAIT_S = 0.2
 NO_LIMIT = math.inf
+# An answer that is not stored is on its way to a program, which waits for the end of it.
+_UNSTORED_S = 30.0
 # How often a job that yielded to an answer starts over.
 _TRIES = 3
 # The model judges a few in each request.
@@ -105,7 +107,8 @@ class PostAnswerJobs:
         # Excerpts are the words of the sources.
         is_checked = wanted.checks_claims and not answer.is_excerpts
         is_new = is_checked and not answer.claims
-        time_left = _TimeLeft(context.limit_s)
+        limit_s = context.limit_s if context.is_stored else min(_UNSTORED_S, context.limit_s)
+        time_left = _TimeLeft(limit_s)
         if is_new:
             answer = yield from self._with_claims(answer, context, cancel)
         if not context.asks_model:
@@ -136,7 +139,7 @@ class PostAnswerJobs:
                 return ""
             return proposed_title(model, asked, answer, yielding, limit_s=time_left.for_a_job())
 
-        title = self._when_free(propose, cancel)
+        title = self._when_free(propose, time_left, cancel)
         if title and not cancel.is_set():
             changed = self._retitle(conversation.conversation_id, conversation.title, title)
             if changed:
@@ -175,7 +178,7 @@ class PostAnswerJobs:
                 limit_s=time_left.for_a_job(),
             )
 
-        if found := self._when_free(find, cancel):
+        if found := self._when_free(find, time_left, cancel):
             answer = self._stored(replace(answer, follow_ups=found), context, cancel)
             yield AnswerChanged(answer)
         return answer
@@ -195,7 +198,7 @@ class PostAnswerJobs:
         done = 0
         try:
             for claims in together(answer.claims[:_MOST_JUDGED]):
-                found = self._when_free(partial(judge, claims), cancel)
+                found = self._when_free(partial(judge, claims), time_left, cancel)
                 if found is None or cancel.is_set():
                     break
                 if found != claims:
@@ -207,11 +210,17 @@ class PostAnswerJobs:
             self._stored(answer, context, cancel)
         return answer
 
-    def _when_free(self, job: Callable[[Event], T], cancel: Event) -> T | None:
-        """The result of a job that no answer interrupted; None when every try was interrupted."""
+    def _when_free(
+        self, job: Callable[[Event], T], time_left: "_TimeLeft", cancel: Event
+    ) -> T | None:
+        """The result of a job that no answer interrupted; None when every try was interrupted, or
+        no time is left.
+        """
         for _ in range(_TRIES):
-            while self._answers.is_answering and not cancel.is_set():
+            while self._answers.is_answering and time_left.for_a_job() and not cancel.is_set():
                 self._answers.wait(_WAIT_S)
+            if not time_left.for_a_job():
+                return None
             yielding = CancelWhen(cancel, lambda: self._answers.is_answering)
             found = job(yielding)
             if not yielding.is_set():

@@ -6,6 +6,7 @@ a question about documents is never among them.
 
 import re
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -48,11 +49,12 @@ class _Language:
     said: dict[str, str]
     openers: frozenset[str]
     answers: dict[str, str]
-    pieces: tuple[str, ...]
+    # For a language without spaces: finds known pieces, the longest first, else single characters.
+    pieces: re.Pattern[str] | None
 
     def kind_of(self, text: str, *, is_first: bool) -> str:
         """The kind of a plain text; "" when it may be a question about documents."""
-        words = _cut("".join(text.split()), self.pieces) if self.pieces else text.split()
+        words = self.pieces.findall("".join(text.split())) if self.pieces else text.split()
         if not words:
             return ""
         for name, bag in self.courtesies.items():
@@ -122,14 +124,10 @@ def _plain(text: str) -> str:
     return " ".join(word for word in _NO_WORD.sub(" ", lower).split() if word not in _POLITENESS)
 
 
-def _cut(text: str, known: tuple[str, ...]) -> list[str]:
-    """A text without spaces cut into known pieces, the longest first; the rest as it is."""
-    found: list[str] = []
-    while text:
-        piece = next((piece for piece in known if text.startswith(piece)), text[0])
-        found.append(piece)
-        text = text[len(piece) :]
-    return found
+def _cutter(pieces: Iterable[str]) -> re.Pattern[str]:
+    """Cuts a text without spaces into known pieces; the rest into characters."""
+    longest_first = sorted(pieces, key=len, reverse=True)
+    return re.compile("|".join([*map(re.escape, longest_first), "."]), re.DOTALL)
 
 
 @cache
@@ -157,5 +155,5 @@ def _language_of(table: dict[str, Any]) -> _Language:
         {p: kind for name, kind in _SAID.items() for p in table.get(name, "").split("|") if p},
         frozenset(table.get("openers", "").split()),
         table["answers"],
-        tuple(sorted(pieces, key=len, reverse=True)) if table.get("pieces") else (),
+        _cutter(pieces) if table.get("pieces") else None,
     )

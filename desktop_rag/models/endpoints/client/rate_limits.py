@@ -84,6 +84,10 @@ class Allowances:
         Raises:
             AppError: when the wait is long, or the daily limit is reached.
         """
+        if not _is_limited(endpoint):
+            # The file is written to the disk and read again for each request: parallel ones would
+            # queue for it.
+            return 0.0
         with self._shared():
             self._check_spending(endpoint, tokens)
             wait_s = self._wait_s(endpoint, tokens, 2 if is_patient else 1)
@@ -111,6 +115,7 @@ class Allowances:
             with self._lock:
                 asked, answered = self._counted.asked, self._counted.answered
                 self._counted = Usage(asked + usage.asked, answered + usage.answered)
+        more = more if _is_limited(endpoint) else 0
         if not cost and not more:
             return
         with self._shared():
@@ -218,6 +223,11 @@ class Allowances:
         today = datetime.fromtimestamp(self._clock()).astimezone().date().isoformat()
         if today != self._day:
             self._day, self._spent = today, {}
+
+
+def _is_limited(endpoint: EndpointSettings) -> bool:
+    per_minute = endpoint.requests_per_minute or endpoint.tokens_per_minute
+    return bool(per_minute or endpoint.spend_per_day)
 
 
 def _object(value: object) -> dict[str, Any]:

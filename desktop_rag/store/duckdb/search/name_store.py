@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.contract.search import NamedDocuments
@@ -41,10 +42,6 @@ _IS_IN_PLACE = (
 )
 
 
-# Most questions name no file, and planning the statement takes four times as long as this scan.
-_ANY = "SELECT 1 FROM documents WHERE chunk_count > 0 AND regexp_matches(plain_name, $any) LIMIT 1"
-
-
 def _groups(condition: str, limit: int) -> str:
     """SQL for the sets of parts, each with its number of documents and up to `limit` of them.
 
@@ -72,10 +69,12 @@ def _squeezed(text: str) -> str:
     return f"regexp_replace({text}, '[^\\p{{L}}\\p{{N}}]+', '', 'g')"
 
 
+_STEM = _squeezed("regexp_replace(plain_name, '\\.[^.]{1,8}$', '')")
+
+
 def _spelled(condition: str, limit: int) -> str:
-    stem = _squeezed("regexp_replace(plain_name, '\\.[^.]{1,8}$', '')")
     return (
-        f"SELECT document_id, path FROM (SELECT document_id, path, {stem} AS stem FROM documents"
+        f"SELECT document_id, path FROM (SELECT document_id, path, {_STEM} AS stem FROM documents"
         f" WHERE url = ''{condition}) WHERE length(stem) >= {_LEAST_SPELLED}"
         f" AND contains({_squeezed('$text')}, stem) ORDER BY length(stem) DESC, path"
         f" LIMIT {limit:d}"
@@ -88,6 +87,36 @@ def _alike(condition: str, limit: int) -> str:
         f"SELECT document_id, path FROM (SELECT document_id, path, {slips} AS slips FROM documents"
         f" WHERE url = ''{condition}) WHERE slips <= $slips ORDER BY slips, path LIMIT {limit:d}"
     )
+
+
+# With more documents the names are read for each question, and take a hundred bytes each.
+_MOST_KNOWN = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class _KnownNames:
+    """All names, to see at once that a question names no file: most don't, and planning one of the
+    statements takes many times as long.
+
+    `held` has the names of documents that are found, a line each; `spelled` what `_spelled` looks
+    for.
+    """
+
+    held: str
+    spelled: tuple[str, ...]
+
+
+def _known_names(con: Connection) -> _KnownNames | None:
+    """The names of all documents; None when there are very many."""
+    [(count,)] = con.execute("SELECT count(*) FROM documents").fetchall()
+    if count > _MOST_KNOWN:
+        return None
+    [(held, spelled)] = con.execute(
+        "SELECT string_agg(plain_name, chr(10)) FILTER (chunk_count > 0),"
+        f" list(DISTINCT stem) FILTER (url = '' AND length(stem) >= {_LEAST_SPELLED})"
+        f" FROM (SELECT plain_name, chunk_count, url, {_STEM} AS stem FROM documents)"
+    ).fetchall()
+    return _KnownNames(held or "", tuple(spelled or ()))
 
 
 _COMPLETING = (
@@ -125,9 +154,10 @@ class NameStore:
         every = self._cache.part(scope.readable) if scope.readable else statistics
         with self._database.read() as con:
             sought = _folded(con, [part for part, _ in wanted])
-            pattern = {"any": "|".join(re.escape(part) for part in sought)}
-            if not wanted or not con.execute(_ANY, pattern).fetchall():
+            known = self._known(scope)
+            if not wanted or (known and not any(part in known.held for part in sought)):
                 return [], every.indexed_documents
+            pattern = {"any": "|".join(re.escape(part) for part in sought)}
             condition, parameters = condition_of(scope, con, statistics, "document_id")
             parameters |= pattern | {
                 "parts": [part for part, _ in wanted],
@@ -141,6 +171,12 @@ class NameStore:
 
     def spelled_in(self, text: str, scope: Scope, limit: int) -> list[tuple[str, str]]:
         """Id and path of documents whose file name is spelled in a text, the longest first."""
+        if known := self._known(scope):
+            with self._database.read() as con:
+                [plain] = _folded(con, [text])
+            squeezed = "".join(filter(str.isalnum, plain))
+            if not any(stem in squeezed for stem in known.spelled):
+                return []
         return self._rows(lambda condition: _spelled(condition, limit), scope, text)
 
     def spelled_like(self, name: str, scope: Scope, limit: int) -> list[tuple[str, str]]:
@@ -181,6 +217,12 @@ class NameStore:
                 parameters,
             ).fetchall()
         return f"{count}-{mixed:016x}"
+
+    def _known(self, scope: Scope) -> "_KnownNames | None":
+        """All names; None for somebody who may not read all, and could tell by the time it takes
+        that a file of some name exists.
+        """
+        return None if scope.readable else self._database.cached(_known_names)
 
     def _rows(
         self, sql_with: Callable[[str], str], scope: Scope, text: str, **values: int
