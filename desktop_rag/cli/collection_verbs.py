@@ -1,8 +1,10 @@
-"""The verbs about collections: `collection list` and `collection set-model`."""
+"""The verbs about collections: `collection list`, `collection allow-hosts`, and
+`collection set-model`.
+"""
 
 import argparse
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,13 @@ def add_collections(parser: argparse.ArgumentParser) -> None:
     added.set_defaults(run=_list)
     add_json(added)
     text = (
+        "Let the links of a collection name these hosts outside the public internet, in place of"
+        " those allowed before. The app then reaches what only this computer can reach."
+    )
+    _add_allow_hosts(
+        verbs.add_parser("allow-hosts", help="Allow intranet hosts.", description=text)
+    )
+    text = (
         "Embed the documents of a collection with another model and wait until that is done. Until"
         " then the previous model answers; the next run continues an interrupted one."
     )
@@ -43,9 +52,23 @@ def add_collections(parser: argparse.ArgumentParser) -> None:
     add_json(added)
 
 
+def _add_allow_hosts(added: argparse.ArgumentParser) -> None:
+    added.set_defaults(run=_allow_hosts)
+    added.add_argument("name", help="the collection, which is made if there is none")
+    text = (
+        "host, host:port, either followed by the network its addresses must be in (quoted), or a"
+        " network; none to allow public addresses only"
+    )
+    added.add_argument("host", nargs="*", help=text)
+    add_json(added)
+
+
 def running_app_verbs() -> Mapping[str, app.Verb]:
     """The handlers of these verbs in the running app."""
-    return {"collections": lambda services, _: _listed(services)}
+    return {
+        "collections": lambda services, _: _listed(services),
+        "allow-hosts": lambda services, asked: _hosts_set(services, **asked),
+    }
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -55,6 +78,22 @@ def _list(arguments: argparse.Namespace) -> int:
             rows = _listed(services)
     print_document(rows, output.collection_lines, as_json=arguments.json)
     return 0
+
+
+def _allow_hosts(arguments: argparse.Namespace) -> int:
+    asked = {"name": arguments.name, "hosts": arguments.host}
+    is_answered, row = ask_running_app(find_home(), "allow-hosts", asked)
+    if not is_answered:
+        with open_services() as services:
+            row = _hosts_set(services, **asked)
+    print_document([row], output.collection_lines, as_json=arguments.json)
+    return 0
+
+
+def _hosts_set(services: app.Services, *, name: str, hosts: Sequence[str]) -> dict[str, Any]:
+    collections = services.library.collections
+    chosen = collections.find_or_add(name)
+    return _row(services, collections.set_intranet_hosts(chosen.collection_id, hosts))
 
 
 def _set_model(arguments: argparse.Namespace) -> int:

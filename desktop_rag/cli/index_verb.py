@@ -5,7 +5,7 @@ The running app takes them up like folders added in its window, and answers once
 
 import argparse
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +37,16 @@ def add_index(added: argparse.ArgumentParser) -> None:
     text = "leave out files that .gitignore files name"
     added.add_argument("--gitignore", action="store_true", help=text)
     added.add_argument("--hidden", action="store_true", help="read hidden files too")
-    text = "fetch at most this many pages of a sitemap"
+    text = "fetch at most this many pages of a sitemap, feed or site"
     added.add_argument("--pages", type=positive, default=100, help=text)
+    text = "follow the links of web pages for this many steps, on the same host"
+    added.add_argument("--follow", type=positive, default=0, metavar="STEPS", help=text)
+    text = "follow links to addresses below this path only; else below the folder of the address"
+    added.add_argument("--path", default="", metavar="/PATH/", help=text)
+    text = "fetch web pages again after so many hours, 0 for never"
+    added.add_argument("--refresh", type=float, default=24.0, metavar="HOURS", help=text)
+    text = "the folder mirrors the site at this address: its sources link there"
+    added.add_argument("--base-address", default="", metavar="URL", help=text)
     add_json(added)
 
 
@@ -50,6 +58,10 @@ def _index(arguments: argparse.Namespace) -> int:
         "folders": [str(Path(name).expanduser().resolve()) for name in folders],
         "urls": urls,
         "pages": arguments.pages,
+        "follow": arguments.follow,
+        "path": arguments.path,
+        "refresh": max(0.0, arguments.refresh),
+        "base_address": arguments.base_address,
         "collection": arguments.collection,
         "exclude": arguments.exclude,
         "gitignore": arguments.gitignore,
@@ -63,7 +75,7 @@ def _index(arguments: argparse.Namespace) -> int:
     began_at = time.monotonic()
     with open_services() as services:
         library = services.library
-        added = _add(library, **asked)
+        added = _add(library, asked)
         library.subscribe(lambda event: _tell_scan(library, event))
         with Waiting(library, say) as waiting:
             library.start(watch=arguments.watch)
@@ -83,7 +95,7 @@ def running_app_verbs() -> Mapping[str, app.Verb]:
 
 def _index_here(library: Library, asked: Mapping[str, Any]) -> dict[str, Any]:
     began_at, embedded_before = time.monotonic(), library.indexing.embedded_chunks
-    added = _add(library, **asked)
+    added = _add(library, asked)
     while not library.indexing.wait_until_idle(_LOOK_S):
         if library.indexing.is_paused:
             raise AppError(
@@ -92,28 +104,25 @@ def _index_here(library: Library, asked: Mapping[str, Any]) -> dict[str, Any]:
     return _report(library, added, began_at, embedded_before)
 
 
-def _add(
-    library: Library,
-    *,
-    folders: Sequence[str],
-    urls: Sequence[str],
-    pages: int,
-    collection: str,
-    exclude: Sequence[str],
-    gitignore: bool,
-    hidden: bool,
-) -> set[str]:
+def _add(library: Library, asked: Mapping[str, Any]) -> set[str]:
     """Add what is new; returns the ids of all sources that were asked for."""
-    collection_id = library.collections.find_or_add(collection).collection_id if collection else ""
+    name = asked["collection"]
+    collection_id = library.collections.find_or_add(name).collection_id if name else ""
     known = [s for s in library.sources.all() if collection_id in ("", s.collection_id)]
-    rules = SourceRules(gitignore, hidden, tuple(exclude))
-    paths, addresses = [Path(folder) for folder in folders], tuple(urls)
-    for path in paths:
-        if all(source.path != path for source in known):
-            library.sources.add(path, collection_id, rules)
-    if addresses and all(s.links is None or s.links.urls != addresses for s in known):
-        library.sources.add_links(WebLinks(addresses, pages), collection_id)
-    return {s.source_id for s in library.sources.all() if _is_asked(s, paths, set(urls))}
+    rules = SourceRules(asked["gitignore"], asked["hidden"], tuple(asked["exclude"]))
+    paths, addresses = [Path(folder) for folder in asked["folders"]], tuple(asked["urls"])
+    for each in paths:
+        found = next((source for source in known if source.path == each), None)
+        source = found or library.sources.add(each, collection_id, rules)
+        if base := asked["base_address"]:
+            library.sources.set_base_address(source.source_id, base)
+    links = WebLinks(addresses, asked["pages"], asked["refresh"], asked["follow"], asked["path"])
+    same = next((s for s in known if s.links and s.links.urls == addresses), None)
+    if addresses and same is None:
+        library.sources.add_links(links, collection_id)
+    elif same and links.follow_depth and same.links != links:
+        library.sources.set_links(same.source_id, links)
+    return {s.source_id for s in library.sources.all() if _is_asked(s, paths, set(addresses))}
 
 
 def _is_asked(source: Source, paths: Collection[Path], urls: set[str]) -> bool:
@@ -128,6 +137,7 @@ def _report(
         embedded_chunks=library.indexing.embedded_chunks - embedded_before,
         seconds=time.monotonic() - began_at,
         words_seconds=max(0.0, library.indexing.searchable_at - began_at),
+        crawls=[report for key, report in library.sources.crawls().items() if key in added],
     )
 
 

@@ -16,6 +16,7 @@ from desktop_rag.core.conversation import (
     SearchResult,
     SourceRef,
 )
+from desktop_rag.core.crawling.crawl_report import CrawlReport
 from desktop_rag.core.domain import Collection, Document, DocumentState, Passage, Source
 from desktop_rag.core.library_events import DocumentCounts
 
@@ -27,9 +28,19 @@ _ESCAPE = re.compile(r"\\([\\`*_{}\[\]<>#|~])")
 
 
 def index_json(
-    documents: Sequence[Document], *, embedded_chunks: int, seconds: float, words_seconds: float
+    documents: Sequence[Document],
+    *,
+    embedded_chunks: int,
+    seconds: float,
+    words_seconds: float,
+    crawls: Sequence[CrawlReport] = (),
 ) -> dict[str, Any]:
-    """The document of `index --json`: the result of one run, over these documents."""
+    """The document of `index --json`: the result of one run, over these documents.
+
+    `not_read` are addresses that links led to and that are no documents.
+    """
+    listed = {file.url for file in documents}
+    refused = [each for report in crawls for each in report.refused if each.url not in listed]
     files = [d for d in documents if not d.parent_id and d.state is not _GONE]
     chunks = sum(d.chunk_count for d in documents if d.state.is_searchable)
     return {
@@ -42,6 +53,7 @@ def index_json(
         "words_seconds": round(words_seconds, 2),
         "failed": _with_reasons(files, DocumentState.FAILED),
         "skipped": _with_reasons(files, DocumentState.SKIPPED),
+        "not_read": [{"path": each.url, "reason": each.reason} for each in refused],
     }
 
 
@@ -53,8 +65,9 @@ def index_lines(report: Mapping[str, Any]) -> list[str]:
         f"reused) after {report['seconds']} s, by words after {report['words_seconds']} s."
     )
     lines = [total, *_unfinished(report["by_words_only"])]
-    for kind in ("failed", "skipped"):
-        lines += [f"{kind}: {row['path']}: {row['reason']}" for row in report[kind]]
+    for kind in ("failed", "skipped", "not_read"):
+        words = kind.replace("_", " ")
+        lines += [f"{words}: {row['path']}: {row['reason']}" for row in report.get(kind, ())]
     return lines
 
 
@@ -278,6 +291,7 @@ def collection_json(
         "answered_by": answered_by,
         "sources": len(counts),
         "documents": _by_state(counts),
+        "intranet_hosts": list(collection.intranet_hosts),
     }
 
 
@@ -289,6 +303,8 @@ def collection_lines(rows: Sequence[dict[str, Any]]) -> list[str]:
         answering = f"answered by {row['answered_by']}" if row["answered_by"] else "no answers yet"
         lines.append(f"{row['name']}: {counts or 'no documents yet'}")
         lines.append(f"    {_model_in_words(row)}; {answering}")
+        if row["intranet_hosts"]:
+            lines.append(f"    hosts of the local network: {', '.join(row['intranet_hosts'])}")
     return lines
 
 

@@ -78,8 +78,8 @@ class FolderCard(Card):
         self._open.setEnabled(not is_offline)
         self._locate.setVisible(is_offline and source.is_on_disk)
         self._rescan.setEnabled(not is_offline)
-        # Only what is on the disk has folder rules.
-        self._options.setVisible(source.is_on_disk)
+        # What a program sends has no rules.
+        self._options.setVisible(source.is_on_disk or source.links is not None)
         self._summary.setVisible(source.is_on_disk)
         self._summary.setEnabled(counts.searchable > 0)
         self._ask.setEnabled(counts.searchable > 0)

@@ -269,7 +269,7 @@ class LibraryPage(QWidget):
 
     @Slot(str)
     def _on_options_requested(self, source_id: str) -> None:
-        self._actions.edit_rules(self._sources[source_id])
+        self._actions.edit(self._sources[source_id])
 
     @Slot(str)
     def _on_source_open_requested(self, source_id: str) -> None:

@@ -3,7 +3,6 @@
 It opens the dialogs and applies their results to the library through the bridge.
 """
 
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 
-from desktop_rag.core.domain import Collection, Source, SourceRules, WebLinks
+from desktop_rag.core.domain import Collection, Source, SourceRules
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.library_events import Notice
@@ -19,7 +18,7 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.library.dialogs.collections_dialog import CollectionsDialog
 from desktop_rag.ui.library.dialogs.folder_dialog import FolderDialog
-from desktop_rag.ui.library.dialogs.links_dialog import LinksDialog
+from desktop_rag.ui.library.link_actions import LinkActions, id_of
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
@@ -39,6 +38,8 @@ class SourceActions(QObject):
         self._bridge = bridge
         self._library = library
         self._page = page
+        self._links = LinkActions(bridge, library, page)
+        self._links.changed.connect(self.changed)
         self._collections: Sequence[Collection] = ()
         self._sources: Sequence[Source] = ()
 
@@ -67,35 +68,7 @@ class SourceActions(QObject):
     @Slot()
     def choose_links(self) -> None:
         """Let the person enter and add web pages."""
-        dialog = LinksDialog(self._collections, self._page)
-        library, closed = self._library, threading.Event()
-
-        def finish(_source: Source) -> None:
-            dialog.accept()
-            self.changed.emit()
-
-        def add(collection: str, links: WebLinks) -> None:
-            self._bridge.run(
-                dialog,
-                lambda: library.sources.add_links(links, _id_of(library, collection)),
-                finish,
-                dialog.show_error,
-            )
-
-        def check(collection: str, links: WebLinks, is_wanted_anyway: bool) -> None:
-            if is_wanted_anyway:
-                add(collection, links)
-                return
-            self._bridge.run(
-                dialog,
-                lambda: library.sources.refused_links(links, cancel=closed),
-                lambda refused: dialog.show_refused(refused) if refused else add(collection, links),
-                dialog.show_error,
-            )
-
-        dialog.submitted.connect(check)
-        dialog.finished.connect(closed.set)
-        _show(dialog)
+        self._links.add(self._collections)
 
     @Slot()
     def edit_collections(self) -> None:
@@ -130,15 +103,24 @@ class SourceActions(QObject):
         dialog.filesSelected.connect(apply)
         _show(dialog)
 
-    def edit_rules(self, source: Source) -> None:
-        """Let the person edit the rules of a folder."""
+    def edit(self, source: Source) -> None:
+        """Let the person edit the rules of a folder, or what is read of links."""
+        if source.links:
+            self._links.edit(source)
+            return
         dialog = FolderDialog(
             self._bridge, self._library, source.path, self._collections, source, self._page
         )
         library, source_id = self._library, source.source_id
 
-        def save(_collection: str, rules: SourceRules) -> None:
-            self._run(lambda: library.sources.set_rules(source_id, rules))
+        def save(_collection: str, rules: SourceRules, base: str) -> None:
+            def apply() -> None:
+                if base != source.base_address:
+                    library.sources.set_base_address(source_id, base)
+                if rules != source.rules:
+                    library.sources.set_rules(source_id, rules)
+
+            self._run(apply)
 
         dialog.submitted.connect(save)
         _show(dialog)
@@ -161,8 +143,13 @@ class SourceActions(QObject):
             return
         dialog = FolderDialog(self._bridge, library, folder, self._collections, None, self._page)
 
-        def save(collection: str, rules: SourceRules) -> None:
-            self._run(lambda: library.sources.add(folder, _id_of(library, collection), rules))
+        def save(collection: str, rules: SourceRules, base: str) -> None:
+            def apply() -> None:
+                source = library.sources.add(folder, id_of(library, collection), rules)
+                if base:
+                    library.sources.set_base_address(source.source_id, base)
+
+            self._run(apply)
 
         dialog.submitted.connect(save)
         _show(dialog)
@@ -184,6 +171,8 @@ class SourceActions(QObject):
                 collections.set_chunking(collection_id, edited.chunking)
             if embedder != edited.embedder:
                 collections.set_embedder(collection_id, edited.embedder)
+            if before is None or before.intranet_hosts != edited.intranet_hosts:
+                collections.set_intranet_hosts(collection_id, edited.intranet_hosts)
             return collections.set_members(collection_id, members)
 
         def finish(former: dict[str, str]) -> None:
@@ -237,11 +226,6 @@ def _show(dialog: QDialog) -> None:
 def _only_folder(paths: Sequence[Path]) -> Path | None:
     """The folder if a single one was chosen, else None. Worker thread."""
     return paths[0] if len(paths) == 1 and paths[0].is_dir() else None
-
-
-def _id_of(library: "Library", collection: str) -> str:
-    """The id of the named collection, created if missing; "" for the default one."""
-    return library.collections.find_or_add(collection).collection_id if collection else ""
 
 
 def _add_each(library: "Library", paths: Iterable[Path]) -> list[AppError]:

@@ -17,6 +17,7 @@ from desktop_rag.running_app import AppServer
 from tests.command_line import run, run_json, settled
 from tests.model_folders import make_folder
 from tests.servers.embedding_server import EmbeddingServer
+from tests.servers.web_server import Served, WebServer
 
 BUNDLED = "all-MiniLM-L6-v2"
 
@@ -41,7 +42,7 @@ def test_a_folder_is_chosen_and_taken_back(folder: Path, tmp_path: Path) -> None
     report = run_json("collection", "set-model", "work", str(model))
     assert report.pop("seconds") > 0
     row = {"name": "Work", "model": str(model), "answered_by": "tiny", "sources": 1,
-           "documents": {"searchable": 1}}  # fmt: skip
+           "documents": {"searchable": 1}, "intranet_hosts": []}  # fmt: skip
     assert report == row | {"embedded_chunks": 1}
     assert row in run_json("collection", "list")
     assert {"name": "Work", "model": str(model)} in run_json("status")["collections"]
@@ -50,6 +51,30 @@ def test_a_folder_is_chosen_and_taken_back(folder: Path, tmp_path: Path) -> None
     assert (back["model"], back["answered_by"]) == ("", BUNDLED)
     listed = run("collection", "list").stdout
     assert f"Work: 1 searchable\n    the model of the settings; answered by {BUNDLED}" in listed
+
+
+def test_hosts_of_the_local_network_are_allowed_and_taken_back(tmp_path: Path) -> None:
+    with WebServer() as site:
+        url = site.page("/wiki/", "The tide table")
+        site.pages["/wiki/"] = Served(f"{site.pages['/wiki/'].body}<a href='x'>x</a>")
+        site.page("/wiki/x", "The keeper of the light")
+        own = f"127.0.0.1:{site.port}"
+        [row] = run_json("collection", "allow-hosts", "Intranet", own)
+        assert row["intranet_hosts"] == [own]
+        assert f"local network: {own}" in run("collection", "list").stdout
+        report = run_json("index", url, "--collection", "Intranet", "--follow", "2")
+        assert (report["searchable"], report["not_read"]) == (2, [])
+        run_json("collection", "allow-hosts", "Intranet")
+        site.requests.clear()
+        run_json("index", url, "--collection", "Other", "--follow", "2")
+        assert site.requests == []
+    assert run("collection", "allow-hosts", "Intranet", "0.0.0.0/0").returncode != 0
+
+
+def test_a_folder_that_mirrors_a_site_has_sources_that_link_there(folder: Path) -> None:
+    run_json("index", str(folder), "--base-address", "https://docs.example/en")
+    [found] = run_json("search", "lamp dusk keeper")
+    assert found["path"] == "https://docs.example/en/lamp.md"
 
 
 def test_a_folder_is_kept_wherever_the_app_is_started_later(folder: Path, tmp_path: Path) -> None:

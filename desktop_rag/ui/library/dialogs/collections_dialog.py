@@ -9,6 +9,7 @@ from PySide6.QtWidgets import (
     QDialog,
     QHBoxLayout,
     QLineEdit,
+    QPlainTextEdit,
     QRadioButton,
     QVBoxLayout,
     QWidget,
@@ -24,6 +25,8 @@ from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note, number_field, show_number
 
 _WIDTH_PX = 800
+_LINES = 2
+_MARGIN_PX = 16
 _METHODS: dict[ChunkMethod, str] = {
     "structure": tr("At headings, paragraphs and sentences"),
     "tokens": tr("Into passages of equal length"),
@@ -61,6 +64,12 @@ class CollectionsDialog(QDialog):
         self._overlap = number_field(0, 128, 8, " tokens")
         self._overlap.setAccessibleName(tr("Overlap between passages"))
         self._model = ModelField(tr("Embedding model"), tr("Same as in Settings"), self)
+        self._hosts = QPlainTextEdit()
+        self._hosts.setTabChangesFocus(True)
+        self._hosts.setPlaceholderText("wiki.example:8080\n10.1.0.0/16")
+        self._hosts.setAccessibleName(tr("Hosts of the local network"))
+        height = self._hosts.fontMetrics().lineSpacing() * _LINES + _MARGIN_PX
+        self._hosts.setFixedHeight(height)
         self._save = TextButton(tr("Save"), kind="primary")
         self._close = TextButton(tr("Close"))
         self._remove = TextButton(tr("Remove…"), kind="danger")
@@ -130,6 +139,9 @@ class CollectionsDialog(QDialog):
             note(f"{MODEL_NOTE} Documents are embedded again in the background; until all are done,"
                  " search uses the old model.")
         )  # fmt: skip
+        column.addWidget(PlainLabel(tr("Hosts of the local network")))
+        column.addWidget(self._hosts)
+        column.addWidget(note(tr("One per line. Links may name them besides public addresses.")))
         column.addStretch(1)
         return column
 
@@ -160,6 +172,7 @@ class CollectionsDialog(QDialog):
         self._methods[self._collection.chunking.method].setChecked(True)
         show_number(self._overlap, self._collection.chunking.overlap_tokens)
         self._model.show_spec(self._collection.embedder)
+        self._hosts.setPlainText("\n".join(self._collection.intranet_hosts))
 
     @Slot()
     def _on_new(self) -> None:
@@ -175,7 +188,8 @@ class CollectionsDialog(QDialog):
         method: ChunkMethod = next(m for m, button in self._methods.items() if button.isChecked())
         chunking = ChunkSettings(method, before.chunking.max_tokens, self._overlap.value())
         name, model = self._name.text(), self._model.spec
-        edited = Collection(before.collection_id, name, chunking, model)
+        hosts = tuple(self._hosts.toPlainText().splitlines())
+        edited = Collection(before.collection_id, name, chunking, model, hosts)
         self.saved.emit(edited, self._members.chosen)
         self.accept()
 

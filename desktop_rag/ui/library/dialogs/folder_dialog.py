@@ -9,7 +9,7 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import Collection, Source, SourceRules
 from desktop_rag.core.errors import AppError
@@ -21,21 +21,23 @@ from desktop_rag.ui.library.collection_field import CollectionField
 from desktop_rag.ui.library.dialogs.preview_panel import PreviewPanel
 from desktop_rag.ui.library.dialogs.rules_form import RulesForm
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
+from desktop_rag.ui.widgets.form_fields import note
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
 
 _WIDTH_PX = 780
-_HEIGHT_PX = 460
+_HEIGHT_PX = 520
 
 
 class FolderDialog(QDialog):
     """Adds a folder, or edits the rules of one in the library.
 
-    `submitted` carries the collection's name and the rules when the person confirms.
+    `submitted` carries the collection's name, the rules, and the address of the site that the
+    folder mirrors, "" for none, when the person confirms.
     """
 
-    submitted = Signal(str, object)
+    submitted = Signal(str, object, str)
 
     def __init__(
         self,
@@ -55,6 +57,9 @@ class FolderDialog(QDialog):
         self._job: Job | None = None
         self._collection = CollectionField(collections)
         self._rules = RulesForm(source.rules if source else SourceRules())
+        self._base = QLineEdit(source.base_address if source else "")
+        self._base.setPlaceholderText("https://example.org/guide/")
+        self._base.setAccessibleName(tr("Address of the site"))
         self._preview = PreviewPanel()
         self._confirm = TextButton(tr("Save") if source else tr("Add folder"), kind="primary")
         self._cancel_button = TextButton(tr("Cancel"))
@@ -80,6 +85,9 @@ class FolderDialog(QDialog):
             left.addWidget(PlainLabel(tr("Collection")))
             left.addWidget(self._collection)
         left.addWidget(self._rules)
+        left.addWidget(PlainLabel(tr("Address of the site")))
+        left.addWidget(self._base)
+        left.addWidget(note(tr("For a folder that mirrors a site: its sources link there.")))
         left.addStretch(1)
         columns = QHBoxLayout()
         columns.setSpacing(20)
@@ -121,5 +129,5 @@ class FolderDialog(QDialog):
 
     @Slot()
     def _on_confirm_clicked(self) -> None:
-        self.submitted.emit(self._collection.name, self._rules.rules)
+        self.submitted.emit(self._collection.name, self._rules.rules, self._base.text().strip())
         self.accept()

@@ -1,20 +1,23 @@
-"""A dialog for adding web pages. Qt thread."""
+"""A dialog for adding web pages, and for changing what is read of them. Qt thread."""
 
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QComboBox, QDialog, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
-from desktop_rag.core.domain import Collection, WebLinks
+from desktop_rag.core.crawling.crawl_report import CrawlReport
+from desktop_rag.core.domain import Collection, Source, WebLinks
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.library.collection_field import CollectionField
+from desktop_rag.ui.library.dialogs.crawl_panel import CrawlPanel
+from desktop_rag.ui.library.dialogs.follow_form import FollowForm
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note, number_field
 
 _WIDTH_PX = 560
-_HEIGHT_PX = 420
+_HEIGHT_PX = 480
 # By the hours between two updates.
 _UPDATES = {
     0.0: tr("Manually"),
@@ -30,14 +33,23 @@ class LinksDialog(QDialog):
     """`submitted` carries the collection's name and the WebLinks when the person confirms.
 
     Its last value is True when the person wants addresses that can't be fetched now. The dialog
-    stays open until the links are added, so that nothing typed is lost.
+    stays open until the links are added, so that nothing typed is lost. `stop_requested` follows
+    when the person ends the fetching of the links that are changed.
     """
 
     submitted = Signal(str, object, bool)
+    stop_requested = Signal()
 
-    def __init__(self, collections: Sequence[Collection], parent: QWidget) -> None:
+    def __init__(
+        self, collections: Sequence[Collection], parent: QWidget, source: Source | None = None
+    ) -> None:
+        """With a `source`, the dialog changes its links; its collection stays."""
         super().__init__(parent)
-        self.setWindowTitle(tr("Add web links"))
+        links = source.links if source and source.links else WebLinks(())
+        self._source = source
+        self._action = tr("Save") if source else _ADD
+        name = one_line(source.name) if source else ""
+        self.setWindowTitle(tr("Options for {name}", name=name) if name else tr("Add web links"))
         self._addresses = QPlainTextEdit()
         self._addresses.setTabChangesFocus(True)
         self._addresses.setPlaceholderText(
@@ -45,22 +57,27 @@ class LinksDialog(QDialog):
         )
         self._addresses.setAccessibleName(tr("Addresses"))
         self._limit = number_field(1, 10_000, 50, " pages")
-        self._limit.setValue(WebLinks(()).page_limit)
+        self._addresses.setPlainText("\n".join(links.urls))
+        self._limit.setValue(links.page_limit)
         self._limit.setAccessibleName(tr("Maximum number of pages"))
         self._refresh = QComboBox()
         for hours, words in _UPDATES.items():
             self._refresh.addItem(words, hours)
-        self._refresh.setCurrentIndex(self._refresh.findData(_DEFAULT_H))
+        self._show_refresh(links.refresh_hours if source else _DEFAULT_H)
         self._refresh.setAccessibleName(tr("Update"))
         self._collection = CollectionField(collections)
-        self._confirm = TextButton(_ADD, kind="primary")
+        self._follow = FollowForm(links)
+        self._panel = CrawlPanel()
+        self._panel.hide()
+        self._panel.stop_requested.connect(self.stop_requested)
+        self._confirm = TextButton(self._action, kind="primary")
         self._cancel = TextButton(tr("Cancel"))
         self._build()
         self._error = PlainLabel(tone="danger", wrap=True)
         self._error.hide()
         self._column.insertWidget(2, self._error)
         self._confirm.setDefault(True)
-        self._confirm.setEnabled(False)
+        self._confirm.setEnabled(source is not None)
         self._addresses.textChanged.connect(self._on_text_changed)
         self._confirm.clicked.connect(self._on_confirm_clicked)
         self._cancel.clicked.connect(self.reject)
@@ -74,8 +91,9 @@ class LinksDialog(QDialog):
         column.addWidget(
             note(
                 tr(
-                    "One per line. A sitemap adds all pages it lists. Pages are downloaded by this "
-                    "computer, from public addresses only."
+                    "One per line. A sitemap or feed adds all pages it lists. Pages are downloaded"
+                    " by this computer, from public addresses and from hosts of the local network"
+                    " that the collection allows."
                 )
             )
         )
@@ -88,6 +106,10 @@ class LinksDialog(QDialog):
             row.addWidget(PlainLabel(label), 1)
             row.addWidget(field, 2)
             column.addLayout(row)
+            if field is self._collection and self._source:
+                _hide(row)
+        column.addWidget(self._follow)
+        column.addWidget(self._panel)
         buttons = QHBoxLayout()
         buttons.addStretch(1)
         buttons.addWidget(self._cancel)
@@ -96,9 +118,20 @@ class LinksDialog(QDialog):
         column.addLayout(buttons)
         self.resize(_WIDTH_PX, _HEIGHT_PX)
 
+    def show_report(self, report: CrawlReport) -> None:
+        """Show what came of fetching the links, or how far it is."""
+        self._panel.show_report(report)
+        self._panel.show()
+
+    def _show_refresh(self, hours: float) -> None:
+        if self._refresh.findData(hours) < 0:
+            words = tr("Every {hours} hours", hours=f"{hours:g}")
+            self._refresh.addItem(words, hours)
+        self._refresh.setCurrentIndex(self._refresh.findData(hours))
+
     def show_error(self, error: AppError) -> None:
         """Show what is wrong with the addresses."""
-        self._show_problem(f"{error.title} {error.hint}", _ADD)
+        self._show_problem(f"{error.title} {error.hint}", self._action)
 
     def show_refused(self, refused: Sequence[tuple[str, str]]) -> None:
         """Show which addresses can't be fetched, each with its reason."""
@@ -120,12 +153,14 @@ class LinksDialog(QDialog):
     @Slot()
     def _on_text_changed(self) -> None:
         self._error.hide()
-        self._confirm.setText(_ADD)
+        self._confirm.setText(self._action)
         self._confirm.setEnabled(bool(self._urls()))
 
     @Slot()
     def _on_confirm_clicked(self) -> None:
-        links = WebLinks(self._urls(), self._limit.value(), self._refresh.currentData())
+        links = self._follow.applied_to(
+            WebLinks(self._urls(), self._limit.value(), self._refresh.currentData())
+        )
         is_wanted_anyway = self._confirm.text() == _ADD_ANYWAY
         self._confirm.setEnabled(False)
         self._confirm.setText(tr("Checking…"))
@@ -133,3 +168,10 @@ class LinksDialog(QDialog):
 
     def _urls(self) -> tuple[str, ...]:
         return tuple(self._addresses.toPlainText().split())
+
+
+def _hide(row: QHBoxLayout) -> None:
+    for position in range(row.count()):
+        item = row.itemAt(position)
+        if item and (field := item.widget()):
+            field.hide()

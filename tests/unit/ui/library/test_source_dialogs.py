@@ -1,6 +1,7 @@
 """The dialogs for folders, links and collections."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.domain import SourceRules, WebLinks
+from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.bridge import Bridge
@@ -78,7 +80,7 @@ def test_a_pattern_changes_the_preview_and_the_rules(
     field(folder_dialog, QComboBox, "Collection").setCurrentText("Work")
     with qtbot.waitSignal(folder_dialog.submitted) as told:
         button(folder_dialog, "Add folder").click()
-    assert told.args == ["Work", SourceRules(uses_gitignore=True, excluded=("*.log",))]
+    assert told.args == ["Work", SourceRules(uses_gitignore=True, excluded=("*.log",)), ""]
     assert not folder_dialog.isVisible()
 
 
@@ -106,6 +108,64 @@ def test_links_are_submitted_with_limit_and_schedule(parent: QWidget, qtbot: QtB
     with qtbot.waitSignal(dialog.submitted) as told:
         agree.click()
     assert told.args == ["", WebLinks(("https://a.example/", "b.example"), 7, 0.0), False]
+
+
+def test_following_links_is_submitted_with_its_limits(parent: QWidget, qtbot: QtBot) -> None:
+    dialog = LinksDialog([], parent)
+    dialog.open()
+    field(dialog, QPlainTextEdit, "Addresses").setPlainText("a.example/guide/")
+    path = field(dialog, QLineEdit, "Only below this path")
+    assert not path.isVisible()
+    [follows] = [b for b in dialog.findChildren(QCheckBox) if b.text() == "Follow links"]
+    follows.setChecked(True)
+    assert path.isVisible()
+    path.setText(" /guide/ ")
+    field(dialog, QSpinBox, "Steps from the address").setValue(2)
+    with qtbot.waitSignal(dialog.submitted) as told:
+        button(dialog, "Add links").click()
+    assert told.args
+    assert told.args[1] == WebLinks(
+        ("a.example/guide/",), refresh_hours=24.0, follow_depth=2, path_limit="/guide/"
+    )
+
+
+def test_the_options_of_links_are_changed_and_show_what_was_refused(
+    bridge: Bridge, library: Library, parent: QWidget, qtbot: QtBot
+) -> None:
+    links = WebLinks(("http://127.0.0.1/wiki",), 7, 12.0, 4, "/wiki/")
+    source = library.sources.add_links(links)
+    SourceActions(bridge, library, parent).edit(source)
+    dialog = parent.findChild(LinksDialog)
+    assert isinstance(dialog, LinksDialog)
+    assert field(dialog, QSpinBox, "Steps from the address").value() == 4
+    assert field(dialog, QComboBox, "Update").currentText() == "Every 12 hours"
+    refused = field(dialog, QPlainTextEdit, "Addresses that were not read")
+    library.start(watch=False)
+    qtbot.waitUntil(lambda: "not on the public internet" in refused.toPlainText())
+    assert says(dialog, "0 pages read")
+    assert not button(dialog, "Stop").isVisible()
+    field(dialog, QSpinBox, "Maximum number of pages").setValue(9)
+    button(dialog, "Save").click()
+    qtbot.waitUntil(lambda: library.sources.all()[0].links == replace(links, page_limit=9))
+    qtbot.waitUntil(lambda: not parent.findChildren(LinksDialog))
+    library.close()
+
+
+def test_the_site_that_a_folder_mirrors_is_set_and_a_wrong_address_is_told(
+    bridge: Bridge, library: Library, parent: QWidget, folder: Path, qtbot: QtBot
+) -> None:
+    source = library.sources.add(folder)
+    actions = SourceActions(bridge, library, parent)
+    for typed, expected in (("docs.example/en", "https://docs.example/en"), ("", "")):
+        actions.edit(library.sources.all()[0])
+        dialog = parent.findChildren(FolderDialog)[-1]
+        field(dialog, QLineEdit, "Address of the site").setText(typed)
+        with qtbot.waitSignal(actions.changed):
+            button(dialog, "Save").click()
+        assert library.sources.all()[0].base_address == expected
+        qtbot.waitUntil(lambda: not parent.findChildren(FolderDialog))
+    with pytest.raises(AppError):
+        library.sources.set_base_address(source.source_id, "file:///etc")
 
 
 def test_an_invalid_address_is_shown_in_the_dialog_and_nothing_typed_is_lost(
