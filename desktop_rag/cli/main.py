@@ -117,5 +117,9 @@ _VERBS = {
     "schedule": _Verb(
         "schedule_verbs.add_schedules", "Have questions asked regularly, and see what changed."
     ),
+    "rails": _Verb(
+        "rails.rails_verbs.add_rails",
+        "Check, test and try rails: flows that conversations keep to.",
+    ),
     "eval": _Verb("evaluation.eval_verbs.add_evals", "Measure quality."),
 }

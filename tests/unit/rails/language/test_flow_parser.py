@@ -140,7 +140,7 @@ def mutations(seed: int) -> Iterator[str]:
     """Endless: the sample with a few characters, lines or indentations wrong."""
     chance = random.Random(seed)
     while True:
-        text = SAMPLE
+        text: str = str(SAMPLE)
         for _ in range(chance.randint(1, 3)):
             at = chance.randrange(len(text))
             lines = text.split("\n")

@@ -1,7 +1,8 @@
 """What flows do: grounding, rails for input and output, branches, subflows, failures, limits."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from threading import Event
+from typing import Any
 
 import pytest
 
@@ -41,7 +42,7 @@ def rails(
     flows: str,
     *actions: Action,
     world: RailsWorld | None = None,
-    entries: dict[str, object] | None = None,
+    entries: Mapping[str, Any] | None = None,
     limits: Limits | None = None,
 ) -> Rails:
     configuration = make_configuration("test", [parse_flows(flows, "test.co")], entries)
@@ -84,8 +85,8 @@ def test_an_answer_that_nobody_could_check_is_taken_back() -> None:
 @pytest.mark.parametrize("is_strict", [False, True])
 def test_grounding_by_one_entry_of_the_configuration(is_strict: bool) -> None:
     flows = GROUNDED.split("  $accurate", maxsplit=1)[0]
-    strict = {"rails": {"output": {"flows": ["check grounding"]}}}
-    entries = strict if is_strict else {"rails": {"grounding": True}}
+    strict: dict[str, Any] = {"rails": {"output": {"flows": ["check grounding"]}}}
+    entries: dict[str, Any] = strict if is_strict else {"rails": {"grounding": True}}
     world = about_documents(lambda answer: 0.1 if "sofa" in answer else 1.0)
     engine = rails(flows, world=world, entries=entries)
     turn = engine.say(engine.begin(), "Where do dogs sleep?")

@@ -1,0 +1,66 @@
+"""What the verbs about rails use of the world: the bundled model, and the library on request."""
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from threading import Event
+from typing import TYPE_CHECKING
+
+from desktop_rag.core.paths import resources_dir
+from desktop_rag.rails.actions.rails_world import Passage, RailsWorld
+
+if TYPE_CHECKING:
+    from desktop_rag.app import Services
+    from desktop_rag.models.ports import Vectors
+
+
+@contextmanager
+def open_world(*, is_library_used: bool) -> Generator[RailsWorld]:
+    """The functions that actions call; without the library only the bundled model for examples."""
+    if not is_library_used:
+        yield RailsWorld(embed=_embedding())
+        return
+    from desktop_rag.cli.terminal import open_services
+
+    with open_services() as services:
+        yield RailsWorld(
+            complete=_completion(services),
+            retrieve=lambda question: _passages(services, question),
+            search=lambda query: _passages(services, query),
+            embed=_embedding(),
+        )
+
+
+def _embedding() -> "Callable[[Sequence[str]], Vectors]":
+    """The bundled model, loaded when the first sentence needs it."""
+    from desktop_rag.app import BUNDLED_MODEL
+    from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
+
+    opened: list[OnnxEmbedder] = []
+
+    def embed(texts: Sequence[str]) -> "Vectors":
+        if not opened:
+            opened.append(OnnxEmbedder(resources_dir() / "models" / BUNDLED_MODEL))
+        return opened[0].embed_passages(list(texts))
+
+    return embed
+
+
+def _completion(services: "Services") -> Callable[[str], str] | None:
+    """The model of the settings; None without one."""
+    from desktop_rag.models.ports import ChatTurn, HeardAnswer
+
+    model = services.chat.models.main()
+    if model is None:
+        return None
+
+    def complete(prompt: str) -> str:
+        heard = HeardAnswer()
+        for delta in model.stream([ChatTurn("user", prompt)], Event()):
+            heard.add(delta)
+        return heard.text
+
+    return complete
+
+
+def _passages(services: "Services", question: str) -> list[Passage]:
+    return [Passage(p.text, p.title) for p in services.chat.search(question, limit=5)]

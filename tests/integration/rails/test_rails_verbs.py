@@ -1,0 +1,120 @@
+"""`desktop-rag rails check`, `test` and `run` over a folder, as a person uses them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import run, run_json
+
+FLOWS = """
+define user ask for the price
+  "How much is it?"
+  "What does a ticket cost?"
+
+define user ask about politics
+  "Which party should I vote for?"
+
+define bot tell the price
+  "A ticket costs three euros."
+
+define flow
+  user ask for the price
+  bot tell the price
+
+define flow
+  user ask about politics
+  $word = execute find_word(topic="politics")
+  bot "No $word here."
+"""
+ACTIONS = """
+from nemoguardrails.actions import action
+
+RAN = True
+
+@action(name="find_word")
+async def find(topic: str, context: dict) -> str:
+    return topic + " or " + context["user_intent"]
+"""
+
+
+@pytest.fixture
+def folder(home: object, tmp_path: Path) -> Path:
+    made = tmp_path / "rails"
+    made.mkdir()
+    (made / "tickets.co").write_text(FLOWS, "utf-8")
+    (made / "config.yml").write_text('sample_conversation: |\n  user "Hi"\n', "utf-8")
+    return made
+
+
+def test_a_folder_is_checked_and_its_python_is_not_run(folder: Path) -> None:
+    (folder / "actions.py").write_text("raise SystemExit(3)", "utf-8")
+    done = run("rails", "check", str(folder))
+    assert done.returncode == 1
+    assert "No action is called “find_word”." in done.stdout
+    assert "Not run: actions.py" in done.stdout
+
+
+def test_an_error_is_told_with_line_and_column(folder: Path) -> None:
+    (folder / "wrong.co").write_text("define flow\n  if $x\n  stop\n", "utf-8")
+    done = run("rails", "check", str(folder))
+    assert done.returncode == 1
+    assert "wrong.co:3:3: " in done.stderr
+    assert "lines that are indented further" in done.stderr
+    (folder / "wrong.co").unlink()
+    (folder / "config.yml").write_text("rails:\n  - [\n", "utf-8")
+    assert "config.yml:3:1: This is no YAML." in run("rails", "check", str(folder)).stderr
+
+
+def test_sentences_are_answered_by_given_texts_without_a_model(folder: Path) -> None:
+    """The nearest example is found by the bundled model of embeddings."""
+    said = run("rails", "run", str(folder), "--say", "how much is it")
+    assert said.stdout == "A ticket costs three euros.\n"
+    shown = run("rails", "run", str(folder), "--say", "How much is it?", "--events").stdout
+    assert [line.split()[1] for line in shown.splitlines()[:3]] == [
+        "user_said",
+        "start_action",
+        "action_finished",
+    ]
+    other = run_json("rails", "run", str(folder), "--say", "Tell me about quantum gravity.")
+    assert other["said"] == ["I don't know the answer to that."]
+    nearest = other["events"][2]["result"]["nearest"]
+    assert len(nearest) == 3
+    assert all(-1 <= row["similarity"] <= 1 for row in nearest)
+
+
+def test_a_file_of_actions_runs_once_the_person_agreed(folder: Path) -> None:
+    file = folder / "own.py"
+    file.write_text(ACTIONS, "utf-8")
+    asked = ["rails", "run", str(folder), "--say", "Which party should I vote for?"]
+    refused = run(*asked, "--actions", str(file))
+    assert refused.returncode == 1
+    assert "was not run" in refused.stderr
+    said = run(*asked, "--actions", str(file), "--yes").stdout
+    assert said == "No politics or ask about politics here.\n"
+
+
+def test_the_tests_of_a_folder_compare_intents_and_answers(folder: Path) -> None:
+    rows = [
+        {"text": "How much is it?", "intent": "ask for the price"},
+        {"text": "How much is it?", "intent": "ask for the price", "says": "A ticket is free."},
+        {"text": "Which party should I vote for?", "intent": "ask for the price"},
+    ]
+    path = folder / "tests.jsonl"
+    path.write_text("\n".join(json.dumps(row) for row in rows), "utf-8")
+    done = run("rails", "test", str(folder))
+    assert done.returncode == 1
+    assert "1 of 3 are right." in done.stdout
+    path.write_text(json.dumps(rows[0]), "utf-8")
+    assert run("rails", "test", str(folder)).returncode == 0
+
+
+def test_a_run_is_saved_and_shown_again(folder: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "run.jsonl"
+    first = run_json("rails", "run", str(folder), "--say", "How much is it?", "--save", str(kept))
+    again = run_json("rails", "run", str(folder), "--replay", str(kept))
+    assert again["events"] == first["events"]
+    assert again["said"][-1] == ["bot", "A ticket costs three euros."]
+    kept.write_text('{"type": "user_said"}\n', "utf-8")
+    done = run("rails", "run", str(folder), "--replay", str(kept))
+    assert "run.jsonl:1: This is no event of a run." in done.stderr
