@@ -449,7 +449,7 @@ class Turn {
     const sign = SIGNS[source.verdict];
     const label = sign && say(source.verdict);
     const file = source.address || source.path.split(/[\\/]/).pop();
-    const place = [source.place, file].filter((each) => each && each !== source.title).join(" · ");
+    const place = [source.place, file].filter((each) => each && !each.startsWith(source.title)).join(" · ");
     const text = source.quote || source.text;
     const quote = text.length > QUOTE_CHARS ? `${text.slice(0, QUOTE_CHARS)}…` : text;
     const back = node("button.back", { hidden: true, click: () => this.cameFrom?.focus() }, say("back"));

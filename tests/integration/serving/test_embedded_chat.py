@@ -193,6 +193,8 @@ def test_the_next_question_is_offered_and_may_stay_with_the_same_sources(
     page.wait("all('.turn').length === 2 && !chat.writing")
     read = page.value("chat.turns[1].sources.map((each) => each.path)")
     assert {path.split("/")[-1] for path in read} == {f"lamp {HOSTILE}.txt"}
+    told = json.dumps([chat["messages"] for chat in endpoint.chats[2:]])
+    assert "The lamp is lit at dusk" in told, "the conversation comes with the question"
     page.value("chat.clear()")
     assert page.value("all('.turn').length") == 0
     assert page.value("one('.same').hidden")
@@ -263,6 +265,20 @@ def test_a_conversation_is_saved(embed: Embed, browser: Browser, tmp_path: Path)
     page.value("chat.options.onSave = (it) => { globalThis.handed = it; }, chat.save()")
     assert page.value("handed.markdown") == text
     assert page.value("handed.turns[0].sources[0].n") == 1
+
+
+def test_what_a_reader_thinks_of_an_answer_is_kept_once(
+    embed: Embed, server: Server, browser: Browser
+) -> None:
+    feedback = server.services.chat.history.feedback.newest_first
+    page = asked(embed())
+    for name, said in (("like", ["liked"]), ("dislike", ["disliked", "liked"])):
+        page.value(f"one('[value={name}]').click()")
+        assert page.value(f"one('[value={name}]').ariaPressed") == "true"
+        browser.until(lambda said=said: [event.subject for event in feedback()] == said)
+        page.wait("chat.turns[0].toldId")
+    assert len(server.services.chat.history.programs.of()) == 1
+    assert page.complaints() == []
 
 
 def test_the_chat_opens_in_the_corner_of_a_small_screen(embed: Embed) -> None:
