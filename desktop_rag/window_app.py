@@ -163,7 +163,7 @@ class WindowApp:
         add = self.window.pages.add_settings_page
         add(_SCHEDULES, lambda: StandingPage(self.bridge, self.standing, theme))
         add(tr("Notes"), lambda: self._notes_page(theme))
-        add(tr("Other programs"), self._programs_page)
+        add(tr("Other programs"), lambda: self._programs_page(theme))
         add(tr("Health"), lambda: self._health_page(theme))
         add(tr("Privacy"), self._privacy_page)
         add(tr("Backup"), self._backup_page)
@@ -192,8 +192,9 @@ class WindowApp:
         services = self.services
         return NotesPage(self.bridge, services.notes, services.library, services.chat, theme)
 
-    def _programs_page(self) -> ProgramsPage:
-        page = ProgramsPage(self.bridge, self.services.server, self.window.settings)
+    def _programs_page(self, theme: Theme) -> ProgramsPage:
+        server = self.services.server
+        page = ProgramsPage(self.bridge, server, self.window.settings, theme)
         self.bridge.posted.connect(page.on_event)
         page.column.addWidget(MCPSection(self.bridge, ProgramSetup()))
         return page

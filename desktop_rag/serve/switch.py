@@ -4,14 +4,13 @@ The server's libraries are imported only when it is first turned on: most people
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import ServerSettings, Settings
-from desktop_rag.serve.access.access_tokens import TokenScope, new_token
-from desktop_rag.serve.access.token_book import TokenBook
 from desktop_rag.serve.served import Served
+from desktop_rag.serve.server_records import ServerRecords
 
 if TYPE_CHECKING:
     from desktop_rag.serve.server import LocalServer
@@ -22,7 +21,7 @@ class ServerSwitch:
 
     def __init__(self, served: Served) -> None:
         self._served = served
-        self._tokens = TokenBook(served.home.tokens)
+        self.records = ServerRecords(served, lambda: self._settings.exposes_models)
         self._fault: AppError | None = None
         self._listener: Callable[[], None] = lambda: None
         self._lock = threading.Lock()
@@ -68,23 +67,6 @@ class ServerSwitch:
                 server.start()
                 self._server = server
             self._settings = settings
-
-    def tokens(self) -> Sequence[tuple[str, tuple[str, ...], float]]:
-        """The name of each token, what it allows, and when it ends (0 for never)."""
-        return [
-            (t.name, tuple(sorted(scope.value for scope in t.scopes)), t.expires_at)
-            for t in self._tokens.all()
-        ]
-
-    def add_token(self, name: str, allows: Sequence[str]) -> str:
-        """Make a token and return its secret, which is kept nowhere. AppError for a taken name."""
-        token, secret = new_token(name, [TokenScope(each) for each in allows])
-        self._tokens.add(token)
-        return secret
-
-    def revoke(self, name: str) -> None:
-        """Refuse the token of this name from now on."""
-        self._tokens.revoke(self._tokens.named(name).token_id)
 
     def close(self) -> None:
         """Stop the server if it is on."""

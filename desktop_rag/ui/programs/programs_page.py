@@ -1,20 +1,25 @@
 """The page about other programs: the local server, and the tokens that let them in. Qt thread."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
 
-from PySide6.QtCore import Slot
-from PySide6.QtGui import QGuiApplication, QShowEvent
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import QUrl, Slot
+from PySide6.QtGui import QDesktopServices, QGuiApplication, QShowEvent
+from PySide6.QtWidgets import QCheckBox, QWidget
 
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.files.private_files import persons_mask
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import ServerSwitched
+from desktop_rag.core.programs.token_facts import TokenFacts, TokenWish
 from desktop_rag.core.settings import Settings
 from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.programs.exposure_dialog import ExposureDialog
+from desktop_rag.ui.programs.program_access import ProgramAccess
+from desktop_rag.ui.programs.requests_dialog import RequestsDialog
 from desktop_rag.ui.programs.token_dialogs import NewTokenDialog, RevokeQuestion
+from desktop_rag.ui.programs.token_list import TokenList
+from desktop_rag.ui.programs.usage_section import UsageSection
 from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, note, show_checked
@@ -24,73 +29,47 @@ _SERVER = tr(
     "Chat programs, editors and scripts can ask your library, with its sources: they connect to"
     " this address as to an OpenAI-compatible endpoint, or by MCP."
 )
-_LOOPBACK = tr(
-    "Only programs on this computer reach it, and only with a token. Their questions are not"
-    " stored."
+_LOOPBACK = tr("Only programs on this computer reach it, and only with a token.")
+_ADMIN = tr(
+    "In a browser: documents, tokens, prompts, web pages, requests. It asks for a token that allows"
+    " everything."
 )
 _TOKENS = tr("Each program gets a token of its own, so that you can refuse one without the others.")
-ALLOWED = {
-    "ask": tr("ask questions"),
-    "read": tr("search and read documents"),
-    "write": tr("change documents"),
-    "admin": tr("everything"),
-}
-_ListedToken = tuple[str, tuple[str, ...], float]
-
-
-class ProgramAccess(Protocol):
-    """The local server and its tokens. Methods block."""
-
-    @property
-    def address(self) -> str:
-        """Where it is asked, "" while it is off."""
-        ...
-
-    @property
-    def fault(self) -> AppError | None:
-        """Why it is off although it should be on."""
-        ...
-
-    def tokens(self) -> Sequence[_ListedToken]:
-        """The name of each token, what it allows, and when it ends (0 for never)."""
-        ...
-
-    def add_token(self, name: str, allows: Sequence[str]) -> str:
-        """Make a token; returns its secret. AppError for a taken name."""
-        ...
-
-    def revoke(self, name: str) -> None:
-        """Refuse a token from now on."""
-        ...
+_EXPOSES = tr(
+    "Every token may then also ask the models of your endpoints, without documents. Off, those"
+    " tokens may to which a model is named."
+)
 
 
 class ProgramsPage(ScrolledPage):
-    """Switches the server, and makes and revokes tokens."""
+    """Switches the server, makes and revokes tokens, and shows what was asked."""
 
     def __init__(
         self,
         bridge: Bridge,
         access: ProgramAccess,
         settings: EditedSettings,
+        theme: Theme,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(tr("Other programs"), parent)
         self._bridge = bridge
         self._access = access
         self._settings = settings
+        self._theme = theme
+        self._tokens: Sequence[TokenFacts] = ()
         self._is_on = QCheckBox(tr("Let other programs ask"))
         self._address = ElidedLabel()
         self._copy = TextButton(tr("Copy"))
         self._copy.setAccessibleDescription(tr("Copy the address"))
+        self._admin = TextButton(tr("Open the admin page"))
+        self._exposes = QCheckBox(tr("Expose the models of the endpoints"))
         self._fault = PlainLabel(tone="danger", wrap=True)
         self._new = TextButton(tr("New token…"), kind="primary")
-        self._rows = QVBoxLayout()
-        self._rows.setSpacing(6)
+        self._list = TokenList()
+        self._usage = UsageSection(bridge, access.records, settings)
         self._build()
-        self._is_on.toggled.connect(self._on_toggled)
-        self._copy.clicked.connect(self._on_copy_clicked)
-        self._new.clicked.connect(self._on_new_clicked)
-        settings.replaced.connect(self._show_settings)
+        self._connect()
         self._show_settings(settings.value)
         self._show_state()
 
@@ -100,29 +79,43 @@ class ProgramsPage(ScrolledPage):
         server.add_note(note(_LOOPBACK))
         server.add_row(tr("Address"), self._address, self._copy, is_wide=True)
         server.add_note(self._fault)
+        server.add_row(tr("Models"), self._exposes)
+        server.add_note(note(_EXPOSES))
+        server.add_row(tr("Administration"), self._admin)
+        server.add_note(note(_ADMIN))
         tokens = SettingsSection(tr("Tokens"), _TOKENS)
-        listed = QWidget()
-        listed.setLayout(self._rows)
-        self._rows.setContentsMargins(0, 0, 0, 0)
-        tokens.add_note(listed)
+        tokens.add_note(self._list)
         tokens.add_row("", self._new)
-        self.column.addWidget(server)
-        self.column.addWidget(tokens)
+        for section in (server, tokens, self._usage):
+            self.column.addWidget(section)
+
+    def _connect(self) -> None:
+        self._is_on.toggled.connect(self._on_toggled)
+        self._exposes.toggled.connect(self._on_exposes_toggled)
+        self._copy.clicked.connect(self._on_copy_clicked)
+        self._admin.clicked.connect(self._on_admin_clicked)
+        self._new.clicked.connect(self._on_new_clicked)
+        self._list.revoke_wanted.connect(self._ask_to_revoke)
+        self._list.models_wanted.connect(self._ask_for_models)
+        self._usage.log_wanted.connect(self._show_requests)
+        self._settings.replaced.connect(self._show_settings)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self.refresh()
 
     def refresh(self) -> None:
-        """Read the tokens and the state of the server again."""
+        """Read the tokens, the figures and the state of the server again."""
         self._show_state()
-        self._bridge.run(self, self._access.tokens, self._show_tokens)
+        self._bridge.run(self, self._access.records.tokens, self._show_tokens)
+        self._usage.refresh()
 
     # --- the server --------------------------------------------------------------------------
 
     @Slot(object)
     def _show_settings(self, settings: Settings) -> None:
         show_checked(self._is_on, settings.server.is_on)
+        show_checked(self._exposes, settings.server.exposes_models)
 
     @Slot(bool)
     def _on_toggled(self, is_on: bool) -> None:
@@ -130,10 +123,16 @@ class ProgramsPage(ScrolledPage):
         self._settings.edit(replace(value, server=replace(value.server, is_on=is_on)))
         self._address.set_full_text(tr("Starting…") if is_on else tr("Off"))
 
+    @Slot(bool)
+    def _on_exposes_toggled(self, is_on: bool) -> None:
+        value = self._settings.value
+        self._settings.edit(replace(value, server=replace(value.server, exposes_models=is_on)))
+
     def _show_state(self) -> None:
         address, fault = self._access.address, self._access.fault
         self._address.set_full_text(f"{address}/v1" if address else tr("Off"))
         self._copy.setEnabled(bool(address))
+        self._admin.setEnabled(bool(address))
         self._fault.setText(f"{fault.title} {fault.hint}" if fault else "")
         self._fault.setVisible(fault is not None)
 
@@ -147,51 +146,63 @@ class ProgramsPage(ScrolledPage):
     def _on_copy_clicked(self) -> None:
         QGuiApplication.clipboard().setText(f"{self._access.address}/v1")
 
+    @Slot()
+    def _on_admin_clicked(self) -> None:
+        # The app's own address; the token is typed in there.
+        with persons_mask():
+            QDesktopServices.openUrl(QUrl(f"{self._access.address}/admin"))
+
     # --- tokens ------------------------------------------------------------------------------
 
-    def _show_tokens(self, tokens: Sequence[_ListedToken]) -> None:
-        while item := self._rows.takeAt(0):
-            if widget := item.widget():
-                widget.deleteLater()
-        for token in tokens:
-            self._rows.addWidget(self._row_of(token))
-        if not tokens:
-            self._rows.addWidget(PlainLabel(tr("No tokens yet."), tone="muted"))
+    def _show_tokens(self, tokens: Sequence[TokenFacts]) -> None:
+        self._tokens = tokens
+        self._list.show_tokens(tokens)
 
-    def _row_of(self, token: _ListedToken) -> QWidget:
-        name, allows, _ = token
-        row = QWidget()
-        line = QHBoxLayout(row)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(10)
-        line.addWidget(ElidedLabel(one_line(name)), 1)
-        line.addWidget(PlainLabel(", ".join(ALLOWED[each] for each in allows), tone="muted"))
-        revoke = TextButton(tr("Revoke…"), kind="quiet")
-        revoke.setAccessibleName(tr("Revoke {name}", name=one_line(name)))
-        revoke.clicked.connect(lambda: self._ask_to_revoke(name))
-        line.addWidget(revoke)
-        return row
-
-    def _ask_to_revoke(self, name: str) -> None:
-        question = RevokeQuestion(name, self)
-        question.confirmed.connect(lambda: self._revoke(name))
+    @Slot(object)
+    def _ask_to_revoke(self, token: TokenFacts) -> None:
+        question = RevokeQuestion(token.name, self)
+        question.confirmed.connect(lambda: self._revoke(token))
         question.open()
 
-    def _revoke(self, name: str) -> None:
-        self._bridge.run(self, lambda: self._access.revoke(name), lambda _nothing: self.refresh())
+    def _revoke(self, token: TokenFacts) -> None:
+        revoke = self._access.records.revoke
+        self._bridge.run(self, lambda: revoke(token.token_id), lambda _nothing: self.refresh())
+
+    @Slot(object)
+    def _ask_for_models(self, token: TokenFacts) -> None:
+        def show(models: Mapping[str, str]) -> None:
+            dialog = ExposureDialog(token, models, self)
+            dialog.submitted.connect(lambda keys: self._set_models(token, keys))
+            dialog.finished.connect(dialog.deleteLater)
+            dialog.open()
+
+        self._bridge.run(self, self._access.records.models, show)
+
+    def _set_models(self, token: TokenFacts, keys: Sequence[str]) -> None:
+        change = self._access.records.set_models
+        self._bridge.run(self, lambda: change(token.token_id, keys), lambda _: self.refresh())
 
     @Slot()
     def _on_new_clicked(self) -> None:
-        dialog = NewTokenDialog({each: ALLOWED[each] for each in ("ask", "read")}, self)
-        dialog.submitted.connect(lambda name, allows: self._add(dialog, name, allows))
+        self._bridge.run(self, self._access.records.collections, self._ask_for_token)
+
+    def _ask_for_token(self, collections: Mapping[str, str]) -> None:
+        dialog = NewTokenDialog(collections, self)
+        dialog.submitted.connect(lambda wish: self._add(dialog, wish))
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
-    def _add(self, dialog: NewTokenDialog, name: str, allows: Sequence[str]) -> None:
+    def _add(self, dialog: NewTokenDialog, wish: TokenWish) -> None:
         def done(secret: str) -> None:
             dialog.show_secret(secret)
             self.refresh()
 
-        self._bridge.run(
-            dialog, lambda: self._access.add_token(name, allows), done, dialog.show_error
-        )
+        add = self._access.records.add_token
+        self._bridge.run(dialog, lambda: add(wish), done, dialog.show_error)
+
+    # --- what was asked ----------------------------------------------------------------------
+
+    @Slot()
+    def _show_requests(self) -> None:
+        records = self._access.records
+        RequestsDialog(self._bridge, records, self._theme, self._tokens, self).open()

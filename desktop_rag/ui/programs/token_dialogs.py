@@ -16,7 +16,10 @@ from PySide6.QtWidgets import (
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
+from desktop_rag.core.programs.token_facts import TokenWish
 from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.programs.token_limits import TokenLimits
+from desktop_rag.ui.programs.token_words import ALLOWED
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 
 _WIDTH_PX = 480
@@ -30,21 +33,24 @@ _ONCE = tr(
 class NewTokenDialog(QDialog):
     """Asks for the program and what it may do, then shows the secret.
 
-    `submitted` carries the name and the list of what is allowed.
+    `submitted` carries the TokenWish.
     """
 
-    submitted = Signal(str, object)
+    submitted = Signal(object)
 
-    def __init__(self, allowed: Mapping[str, str], parent: QWidget) -> None:
-        """`allowed` has words for what a token may allow; the first is chosen."""
+    def __init__(self, collections: Mapping[str, str], parent: QWidget) -> None:
+        """`collections` has their names by id. To ask questions is chosen."""
         super().__init__(parent)
         self.setWindowTitle(tr("New token"))
         self._name = QLineEdit()
         self._name.setMaxLength(_LONGEST_NAME)
         self._name.setPlaceholderText(tr("The program that will use it"))
         self._name.setAccessibleName(tr("Program"))
-        self._allowed = {each: QCheckBox(words) for each, words in allowed.items()}
+        self._allowed = {each: QCheckBox(words) for each, words in ALLOWED.items()}
         next(iter(self._allowed.values())).setChecked(True)
+        self._more = TextButton(tr("More limits"), kind="quiet")
+        self._limits = TokenLimits(collections)
+        self._limits.hide()
         self._error = PlainLabel(tone="danger", wrap=True)
         self._error.hide()
         self._secret = QLineEdit()
@@ -59,6 +65,7 @@ class NewTokenDialog(QDialog):
         self._name.textChanged.connect(self._show_makeable)
         for box in self._allowed.values():
             box.toggled.connect(self._show_makeable)
+        self._more.clicked.connect(self._on_more_clicked)
         self._make.clicked.connect(self._on_make_clicked)
         self._copy.clicked.connect(self._on_copy_clicked)
         self._close.clicked.connect(self.reject)
@@ -71,7 +78,10 @@ class NewTokenDialog(QDialog):
         column.addWidget(self._name)
         self._question = PlainLabel(tr("It may:"), tone="muted")
         column.addWidget(self._question)
-        for widget in (*self._allowed.values(), self._error, self._secret, self._once):
+        for box in self._allowed.values():
+            column.addWidget(box)
+        column.addWidget(self._more, 0, Qt.AlignmentFlag.AlignLeft)
+        for widget in (self._limits, self._error, self._secret, self._once):
             column.addWidget(widget)
         for widget in (self._secret, self._once, self._copy):
             widget.hide()
@@ -86,9 +96,9 @@ class NewTokenDialog(QDialog):
 
     def show_secret(self, secret: str) -> None:
         """Show the secret of the token that was made, in place of the question."""
-        for widget in (self._name, self._question, *self._allowed.values(), self._error):
+        asked = (self._name, self._question, *self._allowed.values(), self._more, self._limits)
+        for widget in (*asked, self._error, self._make):
             widget.hide()
-        self._make.hide()
         self._secret.setText(secret)
         for widget in (self._secret, self._once, self._copy):
             widget.show()
@@ -110,8 +120,21 @@ class NewTokenDialog(QDialog):
     @Slot()
     def _on_make_clicked(self) -> None:
         self._make.setEnabled(False)
-        allows = [each for each, box in self._allowed.items() if box.isChecked()]
-        self.submitted.emit(self._name.text().strip(), allows)
+        allows = tuple(each for each, box in self._allowed.items() if box.isChecked())
+        limits = self._limits
+        self.submitted.emit(
+            TokenWish(
+                self._name.text().strip(), allows, limits.collection_ids, limits.origins,
+                limits.requests_per_minute, limits.days,
+            )
+        )  # fmt: skip
+
+    @Slot()
+    def _on_more_clicked(self) -> None:
+        self._more.hide()
+        self._limits.show()
+        self._limits.setFocus()
+        self.adjustSize()
 
     @Slot()
     def _on_copy_clicked(self) -> None:

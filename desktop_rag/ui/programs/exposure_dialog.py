@@ -1,0 +1,56 @@
+"""The dialog that limits a token to certain models and assistants. Qt thread."""
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
+
+from desktop_rag.core.language.translation import tr
+from desktop_rag.core.programs.token_facts import TokenFacts
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.programs.ticked_list import TickedList
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+
+_WIDTH_PX = 480
+_NOTE = tr(
+    "None ticked: all that are exposed, also those that come later. Models of endpoints, which are"
+    " answered without documents, are exposed by a tick."
+)
+
+
+class ExposureDialog(QDialog):
+    """`submitted` carries the keys that are ticked."""
+
+    submitted = Signal(object)
+
+    def __init__(self, token: TokenFacts, models: Mapping[str, str], parent: QWidget) -> None:
+        """`models` has the names of all by key."""
+        super().__init__(parent)
+        self.setWindowTitle(tr("Models and assistants"))
+        self.setMinimumWidth(_WIDTH_PX)
+        question = tr("“{name}” may ask:", name=one_line(token.name))
+        gone = {key: tr("{name} (gone)", name=key) for key in token.models_asked}
+        self._ticks = TickedList(question, self)
+        self._ticks.show_choices({**gone, **models}, token.models_asked)
+        save = TextButton(tr("Save"), kind="primary")
+        save.setDefault(True)
+        cancel = TextButton(tr("Cancel"))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 18, 20, 16)
+        column.setSpacing(8)
+        for widget in (PlainLabel(question, wrap=True), self._ticks,
+                       PlainLabel(_NOTE, tone="muted", scale="small", wrap=True)):  # fmt: skip
+            column.addWidget(widget)
+        buttons = QHBoxLayout()
+        buttons.addStretch(1)
+        for button in (cancel, save):
+            buttons.addWidget(button)
+        column.addSpacing(6)
+        column.addLayout(buttons)
+        save.clicked.connect(self._on_save_clicked)
+        cancel.clicked.connect(self.reject)
+
+    @Slot()
+    def _on_save_clicked(self) -> None:
+        self.submitted.emit(self._ticks.ticked)
+        self.accept()

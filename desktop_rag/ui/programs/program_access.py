@@ -1,0 +1,68 @@
+"""What the page about other programs works with. Protocols; their methods block."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.programs.request_record import RequestRecord, RequestSearch
+from desktop_rag.core.programs.token_facts import TokenFacts, TokenWish
+from desktop_rag.core.programs.usage_figures import UsageFigures
+
+
+class ProgramRecords(Protocol):
+    """The tokens of the server, and the log of what was asked with them."""
+
+    def tokens(self) -> Sequence[TokenFacts]:
+        """All tokens, the oldest first."""
+        ...
+
+    def add_token(self, wish: TokenWish) -> str:
+        """Make a token; returns its secret. AppError for a taken name."""
+        ...
+
+    def revoke(self, token_id: str) -> None:
+        """Refuse a token from now on."""
+        ...
+
+    def collections(self) -> Mapping[str, str]:
+        """The names of all collections by id."""
+        ...
+
+    def models(self) -> Mapping[str, str]:
+        """The names of everything that a token may be limited to, by key."""
+        ...
+
+    def set_models(self, token_id: str, keys: Sequence[str]) -> None:
+        """Limit a token to these; none of them means all."""
+        ...
+
+    def requests(self, wanted: RequestSearch, most: int) -> Sequence[RequestRecord]:
+        """The newest requests that fit."""
+        ...
+
+    def usage(self, days: int) -> UsageFigures:
+        """The figures of the last days."""
+        ...
+
+    def delete_requests(self) -> None:
+        """Forget every request."""
+        ...
+
+
+class ProgramAccess(Protocol):
+    """The local server."""
+
+    @property
+    def address(self) -> str:
+        """Where it is asked, "" while it is off."""
+        ...
+
+    @property
+    def fault(self) -> AppError | None:
+        """Why it is off although it should be on."""
+        ...
+
+    @property
+    def records(self) -> ProgramRecords:
+        """Its tokens and its log."""
+        ...

@@ -1,0 +1,74 @@
+"""The limits of a new token: collections, web origins, a rate, an end. Qt thread."""
+
+from collections.abc import Mapping
+
+from PySide6.QtWidgets import QFormLayout, QPlainTextEdit, QVBoxLayout, QWidget
+
+from desktop_rag.core.language.translation import tr
+from desktop_rag.ui.programs.ticked_list import TickedList
+from desktop_rag.ui.widgets.controls import PlainLabel
+from desktop_rag.ui.widgets.form_fields import number_field
+
+_ORIGIN_LINES = 2
+_USUAL_RATE = 120
+_MOST_RATE, _MOST_DAYS = 100_000, 3_650
+
+
+class TokenLimits(QWidget):
+    """Fields that limit nothing but the rate as they are."""
+
+    def __init__(self, collections: Mapping[str, str], parent: QWidget | None = None) -> None:
+        """`collections` has their names by id."""
+        super().__init__(parent)
+        self._collections = TickedList(tr("Only in these collections"), self)
+        self._collections.show_choices(collections)
+        self._origins = QPlainTextEdit(self)
+        self._origins.setAccessibleName(tr("Web origins"))
+        self._origins.setPlaceholderText("https://wiki.example")
+        self._origins.setTabChangesFocus(True)
+        line_px = self._origins.fontMetrics().lineSpacing()
+        self._origins.setFixedHeight((_ORIGIN_LINES + 1) * line_px)
+        self._rate = number_field(0, _MOST_RATE, 10, "")
+        self._rate.setSpecialValueText(tr("No limit"))
+        self._rate.setValue(_USUAL_RATE)
+        self._rate.setAccessibleName(tr("Requests in a minute"))
+        self._days = number_field(0, _MOST_DAYS, 30, "")
+        self._days.setSpecialValueText(tr("Never"))
+        self._days.setAccessibleName(tr("Ends after days"))
+        self._build()
+
+    def _build(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        only = tr("Only in these collections (none ticked: all of them):")
+        column.addWidget(PlainLabel(only, tone="muted", wrap=True))
+        column.addWidget(self._collections)
+        pages = tr("Web pages that may use it, by origin, one a line:")
+        column.addWidget(PlainLabel(pages, tone="muted", wrap=True))
+        column.addWidget(self._origins)
+        form = QFormLayout()
+        form.addRow(PlainLabel(tr("Requests in a minute")), self._rate)
+        form.addRow(PlainLabel(tr("Ends after days")), self._days)
+        column.addLayout(form)
+
+    @property
+    def collection_ids(self) -> tuple[str, ...]:
+        """The ticked collections."""
+        return self._collections.ticked
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """The lines that are not empty."""
+        lines = self._origins.toPlainText().splitlines()
+        return tuple(line.strip() for line in lines if line.strip())
+
+    @property
+    def requests_per_minute(self) -> int:
+        """0 for no limit."""
+        return self._rate.value()
+
+    @property
+    def days(self) -> int:
+        """0 for never."""
+        return self._days.value()

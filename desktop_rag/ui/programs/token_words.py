@@ -1,0 +1,48 @@
+"""Words for tokens and what they allow. Pure."""
+
+import time
+
+from desktop_rag.core.language.translation import count_of, tr
+from desktop_rag.core.programs.token_facts import TokenFacts
+from desktop_rag.ui.foundation.wording import one_line
+
+ALLOWED = {
+    "ask": tr("ask questions"),
+    "read": tr("search and read documents"),
+    "write": tr("change documents"),
+    "admin": tr("everything, the admin page included"),
+}
+_SEPARATOR = " · "
+
+
+def limits_in_words(token: TokenFacts) -> str:
+    """What a token may do, where, and how often."""
+    parts = [", ".join(ALLOWED[each] for each in token.allows)]
+    if token.collections:
+        parts.append(tr("only in {collections}", collections=_listed(token.collections)))
+    if token.models:
+        parts.append(count_of(len(token.models), tr("model"), tr("models")))
+    if token.origins:
+        parts.append(tr("from pages of {origins}", origins=_listed(token.origins)))
+    if token.requests_per_minute:
+        parts.append(tr("{count} a minute", count=f"{token.requests_per_minute:,}"))
+    return _SEPARATOR.join(parts)
+
+
+def times_in_words(token: TokenFacts, now: float) -> str:
+    """When it was used last, and when it ends."""
+    used = tr("Last used {time}", time=moment(token.used_at)) if token.used_at else tr("Never used")
+    if not token.ends_at:
+        return used
+    if now >= token.ends_at:
+        return _SEPARATOR.join((used, tr("expired")))
+    return _SEPARATOR.join((used, tr("ends {time}", time=moment(token.ends_at))))
+
+
+def moment(at: float) -> str:
+    """A time to the minute."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(one_line(name) for name in names)
