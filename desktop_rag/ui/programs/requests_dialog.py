@@ -39,7 +39,7 @@ _DETAIL_LINES = 7
 _ROLES = {RequestKind.REFUSED: "warning", RequestKind.ERROR: "danger"}
 _SAMPLES = {
     RequestColumn.TIME: "30 Nov 23:59:59",
-    RequestColumn.TOKEN: "A usual name",
+    RequestColumn.TOKEN: tr("A usual name"),
     RequestColumn.RESULT: tr("Answered"),
     RequestColumn.SECONDS: tr("Seconds"),
 }
