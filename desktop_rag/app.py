@@ -119,6 +119,7 @@ class Services:
                 self.library.collections.all(),
                 self.chat.assistants.all(),
                 self.settings.index.model_folder,
+                self.server.rights_addresses,
             )
         )
 

@@ -98,6 +98,10 @@ _VERBS = {
     "token": _Verb(
         "programs.server_verbs.add_token", "Make, list and revoke tokens of other programs."
     ),
+    "access": _Verb(
+        "programs.access_verbs.add_access",
+        "Let another application decide which of its users may read a collection.",
+    ),
     "mcp": _Verb(
         "programs.mcp_verb.add_mcp",
         "Serve the library to a program that starts this and speaks MCP.",

@@ -110,6 +110,11 @@ class Home:
         return self.root / "server" / "link.key"
 
     @property
+    def access_rules(self) -> Path:
+        """The collections whose readers another application decides about, JSON."""
+        return self.root / "server" / "access.json"
+
+    @property
     def requests(self) -> Path:
         """The log of requests to the local server, JSON lines; created with the first request."""
         return self.root / "server" / "requests"

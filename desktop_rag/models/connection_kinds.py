@@ -244,6 +244,20 @@ KINDS: tuple[ConnectionKind, ...] = (
         ),
     ),
     ConnectionKind(
+        "rights",
+        tr("Rights of users of other applications"),
+        Reach.NETWORK,
+        tr("The address of the application that you named for a collection."),
+        tr(
+            "The token with which its user asks, and for each document of that collection its id,"
+            " its path below the folder you added, and its address; no text."
+        ),
+        tr("When a program asks the local server for such a user."),
+        tr("Remove the rule of the collection: desktop-rag access remove."),
+        Place.NOWHERE,
+        ("serve.access.rights_address",),
+    ),
+    ConnectionKind(
         "parser",
         tr("The process that reads files"),
         Reach.COMPUTER,

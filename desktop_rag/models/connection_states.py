@@ -65,7 +65,7 @@ class Facts:
     """All that decides about connections.
 
     `loaded_model` is the embedding model since the start: a change of the setting takes effect at
-    the next one.
+    the next one. `rights_addresses` are those of applications asked about their users.
     """
 
     settings: Settings = field(default_factory=Settings)
@@ -73,6 +73,7 @@ class Facts:
     collections: Sequence[Collection] = ()
     assistants: Sequence[Assistant] = ()
     loaded_model: str = ""
+    rights_addresses: Sequence[str] = ()
 
 
 def connections(facts: Facts) -> tuple[Connection, ...]:
@@ -118,7 +119,7 @@ def _web_pages(facts: Facts) -> _Found:
 
 
 def _names(facts: Facts) -> _Found:
-    addresses = _contacted(facts) + list(_web_pages(facts)[1])
+    addresses = [*_contacted(facts), *_web_pages(facts)[1], *_rights(facts)[1]]
     hosts = [urlsplit(address).hostname or "" for address in addresses if not is_numeric(address)]
     return _on_where(hosts)
 
@@ -133,6 +134,10 @@ def _server(facts: Facts) -> _Found:
     scheme = "https" if server.certificate else "http"
     host = f"[{server.host}]" if ":" in server.host else server.host
     return _on_where([f"{scheme}://{host}:{server.port}"] if server.is_on else [])
+
+
+def _rights(facts: Facts) -> _Found:
+    return _on_where(facts.rights_addresses if facts.settings.server.is_on else ())
 
 
 def _on_where(addresses: Iterable[str]) -> _Found:
@@ -191,6 +196,7 @@ _FOUND: dict[str, Callable[[Facts], _Found]] = {
     "local-servers": lambda _facts: _on_request(USUAL.values()),
     "keyring": _steady(ConnectionState.ON),
     "server": _server,
+    "rights": _rights,
     "running-app": _steady(ConnectionState.ON),
     "parser": _steady(ConnectionState.ON),
     "desktop": _steady(ConnectionState.ON),

@@ -5,7 +5,6 @@ that the caller may not read is answered as one that does not exist.
 """
 
 from collections.abc import Callable
-from contextlib import suppress
 from threading import Event
 from typing import Any
 
@@ -28,7 +27,6 @@ from desktop_rag.serve.filters.filter_chain import FilterChain
 from desktop_rag.serve.filters.standard_filters import RetrieveFilter
 from desktop_rag.serve.model_names import COLLECTION, EVERYTHING, ModelName, slug_of
 from desktop_rag.serve.program_answers import Answers
-from desktop_rag.serve.refusals import Refusal
 from desktop_rag.serve.wire_sources import source_json, title_of
 
 # The address that shows [start, end) of a document to a caller.
@@ -174,8 +172,7 @@ class LibraryCalls:
         for assistant in self._chat.assistants.all():
             if assistant.name.casefold() == name.casefold():
                 setup = self._chat.set_up(assistant.assistant_id)
-                with suppress(Refusal):
-                    caller.limited(setup)
+                if caller.covers(setup.reach):
                     return assistant.assistant_id
         raise AppError(f"There is no assistant “{name}”.")
 

@@ -81,11 +81,7 @@ class ModelNames:
             return False
         if name.endpoint:
             return bool(caller.token.models) or self._exposes_endpoints
-        try:
-            caller.limited(self._chat.set_up(name.assistant_id, name.collection_id))
-        except Refusal:
-            return False
-        return not name.collection_id or caller.may_read_collection(name.collection_id)
+        return caller.covers(self._chat.set_up(name.assistant_id, name.collection_id).reach)
 
     def all(self) -> Iterator[ModelName]:
         """Every name that a token may be limited to."""

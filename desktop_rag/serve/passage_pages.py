@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from desktop_rag.core.domain import Document
+from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.serve.html_writer import document as html_document
 from desktop_rag.serve.html_writer import tag
 from desktop_rag.serve.serving import Serving
@@ -34,7 +34,7 @@ class SourcePages:
 
     def routes(self) -> list[Route]:
         """The page and its style."""
-        path = "/source/{token_id}/{document_id}/{start:int}-{end:int}/{expires_at:int}"
+        path = "/source/{keeper}/{document_id}/{start:int}-{end:int}/{expires_at:int}"
         return [
             Route("/source.css", self._style, methods=["GET"]),
             Route(path, self._page, methods=["GET"]),
@@ -59,10 +59,14 @@ class SourcePages:
         serving = self._serving
         if not serving.links.is_valid(passage, signature):
             return None
-        if not serving.authority.is_valid(passage.token_id):
-            return None
+        token_id, _, user = passage.keeper.partition("~")
+        token = serving.authority.valid(token_id)
         document = serving.library.documents.get(passage.document_id)
-        if document is None:
+        if token is None or document is None or document.state is DocumentState.GONE:
+            return None
+        sources = {s.source_id: s.collection_id for s in serving.library.sources.all()}
+        collection_id = sources.get(document.source_id, "")
+        if not serving.rights.may_follow(token, user, collection_id):
             return None
         return document, serving.library.documents.text(passage.document_id)
 

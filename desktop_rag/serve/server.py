@@ -13,10 +13,13 @@ import uvicorn
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import ServerSettings
+from desktop_rag.serve.access.access_rules import AccessRules
 from desktop_rag.serve.access.authority import Authority
 from desktop_rag.serve.access.rate_limit import RateLimits
+from desktop_rag.serve.access.rights_address import RightsAddress
 from desktop_rag.serve.access.token_book import TokenBook
 from desktop_rag.serve.access.token_uses import TokenUses
+from desktop_rag.serve.access.user_rights import UserRights
 from desktop_rag.serve.filters.request_log import RequestLog
 from desktop_rag.serve.filters.standard_filters import LogFilter, standard_chain
 from desktop_rag.serve.guards.hosts import Addresses
@@ -150,12 +153,15 @@ class LocalServer:
         uses = TokenUses(self._served.home.token_uses)
         requests = RequestLog(self._served.home.requests)
         log = LogFilter(requests, keeps_text=settings.logs_text)
-        chain = standard_chain(authority, uses, limits, log)
+        rules = AccessRules(self._served.home.access_rules)
+        rights = UserRights(rules, library, RightsAddress())
+        chain = standard_chain(authority, rights, uses, limits, log)
         return Serving(
             chat,
             library,
             self._served.embedder,
             authority,
+            rights,
             chain,
             SourceLinks(self._served.home.link_key, lambda: self.address),
             ModelNames(chat, library, exposes_endpoints=settings.exposes_models),

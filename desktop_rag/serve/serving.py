@@ -13,6 +13,7 @@ from desktop_rag.serve.access.authority import Authority
 from desktop_rag.serve.access.callers import Caller, Exchange
 from desktop_rag.serve.access.token_book import TokenBook
 from desktop_rag.serve.access.token_uses import TokenUses
+from desktop_rag.serve.access.user_rights import UserRights
 from desktop_rag.serve.filters.filter_chain import FilterChain
 from desktop_rag.serve.filters.request_log import RequestLog
 from desktop_rag.serve.model_names import ModelNames
@@ -29,6 +30,7 @@ class Serving:
     library: Library
     embedder: Embedder | None
     authority: Authority
+    rights: UserRights
     chain: FilterChain
     links: SourceLinks
     names: ModelNames

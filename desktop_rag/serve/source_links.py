@@ -1,6 +1,7 @@
 """Links that show a passage in its document, for a browser that has no token. Any thread.
 
-A link is signed with a key of this library, names the token it was made for, and ends with it.
+A link is signed with a key of this library, names the token it was made for, and the user of
+another application if there is one, and ends with their tokens.
 """
 
 import hmac
@@ -18,14 +19,14 @@ from desktop_rag.serve.access.callers import Caller
 _KEY_BYTES = 32
 _VALID_S = 30 * 86_400.0
 # The rights of a person in another application may end at any time.
-_VALID_FOR_USERS_S = 3_600.0
+_VALID_FOR_USERS_S = 900.0
 
 
 @dataclass(frozen=True, slots=True)
 class LinkedPassage:
-    """The text [start, end) of a document, as a link names it."""
+    """The text [start, end) of a document, as a link names it; `keeper` is the one of `Caller`."""
 
-    token_id: str
+    keeper: str
     document_id: str
     start: int
     end: int
@@ -34,9 +35,7 @@ class LinkedPassage:
     @property
     def path(self) -> str:
         """The path of the link, without its signature."""
-        return (
-            f"/source/{self.token_id}/{self.document_id}/{self.start}-{self.end}/{self.expires_at}"
-        )
+        return f"/source/{self.keeper}/{self.document_id}/{self.start}-{self.end}/{self.expires_at}"
 
 
 class SourceLinks:
@@ -54,7 +53,9 @@ class SourceLinks:
         expires_at = int(time.time() + valid_s)
         if caller.token.expires_at:
             expires_at = min(expires_at, int(caller.token.expires_at))
-        passage = LinkedPassage(caller.token.token_id, document_id, start, end, expires_at)
+        if caller.until:
+            expires_at = min(expires_at, int(caller.until))
+        passage = LinkedPassage(caller.keeper, document_id, start, end, expires_at)
         return f"{self._base_address()}{passage.path}?s={self._signature(passage)}"
 
     def is_valid(self, passage: LinkedPassage, signature: str) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import ServerSettings, Settings
+from desktop_rag.serve.access.access_rules import AccessRules
 from desktop_rag.serve.served import Served
 from desktop_rag.serve.server_records import ServerRecords
 
@@ -22,6 +23,7 @@ class ServerSwitch:
     def __init__(self, served: Served) -> None:
         self._served = served
         self.records = ServerRecords(served, lambda: self._settings.exposes_models)
+        self._rules = AccessRules(served.home.access_rules)
         self._fault: AppError | None = None
         self._listener: Callable[[], None] = lambda: None
         self._lock = threading.Lock()
@@ -38,6 +40,14 @@ class ServerSwitch:
     def fault(self) -> AppError | None:
         """Why it is off although the settings want it on."""
         return self._fault
+
+    @property
+    def rights_addresses(self) -> tuple[str, ...]:
+        """Where applications are asked what their users may read."""
+        try:
+            return tuple(rule.address for rule in self._rules.all())
+        except AppError:
+            return ()
 
     def subscribe(self, listener: Callable[[], None]) -> None:
         """Call the listener, on the thread of `follow`, when the server may have changed."""

@@ -36,18 +36,16 @@ class Authority:
 
     def is_admin(self, token_id: str) -> bool:
         """True while a token is valid and is for the administration of all of it."""
+        token = self.valid(token_id)
+        return token is not None and token.is_for_admin
+
+    def valid(self, token_id: str) -> Token | None:
+        """The token with this id while it is neither revoked nor expired."""
         try:
             known = [token for token in self._tokens.all() if token.token_id == token_id]
         except AppError:
-            return False
-        return any(t.is_for_admin and not t.is_expired(time.time()) for t in known)
-
-    def is_valid(self, token_id: str) -> bool:
-        """True while a token is neither revoked nor expired."""
-        try:
-            return self._tokens.is_valid(token_id)
-        except AppError:
-            return False
+            return None
+        return next((token for token in known if not token.is_expired(time.time())), None)
 
     def caller(self, exchange: Exchange) -> Caller:
         """Who sent a request; refuses one without a valid token."""

@@ -61,7 +61,8 @@ class Exchange:
 class Caller:
     """The program that sent a request, by its token, and what may be read through it.
 
-    `user` is a short name for the person in another application that it asks for, "" for none.
+    `user` is a short name for the person in another application that it asks for, "" for none,
+    whose own token ends at `until` in Unix time.
     `open_ids` are the collections that may be read as a whole, None for all that the token covers.
     Of the `shared_ids` only the documents that `shared` gives may be read: it asks the application,
     and refuses when it can't tell. Nobody learns of the other collections that they exist.
@@ -73,6 +74,7 @@ class Caller:
     user: str = ""
     open_ids: tuple[str, ...] | None = None
     shared_ids: tuple[str, ...] = ()
+    until: float = 0.0
     shared: Callable[[], Collection[str]] = field(default=tuple, compare=False, repr=False)
     exchange: Exchange = field(default_factory=Exchange, compare=False, repr=False)
 
@@ -117,6 +119,11 @@ class Caller:
         """
         return replace(setup, reach=self.reach(setup.reach))
 
+    def covers(self, wanted: SearchScope) -> bool:
+        """True unless `wanted` is limited to collections of which the caller may read nothing."""
+        named = wanted.collection_ids
+        return not named or any(map(self.may_read_collection, named))
+
     def reach(self, wanted: SearchScope) -> SearchScope:
         """The part of `wanted` that the caller may read; refuses when it names nothing of that."""
         whole = self._whole_ids
@@ -125,7 +132,7 @@ class Caller:
         seen = (*whole, *self.shared_ids)
         named = wanted.collection_ids
         left = tuple(i for i in named if i in seen)
-        if named and not left:
+        if not self.covers(wanted):
             raise Refusal(403, "This token may not read these documents.", code="not_allowed")
         needs_documents = any(i in self.shared_ids for i in left or seen)
         readable = self.readable() if needs_documents else Readable(whole)

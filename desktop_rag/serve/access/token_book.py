@@ -49,11 +49,6 @@ class TokenBook:
                 found = token
         return None if found is None or found.is_expired(time.time()) else found
 
-    def is_valid(self, token_id: str) -> bool:
-        """True while the token is neither revoked nor expired."""
-        now = time.time()
-        return any(t.token_id == token_id and not t.is_expired(now) for t in self.all())
-
     def add(self, token: Token) -> None:
         """Keep a new token. AppError when its name is taken or the file can't be written."""
         name = " ".join(token.name.split())

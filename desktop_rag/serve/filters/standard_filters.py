@@ -12,6 +12,7 @@ from desktop_rag.serve.access.authority import Authority
 from desktop_rag.serve.access.callers import Exchange
 from desktop_rag.serve.access.rate_limit import RateLimits
 from desktop_rag.serve.access.token_uses import TokenUses
+from desktop_rag.serve.access.user_rights import UserRights
 from desktop_rag.serve.asked import Asked
 from desktop_rag.serve.filters.filter_chain import FilterChain, NamedFilter
 from desktop_rag.serve.filters.request_filter import AnswerEvents, RequestFilter
@@ -19,18 +20,20 @@ from desktop_rag.serve.filters.request_log import RequestLog
 
 
 class AuthoriseFilter(RequestFilter):
-    """Lets in whoever has a valid token, and notes when it was used."""
+    """Lets in whoever has a valid token, notes when it was used, and finds what it may read."""
 
     name: ClassVar[str] = "authorise"
 
-    def __init__(self, authority: Authority, uses: TokenUses) -> None:
+    def __init__(self, authority: Authority, rights: UserRights, uses: TokenUses) -> None:
         self._authority = authority
+        self._rights = rights
         self._uses = uses
 
     def admit(self, exchange: Exchange) -> None:
         """Find out who sent the request."""
         exchange.caller = self._authority.caller(exchange)
         self._uses.note(exchange.caller.token.token_id)
+        exchange.caller = self._rights.of(exchange.caller)
 
 
 class RateFilter(RequestFilter):
@@ -90,6 +93,7 @@ class LogFilter(RequestFilter):
                 exchange.path,
                 token=caller.token.name if caller else "",
                 token_id=caller.token.token_id if caller else "",
+                user=caller.user if caller else "",
                 model=exchange.model,
                 status=exchange.status,
                 ms=round(1000 * max(0.0, time.time() - exchange.began_at)),
@@ -128,11 +132,12 @@ class ResponseFilter(RequestFilter):
 
 def standard_chain(
     authority: Authority,
+    rights: UserRights,
     uses: TokenUses,
     limits: RateLimits,
     log: LogFilter,
     own: Sequence[NamedFilter] = (),
 ) -> FilterChain:
     """All filters in their order; `own` ones see a question that is limited to what may be read."""
-    first = (AuthoriseFilter(authority, uses), RateFilter(limits), log, RetrieveFilter())
+    first = (AuthoriseFilter(authority, rights, uses), RateFilter(limits), log, RetrieveFilter())
     return FilterChain([*(("*", each) for each in first), *own, ("*", ResponseFilter(limits))])

@@ -1,0 +1,147 @@
+"""What a caller may read where other applications decide. Worker threads.
+
+A collection with a rule is there for the application's users only. For everybody else it does not
+exist: it is in no list, and no answer tells of it.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from desktop_rag.core.domain import Collection, Document, Source
+from desktop_rag.core.errors import AppError
+from desktop_rag.ingest.library import Library
+from desktop_rag.serve.access.access_rules import AccessRule, AccessRules
+from desktop_rag.serve.access.access_tokens import Token
+from desktop_rag.serve.access.callers import Caller
+from desktop_rag.serve.access.rights_address import AskedDocument, RightsAddress
+from desktop_rag.serve.access.user_tokens import User, UserTokens
+from desktop_rag.serve.refusals import Refusal
+
+# The header with the token of a user, beside the one of the program.
+USER_HEADER = "x-desktop-rag-user"
+_BEARER = "bearer "
+_UNAVAILABLE = 503
+
+
+class UserRights:
+    """Limits callers by the rules, and by what the applications say of their users."""
+
+    def __init__(self, rules: AccessRules, library: Library, address: RightsAddress) -> None:
+        self._rules = rules
+        self._library = library
+        self._tokens = UserTokens()
+        self._address = address
+
+    def of(self, caller: Caller) -> Caller:
+        """The caller with what it may read; refuses the token of a user that is not valid.
+
+        Such a token is refused whether there is a rule or not, so that nobody learns of one.
+        """
+        given = _bare(caller.exchange.header(USER_HEADER))
+        rules = self._known()
+        if not rules and not given:
+            return caller
+        covered = [c for c in self._library.collections.all() if _covers(caller.token, c)]
+        guarded = [c for c in covered if c.collection_id in rules]
+        users = self._users(given, [rules[c.collection_id] for c in guarded]) if given else {}
+        if given and not users:
+            raise Refusal(401, "The token of the user is not valid.", code="invalid_user_token")
+        if not guarded:
+            return caller
+        shared = [c for c in guarded if c.collection_id in users]
+        return replace(
+            caller,
+            user=next((user.name for user in users.values()), ""),
+            until=min((user.expires_at for user in users.values()), default=0.0),
+            open_ids=tuple(c.collection_id for c in covered if c not in guarded),
+            shared_ids=tuple(c.collection_id for c in shared),
+            shared=self._shared(given, [(rules[c.collection_id], c) for c in shared]),
+        )
+
+    def may_follow(self, token: Token, user: str, collection_id: str) -> bool:
+        """True when a link that was made for a token, and a user of it, may show a document of this
+        collection still.
+        """
+        is_covered = not token.collection_ids or collection_id in token.collection_ids
+        return is_covered and (bool(user) or collection_id not in self._known())
+
+    def _known(self) -> dict[str, AccessRule]:
+        try:
+            return {rule.collection_id: rule for rule in self._rules.all()}
+        except AppError as error:
+            # Nobody knows now what is protected.
+            raise Refusal.of_error(error, _UNAVAILABLE) from error
+
+    def _users(self, given: str, rules: Iterable[AccessRule]) -> dict[str, User]:
+        """The user of a token by each collection that it is valid for."""
+        try:
+            found = {rule.collection_id: self._tokens.user(given, rule) for rule in rules}
+        except AppError as error:
+            raise Refusal.of_error(error, _UNAVAILABLE) from error
+        return {collection_id: user for collection_id, user in found.items() if user}
+
+    def _shared(
+        self, token: str, rules: Sequence[tuple[AccessRule, Collection]]
+    ) -> Callable[[], dict[str, None]]:
+        @cache
+        def ask() -> dict[str, None]:
+            found: dict[str, None] = {}
+            for rule, collection in rules:
+                found |= dict.fromkeys(self._documents(token, rule, collection))
+            return found
+
+        return ask
+
+    def _documents(self, token: str, rule: AccessRule, collection: Collection) -> tuple[str, ...]:
+        """The documents of a collection that may be read."""
+        return self._address.readable(
+            rule.address, rule.collection_id, collection.name, token,
+            lambda: list(self._asked(collection)),
+        )  # fmt: skip
+
+    def _asked(self, collection: Collection) -> Iterator[AskedDocument]:
+        for source in self._library.sources.all():
+            if source.collection_id == collection.collection_id:
+                rows = self._library.documents.all(source_id=source.source_id)
+                own_ids = self._own_ids(source)
+                inside = defaultdict[Path, list[str]](list)
+                for row in rows:
+                    if row.part:
+                        inside[row.path].append(row.document_id)
+                for row in rows:
+                    if not row.part:
+                        yield AskedDocument(
+                            row.document_id,
+                            own_ids.get(row.document_id, ""),
+                            _path_in(source, row),
+                            row.address,
+                            tuple(inside.get(row.path, ())),
+                        )
+
+    def _own_ids(self, source: Source) -> dict[str, str]:
+        """The ids by which a program sent the documents of a source, by ours."""
+        if not source.program:
+            return {}
+        sent = self._library.sent.of(source.source_id).values()
+        return {each.document_id: each.own_id for each in sent}
+
+
+def _covers(token: Token, collection: Collection) -> bool:
+    return not token.collection_ids or collection.collection_id in token.collection_ids
+
+
+def _bare(given: str) -> str:
+    """The token of a user without the word before it that some clients add."""
+    return given[len(_BEARER) :].strip() if given.lower().startswith(_BEARER) else given.strip()
+
+
+def _path_in(source: Source, row: Document) -> str:
+    """The path of a document below its source; "" for one that is no file of the person's."""
+    if not source.is_on_disk:
+        return ""
+    if row.path.is_relative_to(source.path) and row.path != source.path:
+        return row.path.relative_to(source.path).as_posix()
+    return row.path.name
