@@ -203,6 +203,7 @@ class ServerSettings:
     are those by which it may be asked. `certificate` and `certificate_key` are PEM files. Pages of
     the `origins` may use it with any token. With `exposes_models` the models of the endpoints can
     be asked without documents. With `logs_text` questions and answers are in the log of requests.
+    `filters` name those of other packages that requests have to pass, as `NAME` or `NAME=MODELS`.
     """
 
     is_on: bool = False
@@ -214,6 +215,7 @@ class ServerSettings:
     origins: tuple[str, ...] = ()
     exposes_models: bool = False
     logs_text: bool = False
+    filters: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

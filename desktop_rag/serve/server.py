@@ -20,6 +20,7 @@ from desktop_rag.serve.access.rights_address import RightsAddress
 from desktop_rag.serve.access.token_book import TokenBook
 from desktop_rag.serve.access.token_uses import TokenUses
 from desktop_rag.serve.access.user_rights import UserRights
+from desktop_rag.serve.filters.own_filters import own_filters
 from desktop_rag.serve.filters.request_log import RequestLog
 from desktop_rag.serve.filters.standard_filters import LogFilter, standard_chain
 from desktop_rag.serve.guards.hosts import Addresses
@@ -53,6 +54,7 @@ class LocalServer:
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
         self._workers: Workers | None = None
+        self._own_filters = own_filters(())
         self.tokens = TokenBook(served.home.tokens)
 
     @property
@@ -78,8 +80,11 @@ class LocalServer:
         return "https" if self._settings.certificate else "http"
 
     def start(self) -> None:
-        """Listen and serve. AppError when it can't listen, or the certificate can't be used."""
+        """Listen and serve. AppError when it can't listen, or the certificate or a filter can't be
+        used.
+        """
         tls = _tls(self._settings)
+        self._own_filters = own_filters(self._settings.filters)
         self._socket = _listening(self._settings)
         started = threading.Event()
         self._thread = threading.Thread(
@@ -155,7 +160,7 @@ class LocalServer:
         log = LogFilter(requests, keeps_text=settings.logs_text)
         rules = AccessRules(self._served.home.access_rules)
         rights = UserRights(rules, library, RightsAddress())
-        chain = standard_chain(authority, rights, uses, limits, log)
+        chain = standard_chain(authority, rights, uses, limits, log, self._own_filters)
         return Serving(
             chat,
             library,

@@ -39,6 +39,8 @@ def add_serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--expose-models", action="store_true", help=text)
     text = "keep questions and answers in the log of requests"
     parser.add_argument("--log-text", action="store_true", help=text)
+    text = "a filter of an installed package that requests have to pass; may be repeated"
+    parser.add_argument("--filter", action="append", default=[], metavar="NAME[=MODELS]", help=text)
 
 
 def add_token(parser: argparse.ArgumentParser) -> None:
@@ -99,6 +101,7 @@ def _chosen(settings: ServerSettings, arguments: argparse.Namespace) -> ServerSe
         "origins": tuple(arguments.origin) or None,
         "exposes_models": arguments.expose_models or None,
         "logs_text": arguments.log_text or None,
+        "filters": tuple(arguments.filter) or None,
     }
     said: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     return replace(settings, is_on=True, **said)

@@ -20,14 +20,17 @@ class StatusCalls:
         self._readable = readable
 
     def status(self, caller: Caller) -> dict[str, Any]:
-        """The state of indexing and of the documents; no name of what is being read."""
+        """The state of indexing and of the documents; no name of what is being read.
+
+        The stage is that of the whole library, and so not for everyone.
+        """
         indexing = self._library.indexing
         documents = [d for d in self._readable.documents(caller) if not d.parent_id]
         states = Counter(document.state for document in documents)
         failed = [d for d in documents if d.state is DocumentState.FAILED]
         return {
             "version": version("desktop-rag"),
-            "stage": indexing.progress().stage.value,
+            "stage": "" if caller.is_limited else indexing.progress().stage.value,
             "is_paused": indexing.is_paused,
             "documents": len(documents),
             "searchable": sum(n for state, n in states.items() if state.is_searchable),

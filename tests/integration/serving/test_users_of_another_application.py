@@ -274,3 +274,23 @@ def test_the_key_of_a_set_is_chosen_by_its_name(tmp_path: Path, app: RightsApp) 
     assert tokens.user(signed(other, "wanda", headers={"kid": "two"}), rule) == first
     for headers in ({"kid": "two"}, {"kid": "three"}, {}):
         assert tokens.user(app.token("wanda", headers=headers), rule) is None
+
+
+def test_the_application_keeps_its_collection_in_step_without_a_user(
+    server: Server, rule: AccessRule, app: RightsApp
+) -> None:
+    own = f"/api/v1/collections/{rule.collection_id}"
+    for scopes, named, status in (
+        ([TokenScope.WRITE], True, 200),
+        ([TokenScope.WRITE], False, 404),
+        ([TokenScope.WRITE, TokenScope.ASK], True, 404),
+        ([TokenScope.ADMIN], False, 200),
+        ([TokenScope.ADMIN], True, 404),
+    ):
+        ids = (rule.collection_id,) if named else ()
+        with server.client(server.token(*scopes, collection_ids=ids)) as client:
+            assert client.get(own).status_code == status, (scopes, named)
+    secret = server.token(TokenScope.WRITE, collection_ids=(rule.collection_id,))
+    with server.client(secret, **{USER_HEADER: app.token("wanda")}) as client:
+        refused = client.put(f"{own}/documents/1", json={"text": "x", "application": "wiki"})
+        assert refused.status_code == 403, refused.text

@@ -48,6 +48,7 @@ QUIET_LIBRARIES = {
     "PySide6": "its tools; QtNetwork is a door of its own",
     "duckdb": "remote files and extensions, both switched off",
     "filelock": "the name of this computer; it locks files",
+    "jwt": "sets of keys by address; here keys come from files",
     "lxml": "pages by address; it gets bytes only",
     "mcp": "its clients, and servers of its own; here it gets requests from ours",
     "numpy": "data sets by address; never opened",
