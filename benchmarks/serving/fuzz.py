@@ -34,6 +34,8 @@ def main() -> None:
     asked = parser.parse_args()
     with ChatServer("The lamp is lit [1].") as model, served(LAMP, model.endpoint()) as services:
         secrets = [secret_for(services, scope) for scope in TokenScope]
+        # What reaches furthest is sent most.
+        secrets += [secrets[-1]] * len(secrets)
         began_at = time.monotonic()
         outcomes = fuzzed(services.server.address, secrets, asked)
         took_s = time.monotonic() - began_at

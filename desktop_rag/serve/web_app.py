@@ -74,7 +74,9 @@ async def _on_error(_request: Request, exc: Exception) -> Response:
 
 async def _on_http_exception(_request: Request, exc: Exception) -> Response:
     assert isinstance(exc, HTTPException)
-    return refused(Refusal(exc.status_code, exc.detail))
+    response = refused(Refusal(exc.status_code, exc.detail))
+    response.headers.update(exc.headers or {})
+    return response
 
 
 async def _on_bug(request: Request, exc: Exception) -> Response:

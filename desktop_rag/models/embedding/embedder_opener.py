@@ -60,4 +60,8 @@ class EmbedderOpener:
         return f"{description.name} is complete and unaltered."
 
     def _folder(self, spec: str) -> Path:
-        return Path(spec).expanduser() if spec else self._bundled
+        try:
+            return Path(spec).expanduser() if spec else self._bundled
+        except RuntimeError:
+            # The home of a user that there is not.
+            return Path(spec)

@@ -75,7 +75,12 @@ def read_description(folder: Path) -> ModelDescription:
     The second kind may have a model.toml too: its name, max_tokens, pooling, weights and prefixes
     take precedence. AppError when something is missing or can't be used.
     """
-    if not folder.is_dir():
+    try:
+        is_there = folder.is_dir()
+    except OSError:
+        # Too long to be a path; others are just not there.
+        is_there = False
+    if not is_there:
         raise broken(folder, "There is no such folder")
     table = _read_toml(folder / "model.toml")
     if "files" in table or not ("pooling" in table or (folder / "modules.json").is_file()):

@@ -3,6 +3,7 @@
 import asyncio
 from typing import TYPE_CHECKING, cast
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 if TYPE_CHECKING:
@@ -28,6 +29,13 @@ class PacedProtocol(H11Protocol):
         """Stop waiting."""
         self._waiting.cancel()
         super().connection_lost(exc)
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP; after the last response of a connection there is no other."""
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
 
     def _give_up(self) -> None:
         has_request = cast("object", self.cycle) is not None

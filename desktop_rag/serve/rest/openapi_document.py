@@ -97,7 +97,7 @@ def _described(operation: Operation, refs: Refs) -> dict[str, Any]:
 def _responses(operation: Operation, refs: Refs) -> dict[str, Any]:
     answered: dict[str, Any] = {_JSON: {"schema": refs[operation.answer, "serialization"]}}
     if operation.run is None:
-        answered["text/event-stream"] = {"schema": {"type": "string"}}
+        answered["text/event-stream"] = {}
     shown = {200: "Done.", 201: "Made.", 202: "Taken in; the work goes on."}
     responses: dict[str, Any] = {
         str(status): {"description": shown[status], "content": answered}

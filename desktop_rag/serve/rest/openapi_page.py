@@ -60,7 +60,7 @@ def _operation(method: str, path: str, operation: Mapping[str, Any]) -> str:
     for status, response in operation["responses"].items():
         if status.startswith("2"):
             kinds = ", ".join(
-                f"{_type(content['schema'])} <code>{escape(kind)}</code>"
+                f"{_type(content.get('schema', {}))} <code>{escape(kind)}</code>"
                 for kind, content in response["content"].items()
             )
             parts.append(f"<p>{escape(status)} {escape(response['description'])} {kinds}</p>")

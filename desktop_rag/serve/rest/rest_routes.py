@@ -58,11 +58,19 @@ class RestRoutes:
             Route("/api/openapi.json", self._document, methods=["GET"]),
             Route("/api/docs", self._page, methods=["GET"]),
             Route("/api/docs.css", self._style, methods=["GET"]),
-            *(
-                Route(_routed(each.path), self._handler(each), methods=[each.method])
-                for each in _longest_first(self._operations)
-            ),
+            *(self._route(path) for path in _longest_first(self._operations)),
         ]
+
+    def _route(self, path: str) -> Route:
+        """The route of all operations on a path, so that the others are known to be refused."""
+        handlers = {e.method: self._handler(e) for e in self._operations if e.path == path}
+
+        async def handle(request: Request) -> Response:
+            # A HEAD is a GET whose body is not sent.
+            method = "GET" if request.method == "HEAD" else request.method
+            return await handlers[method](request)
+
+        return Route(_routed(path), handle, methods=list(handlers))
 
     @cached_property
     def document(self) -> dict[str, Any]:
@@ -139,6 +147,7 @@ def _routed(path: str) -> str:
     return PREFIX + path
 
 
-def _longest_first(found: list[Operation]) -> list[Operation]:
-    """Fixed parts before those that take anything."""
-    return sorted(found, key=lambda each: ("{own_id}" in each.path, -each.path.count("/")))
+def _longest_first(found: list[Operation]) -> list[str]:
+    """The paths, fixed parts before those that take anything."""
+    paths = dict.fromkeys(each.path for each in found)
+    return sorted(paths, key=lambda path: ("{own_id}" in path, -path.count("/")))

@@ -241,6 +241,35 @@ def test_each_operation_needs_its_scope(server: Server, admin: httpx2.Client, wi
         assert client.get(f"{API}/collections").status_code == 401
 
 
+def test_no_operation_answers_without_its_scope(server: Server, admin: httpx2.Client) -> None:
+    paths = admin.get(f"{server.address}/api/openapi.json").json()["paths"]
+    asked = server.token(TokenScope.ASK)
+    read = server.token(TokenScope.READ)
+    refused = 0
+    for path, methods in paths.items():
+        for method, operation in methods.items():
+            secret = read if "“ask”" in operation["description"] else asked
+            with server.client(secret) as client:
+                found = client.request(method.upper(), path.replace("{", "").replace("}", ""))
+                assert found.status_code == 403, (method, path)
+                assert found.json()["error"]["code"] == "insufficient_scope"
+                refused += 1
+    assert refused >= 30
+
+
+def test_the_methods_of_a_path_are_named_when_another_is_refused(admin: httpx2.Client) -> None:
+    refused = admin.put("collections", json={})
+    assert refused.status_code == 405
+    assert {"GET", "POST"} <= {each.strip() for each in refused.headers["allow"].split(",")}
+
+
+@pytest.mark.parametrize("embedder", ["0" * 2000, "~nobody-here/model", "/etc/hosts"])
+def test_a_path_that_cannot_be_a_model_is_refused(
+    admin: httpx2.Client, wiki: str, embedder: str
+) -> None:
+    assert admin.patch(wiki, json={"embedder": embedder}).status_code == 400
+
+
 # --- asking ---------------------------------------------------------------------------------------
 
 
