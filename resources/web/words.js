@@ -16,7 +16,8 @@ const WORDS = {
     writing: "Reading {n} sources…",
     thinking: "The model is thinking…",
     checking: "Checking the answer against its sources…",
-    checked: "{good} of {all} statements are fully supported by the sources.",
+    checked:
+      "{good} of {all} checked statements are fully supported by the sources. Those without a sign were not checked.",
     sources: "Sources",
     source: "Source {n}: {title}",
     others: "Read, but not cited ({n})",
@@ -63,7 +64,8 @@ const WORDS = {
     writing: "{n} Quellen werden gelesen…",
     thinking: "Das Modell denkt nach…",
     checking: "Die Antwort wird mit ihren Quellen verglichen…",
-    checked: "{good} von {all} Aussagen sind durch die Quellen voll belegt.",
+    checked:
+      "{good} von {all} geprüften Aussagen sind durch die Quellen voll belegt. Solche ohne Zeichen wurden nicht geprüft.",
     sources: "Quellen",
     source: "Quelle {n}: {title}",
     others: "Gelesen, aber nicht zitiert ({n})",

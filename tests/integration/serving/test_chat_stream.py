@@ -122,6 +122,9 @@ def test_anybody_may_load_the_client_and_a_foreign_page_may_use_it(server: Serve
         assert client.get("/health").headers["cross-origin-resource-policy"] == "same-origin"
     secret = server.token(origins=(ORIGIN,), rate=1)
     with server.client(secret, origin=ORIGIN) as client:
+        preflight = client.request("OPTIONS", "/chat/ask")
+        allowed = preflight.headers["access-control-allow-headers"].split(", ")
+        assert {"authorization", "content-type", "x-desktop-rag-user"} <= set(allowed)
         assert client.get("/chat/models").status_code == 200
         refused = client.get("/chat/models")
     assert refused.status_code == 429

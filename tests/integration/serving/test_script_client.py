@@ -113,6 +113,21 @@ def test_the_rest_of_the_server_is_asked_too(server: Server, endpoint: ChatServe
     assert endpoint.models
 
 
+@needs_node
+def test_the_token_of_the_person_goes_with_each_request_in_its_header(server: Server) -> None:
+    with WebServer() as site:
+        site.pages["/chat/models"] = Served('{"models": []}', "application/json")
+        script = (
+            "client.server = given.site; client.userToken = async () => 'signed';"
+            "told(await client.models());"
+        )
+        assert client_of(server, script, site=site.url("").rstrip("/"), token="drag-page") == []
+        [asked] = site.requests
+    assert asked.headers["authorization"] == "Bearer drag-page"
+    assert asked.headers["x-desktop-rag-user"] == "signed"
+    assert asked.target == "/chat/models", "no secret in an address"
+
+
 @pytest.fixture
 def browser() -> Iterator[Browser]:
     with Browser() as running:
