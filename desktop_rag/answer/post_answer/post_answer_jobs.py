@@ -219,7 +219,7 @@ class PostAnswerJobs:
         for _ in range(_TRIES):
             while self._answers.is_answering and time_left.for_a_job() and not cancel.is_set():
                 self._answers.wait(_WAIT_S)
-            if not time_left.for_a_job():
+            if self._answers.is_answering and not time_left.for_a_job():
                 return None
             yielding = CancelWhen(cancel, lambda: self._answers.is_answering)
             found = job(yielding)
