@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from desktop_rag.core.assistant import Assistant
+from desktop_rag.core.attachment import Image
 from desktop_rag.core.conversation import Message, Role
 from desktop_rag.core.question import Setup
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
@@ -20,6 +21,8 @@ _LONGEST_INSTRUCTIONS = 32_000
 class Asked:
     """A conversation whose last message is the question, by a model's name, for a caller.
 
+    `images` belong to the question.
+
     `setup` is limited to what the caller may read. `follows` asks for follow-up questions too.
     """
 
@@ -27,6 +30,7 @@ class Asked:
     model: str
     messages: tuple[Message, ...]
     setup: Setup
+    images: tuple[Image, ...] = ()
 
     @property
     def question(self) -> str:

@@ -3,6 +3,7 @@
 Worker threads.
 """
 
+from dataclasses import replace
 from threading import Event
 
 from desktop_rag.answer.chat import Chat
@@ -41,14 +42,17 @@ class Answers:
             raise
 
     def _answered(self, asked: Asked, cancel: Event) -> AnswerEvents:
-        answered = self._chat.answer(asked.messages, asked.setup, cancel=cancel)
-        for event in self._first_words.searching(answered):
-            yield event
-            if isinstance(event, AnswerDone) and event.message.state is MessageState.DONE:
-                self._first_words.wait(cancel.is_set)
-                yield from self._chat.complete(
-                    event.message, asked.messages, asked.setup, cancel=cancel
-                )
+        with self._chat.attachments.held(asked.images) as attachments:
+            *before, question = asked.messages
+            messages = [*before, replace(question, attachments=attachments)]
+            answered = self._chat.answer(messages, asked.setup, cancel=cancel)
+            for event in self._first_words.searching(answered):
+                yield event
+                if isinstance(event, AnswerDone) and event.message.state is MessageState.DONE:
+                    self._first_words.wait(cancel.is_set)
+                    yield from self._chat.complete(
+                        event.message, messages, asked.setup, cancel=cancel
+                    )
 
 
 def failure(done: AnswerDone) -> Refusal | None:

@@ -1,7 +1,8 @@
 """The attachments of conversations. Worker threads."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.core.attachment import Attachment, AttachmentKind, Image, sees_no_images
@@ -29,6 +30,20 @@ class Attachments:
     def __init__(self, store: AttachmentStore, models: ChatModels) -> None:
         self._store = store
         self._models = models
+        # Those of questions that are not stored, while they are answered.
+        self._held: dict[str, Image] = {}
+
+    @contextmanager
+    def held(self, images: Sequence[Image]) -> Generator[tuple[Attachment, ...]]:
+        """Images as attachments of a question that is not stored: in memory, for this block."""
+        kept = {uuid.uuid4().hex: image for image in images}
+        self._held |= kept
+        try:
+            named = enumerate(kept, start=1)
+            yield tuple(Attachment(i, f"image {n}", AttachmentKind.IMAGE) for n, i in named)
+        finally:
+            for attachment_id in kept:
+                del self._held[attachment_id]
 
     def of(self, conversation_id: str) -> tuple[Attachment, ...]:
         """The current attachments of a conversation."""
@@ -52,7 +67,8 @@ class Attachments:
 
     def image(self, attachment: Attachment) -> Image | None:
         """The image as it is sent; None for a file, or when it no longer exists."""
-        return self._store.image(attachment.attachment_id)
+        held = self._held.get(attachment.attachment_id)
+        return held or self._store.image(attachment.attachment_id)
 
     def images(
         self, attachments: Sequence[Attachment], endpoint: EndpointSettings
@@ -60,7 +76,7 @@ class Attachments:
         """The images to send to the model of the endpoint; none when it does not take images."""
         if self._models.profile(endpoint).takes_images is False:
             return ()
-        kept = [self._store.image(a.attachment_id) for a in attachments if _is_image(a)]
+        kept = [self.image(attachment) for attachment in attachments if _is_image(attachment)]
         return tuple(image for image in kept if image)
 
     def refusal(

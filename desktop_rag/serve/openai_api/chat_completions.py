@@ -16,13 +16,14 @@ from pydantic import BaseModel, ConfigDict
 from desktop_rag.core.conversation import Message
 from desktop_rag.serve.answer_run import AnswerRun, FinishedRun
 from desktop_rag.serve.openai_api.chat_messages import GivenMessage
+from desktop_rag.serve.openai_api.usage import EstimatedUsage
 from desktop_rag.serve.refusals import Refusal
 from desktop_rag.serve.responses import KEEP_ALIVE, LAST_EVENT, event
 from desktop_rag.serve.wire_sources import annotations, extension, nested
 
 
 class StreamOptions(BaseModel):
-    """Options of a stream. Tokens are not counted, so `include_usage` gives a usage of null."""
+    """Options of a stream. The tokens of `include_usage` are estimated."""
 
     model_config = ConfigDict(extra="forbid")
     include_usage: bool = False
@@ -64,7 +65,7 @@ class ChatCompletion:
             "created": self.created,
             "model": self.model,
             "choices": [choice],
-            "usage": None,
+            "usage": self._usage(finished).of_chat(),
             "desktop_rag": self._extension(finished.message),
         }
 
@@ -89,8 +90,12 @@ class ChatCompletion:
         extra = {"desktop_rag": self._extension(finished.message)}
         chunks.append(self._chunk({}, "stop", extra))
         if options and options.include_usage:
-            chunks.append(event(self._head() | {"choices": [], "usage": None}))
+            usage = {"usage": self._usage(finished).of_chat()}
+            chunks.append(event(self._head() | {"choices": []} | usage))
         return chunks
+
+    def _usage(self, finished: FinishedRun) -> EstimatedUsage:
+        return EstimatedUsage.of([m.text for m in self.run.asked.messages], finished.text)
 
     def _annotations(self, finished: FinishedRun) -> list[dict[str, Any]]:
         return annotations(finished.citations, self.run.address)

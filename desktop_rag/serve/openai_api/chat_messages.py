@@ -1,26 +1,32 @@
 """Messages of a request as a conversation of the app. Pure."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from desktop_rag.core.attachment import Image
 from desktop_rag.core.conversation import Message, Role
 from desktop_rag.core.query import strip_invalid_characters
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.serve.asked import message_of
+from desktop_rag.serve.openai_api.given_images import image_at
 from desktop_rag.serve.refusals import Refusal
 
 _INSTRUCTING = ("system", "developer")
 _TEXT_PARTS = ("text", "input_text", "output_text")
 
 
-class TextPart(BaseModel):
-    """A part of a message. Only text is read; others are refused by their kind."""
+_IMAGE_PARTS = ("image_url", "input_image")
+
+
+class GivenPart(BaseModel):
+    """A part of a message: text, or an image. Others are refused by their kind."""
 
     model_config = ConfigDict(extra="allow")
     type: str
     text: str = ""
+    image_url: str | dict[str, Any] | None = None
 
 
 class GivenMessage(BaseModel):
@@ -28,7 +34,7 @@ class GivenMessage(BaseModel):
 
     model_config = ConfigDict(extra="allow")
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
-    content: str | list[TextPart] | None = None
+    content: str | list[GivenPart] | None = None
 
 
 def instructions_in(messages: Sequence[GivenMessage]) -> list[str]:
@@ -55,15 +61,30 @@ def conversation(
 
 
 def text_of(message: GivenMessage) -> str:
-    """The whole text of a message; refuses parts that are no text."""
+    """The whole text of a message; refuses parts that are neither text nor an image."""
     if not isinstance(message.content, list):
         return message.content or ""
     for part in message.content:
-        if part.type not in _TEXT_PARTS:
+        if part.type not in (*_TEXT_PARTS, *_IMAGE_PARTS):
             raise Refusal(
                 400,
-                f"Parts of the type “{part.type}” are not supported; only text is.",
+                f"Parts of the type “{part.type}” are not supported; text and images are.",
                 param="messages",
                 code="unsupported_content",
             )
-    return "\n".join(part.text for part in message.content)
+    return "\n".join(part.text for part in message.content if part.type in _TEXT_PARTS)
+
+
+def images_of_question(messages: Sequence[GivenMessage]) -> tuple[Image, ...]:
+    """The images of the last message. Those of earlier ones have been answered."""
+    return _images_of(messages[-1]) if messages else ()
+
+
+def has_earlier_images(messages: Sequence[GivenMessage]) -> bool:
+    """True when a message before the last one has an image, which is not sent again."""
+    return any(_images_of(message) for message in messages[:-1])
+
+
+def _images_of(message: GivenMessage) -> tuple[Image, ...]:
+    parts = message.content if isinstance(message.content, list) else []
+    return tuple(image_at(part.image_url) for part in parts if part.type in _IMAGE_PARTS)

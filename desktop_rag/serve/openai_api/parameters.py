@@ -20,7 +20,7 @@ _WITHOUT_EFFECT = frozenset(
         "frequency_penalty", "max_completion_tokens", "max_output_tokens", "max_tokens", "metadata",
         "prompt_cache_key", "prompt_cache_retention", "presence_penalty", "reasoning",
         "reasoning_effort", "repetition_penalty", "safety_identifier", "seed", "service_tier",
-        "stop", "temperature", "top_k", "top_p", "truncation", "user", "verbosity",
+        "stop", "store", "temperature", "top_k", "top_p", "truncation", "user", "verbosity",
     }
 )  # fmt: skip
 
@@ -95,7 +95,7 @@ RESPONSES = Parameters(
         "parallel_tool_calls": (True, False),
         "previous_response_id": (),
         "prompt": (),
-        "store": (False, True),
+        "store": (False,),
         "stream_options": ({}, {"include_obfuscation": False}),
         "text": ({"format": {"type": "text"}}, {}),
         "tool_choice": ("none", "auto"),

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from desktop_rag.serve.answer_run import AnswerRun, FinishedRun, TextPiece
 from desktop_rag.serve.openai_api.chat_messages import GivenMessage
+from desktop_rag.serve.openai_api.usage import EstimatedUsage
 from desktop_rag.serve.refusals import Refusal
 from desktop_rag.serve.responses import KEEP_ALIVE, event
 from desktop_rag.serve.wire_sources import annotations, extension
@@ -113,7 +114,8 @@ class ResponseMaker:
         part = _part(finished.text, found)
         extra = extension(finished.message, self.run.address) | {"ignored": self.ignored}
         response = self._response("completed", [self._item("completed", [part])])
-        return response | {"desktop_rag": extra}
+        usage = EstimatedUsage.of([m.text for m in self.run.asked.messages], finished.text)
+        return response | {"usage": usage.of_response(), "desktop_rag": extra}
 
     def _delta(self, piece: TextPiece) -> dict[str, Any]:
         return self._place() | {"delta": piece.text, "logprobs": []}

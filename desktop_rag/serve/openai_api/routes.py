@@ -16,6 +16,8 @@ from desktop_rag.serve.openai_api.chat_completions import ChatCompletion, ChatRe
 from desktop_rag.serve.openai_api.chat_messages import (
     GivenMessage,
     conversation,
+    has_earlier_images,
+    images_of_question,
     instructions_in,
 )
 from desktop_rag.serve.openai_api.embeddings import EmbeddingRequest, embeddings, model_name
@@ -69,7 +71,7 @@ class OpenAIRoutes:
         read, ignored = CHAT.read(await body_of(request), ChatRequest)
         make = partial(self._asked, read.model, read.messages, caller)
         run = self._run(await self._serving.workers.call(make), request, is_streamed=read.stream)
-        completion = ChatCompletion(run, read.model, ignored)
+        completion = ChatCompletion(run, read.model, ignored + _unsent(read.messages))
         if read.stream:
             return EventResponse(completion.chunks(read.stream_options))
         whole = await ended_with_client(completion.whole(), request.receive)
@@ -80,6 +82,7 @@ class OpenAIRoutes:
         read, ignored = RESPONSES.read(await body_of(request), ResponseRequest)
         make = partial(self._asked, read.model, read.messages(), caller)
         run = self._run(await self._serving.workers.call(make), request, is_streamed=read.stream)
+        ignored += _unsent(read.messages())
         maker = ResponseMaker(run, read.model, ignored, read.instructions)
         if read.stream:
             return EventResponse(maker.events())
@@ -98,7 +101,8 @@ class OpenAIRoutes:
         name = self._serving.names.find(model, caller)
         messages = conversation(given, name.scope)
         setup = self._serving.names.set_up(name, caller)
-        return Asked(caller, model, messages, with_instructions(setup, instructions_in(given)))
+        instructed = with_instructions(setup, instructions_in(given))
+        return Asked(caller, model, messages, instructed, images_of_question(given))
 
     def _run(self, asked: Asked, request: Request, *, is_streamed: bool) -> AnswerRun:
         serving = self._serving
@@ -118,6 +122,10 @@ async def body_of(request: Request) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise Refusal(400, "The body is not a JSON object.")
     return cast("dict[str, Any]", content)
+
+
+def _unsent(messages: list[GivenMessage]) -> list[str]:
+    return ["images of earlier messages"] if has_earlier_images(messages) else []
 
 
 def _model_json(name: str, title: str) -> dict[str, Any]:

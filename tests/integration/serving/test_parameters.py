@@ -1,0 +1,129 @@
+"""Each parameter of OpenAI's APIs is used, named as without effect, or refused by its name."""
+
+import base64
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import openai
+import pytest
+
+from tests.integration.serving.conftest import Server
+from tests.servers.chat_server import ChatServer
+
+QUESTION = "When is the lamp of the lighthouse lit?"
+MESSAGES = [{"role": "user", "content": QUESTION}]
+PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n a picture").decode()
+WITH_IMAGE = [
+    {"type": "text", "text": QUESTION},
+    {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}},
+]
+
+
+@pytest.fixture
+def client(server: Server, endpoint: ChatServer) -> Iterator[openai.OpenAI]:
+    assert endpoint.models
+    with openai.OpenAI(
+        base_url=f"{server.address}/v1", api_key=server.token(), max_retries=0
+    ) as opened:
+        yield opened
+
+
+def ask(client: openai.OpenAI, **more: Any) -> Any:
+    given: Any = {"model": "desktop-rag", "messages": MESSAGES} | more
+    return client.chat.completions.create(**given)
+
+
+@pytest.mark.parametrize(
+    "without_effect",
+    [{"store": True}, {"metadata": {"a": "b"}}, {"stop": ["\n"]}, {"max_tokens": 5}, {"seed": 1},
+     {"max_completion_tokens": 5}, {"top_p": 0.1}, {"presence_penalty": 1.0}, {"user": "u"}],
+)  # fmt: skip
+def test_what_has_no_effect_is_named(client: openai.OpenAI, without_effect: Any) -> None:
+    assert ask(client, **without_effect).desktop_rag["ignored"] == list(without_effect)
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [{"n": 2}, {"logprobs": True}, {"response_format": {"type": "json_object"}},
+     {"tools": [{"type": "function", "function": {"name": "rm"}}]}, {"logit_bias": {"5": 1}},
+     {"modalities": ["audio"]}, {"extra_body": {"frobnicate": 1}}],
+)  # fmt: skip
+def test_what_would_change_the_answer_is_refused(client: openai.OpenAI, refused: Any) -> None:
+    with pytest.raises(openai.BadRequestError) as raised:
+        ask(client, **refused)
+    [(name, value)] = refused.items()
+    assert raised.value.param == (next(iter(value)) if name == "extra_body" else name)
+
+
+def test_null_and_neutral_values_ask_for_nothing(client: openai.OpenAI) -> None:
+    neutral = {"n": 1, "tools": [], "response_format": {"type": "text"}, "store": False,
+               "logit_bias": {}, "temperature": None, "tool_choice": "auto"}  # fmt: skip
+    assert ask(client, **neutral).desktop_rag["ignored"] == []
+
+
+def test_usage_has_integers_in_each_mode_of_each_api(client: openai.OpenAI) -> None:
+    whole = ask(client).usage
+    assert whole.prompt_tokens > 5
+    assert whole.completion_tokens > 5
+    assert whole.total_tokens == whole.prompt_tokens + whole.completion_tokens
+    *_, last = ask(client, stream=True, stream_options={"include_usage": True})
+    assert last.choices == []
+    assert last.usage == whole
+    assert all(chunk.usage is None for chunk in ask(client, stream=True))
+    response = client.responses.create(model="desktop-rag", input=QUESTION)
+    assert response.usage
+    assert response.usage.input_tokens == whole.prompt_tokens
+    assert response.usage.total_tokens == whole.total_tokens
+    *_, done = client.responses.create(model="desktop-rag", input=QUESTION, stream=True)
+    assert done.response.usage == response.usage  # type: ignore[union-attr]
+
+
+def test_responses_that_are_to_be_stored_say_that_they_are_not(client: openai.OpenAI) -> None:
+    response: Any = client.responses.create(model="desktop-rag", input=QUESTION, store=True)
+    assert response.desktop_rag["ignored"] == ["store"]
+    assert response.store is False
+    with pytest.raises(openai.BadRequestError) as raised:
+        client.responses.create(model="desktop-rag", input="More?", previous_response_id="resp_1")
+    assert raised.value.param == "previous_response_id"
+
+
+def test_an_image_reaches_the_model_and_is_kept_nowhere(
+    client: openai.OpenAI, server: Server, endpoint: ChatServer
+) -> None:
+    answer = ask(client, messages=[{"role": "user", "content": WITH_IMAGE}])
+    assert answer.choices[0].message.content
+    assert sum(PIXEL in json.dumps(chat) for chat in endpoint.chats) == 1
+    for place in server.services.home.root.rglob("*"):
+        assert not place.is_file() or b"a picture" not in place.read_bytes(), place
+    response = client.responses.create(
+        model="desktop-rag",
+        input=[{"role": "user", "content": [
+            {"type": "input_text", "text": QUESTION},
+            {"type": "input_image", "image_url": f"data:image/png;base64,{PIXEL}",
+             "detail": "auto"}]}],
+    )  # fmt: skip
+    assert response.output_text
+    assert sum(PIXEL in json.dumps(chat) for chat in endpoint.chats) == 2
+
+
+def test_images_of_earlier_messages_are_named_as_not_sent(
+    client: openai.OpenAI, endpoint: ChatServer
+) -> None:
+    messages = [
+        {"role": "user", "content": WITH_IMAGE},
+        {"role": "assistant", "content": "At dusk."},
+        *MESSAGES,
+    ]
+    answer = ask(client, messages=messages)
+    assert answer.desktop_rag["ignored"] == ["images of earlier messages"]
+    assert PIXEL not in json.dumps(endpoint.chats)
+
+
+@pytest.mark.parametrize(
+    "address", ["https://evil.example/a.png", "file:///etc/passwd", "data:image/png;base64,?", 5]
+)
+def test_an_image_elsewhere_is_not_fetched(client: openai.OpenAI, address: object) -> None:
+    part = {"type": "image_url", "image_url": {"url": address}}
+    with pytest.raises(openai.BadRequestError):
+        ask(client, messages=[{"role": "user", "content": [WITH_IMAGE[0], part]}])
