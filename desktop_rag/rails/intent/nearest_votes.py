@@ -1,0 +1,58 @@
+"""Votes of the nearest examples, where directions that vary within intents count less.
+
+Pure; any worker thread.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vectors = NDArray[np.float32]
+Places = NDArray[np.intp]
+_VOTERS = 10
+_SHARPNESS = 20.0
+# The variance added to each direction, as a multiple of the mean variance within intents.
+_SHRINKAGE = 3.0
+_NOTHING = 1e-9
+
+
+class NearestVotes:
+    """The share of each class among the nearest examples, weighted by similarity."""
+
+    def __init__(self, rows: Vectors, classes: Places, class_count: int) -> None:
+        """Estimate the variance within classes, and keep the rows without it."""
+        self._classes, self._count = classes, class_count
+        self._mean = rows.mean(axis=0)
+        self._whitening = _whitening(rows, classes, class_count)
+        self._rows = self._whitened(rows)
+
+    def shares(self, vectors: Vectors, own: Places | None = None) -> Vectors:
+        """The shares of each class, shape (len(vectors), classes); each row adds up to 1.
+
+        With the places of these vectors among the rows, none votes for itself.
+        """
+        similarities = self._whitened(vectors) @ self._rows.T
+        if own is not None:
+            similarities[np.arange(len(own)), own] = -2
+        voters = min(_VOTERS, len(self._rows))
+        places = np.argpartition(-similarities, voters - 1, axis=1)[:, :voters]
+        near = np.take_along_axis(similarities, places, axis=1)
+        weights = np.exp(_SHARPNESS * (near - near.max(axis=1, keepdims=True)))
+        shares = np.zeros((len(vectors), self._count), np.float32)
+        np.add.at(shares, (np.arange(len(vectors))[:, None], self._classes[places]), weights)
+        return shares / shares.sum(axis=1, keepdims=True)
+
+    def _whitened(self, vectors: Vectors) -> Vectors:
+        turned = (vectors - self._mean) @ self._whitening
+        lengths = np.linalg.norm(turned, axis=1, keepdims=True)
+        return turned / np.maximum(lengths, _NOTHING)
+
+
+def _whitening(rows: Vectors, classes: Places, class_count: int) -> Vectors:
+    sums = np.zeros((class_count, rows.shape[1]), np.float32)
+    np.add.at(sums, classes, rows)
+    rest = rows - (sums / np.bincount(classes, minlength=class_count)[:, None])[classes]
+    values, directions = np.linalg.eigh((rest.T @ rest).astype(np.float64))
+    if values.sum() <= _NOTHING:  # one example for each class: nothing is known
+        return np.eye(rows.shape[1], dtype=np.float32)
+    scales = 1 / np.sqrt(np.maximum(values, 0) + _SHRINKAGE * values.mean())
+    return ((directions * scales) @ directions.T).astype(np.float32)
