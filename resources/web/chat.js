@@ -490,7 +490,10 @@ class Turn {
       }
     };
     show(this.opinion);
-    return node("div.actions", { hidden: this.answer.state !== "done" }, ...opinions, told);
+    // The server keeps nothing for the users of another application.
+    const { userToken, onFeedback } = this.chat.options;
+    const hidden = this.answer.state !== "done" || (userToken && !onFeedback);
+    return node("div.actions", { hidden: Boolean(hidden) }, ...opinions, told);
   }
 
   /** What went wrong, and a button that asks again, once the server allows it. */

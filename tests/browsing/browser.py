@@ -197,6 +197,11 @@ class Page:
             if not event["params"]["request"]["url"].startswith("data:")
         ]
 
+    def sent(self) -> list[dict[str, Any]]:
+        """The JSON bodies of the requests that had one."""
+        requests = [e["params"]["request"] for e in self._heard("Network.requestWillBeSent")]
+        return [json.loads(each["postData"]) for each in requests if each.get("postData")]
+
     def complaints(self) -> list[str]:
         """Violations of the policy, errors in the console, exceptions."""
         found: list[str] = self.value("globalThis.violations")

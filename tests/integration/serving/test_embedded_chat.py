@@ -193,8 +193,11 @@ def test_the_next_question_is_offered_and_may_stay_with_the_same_sources(
     page.wait("all('.turn').length === 2 && !chat.writing")
     read = page.value("chat.turns[1].sources.map((each) => each.path)")
     assert {path.split("/")[-1] for path in read} == {f"lamp {HOSTILE}.txt"}
-    told = json.dumps([chat["messages"] for chat in endpoint.chats[2:]])
-    assert "The lamp is lit at dusk" in told, "the conversation comes with the question"
+    *_, sent = page.sent()
+    assert [turn["content"] for turn in sent["history"]] == [
+        QUESTION,
+        "The lamp is lit at dusk [1].",
+    ]
     page.value("chat.clear()")
     assert page.value("all('.turn').length") == 0
     assert page.value("one('.same').hidden")
@@ -223,6 +226,8 @@ def test_failures_are_told_with_a_way_out(embed: Embed, endpoint: ChatServer) ->
     assert "Ask again in" in page.value("text('[role=alert] button')")
     assert page.value("one('[role=alert] button').disabled")
     page = asked(embed(token="drag-wrong"))
+    assert "no access" in page.value("text('[role=alert]')")
+    page = asked(embed(userToken="of.nobody.known"))
     assert "no access" in page.value("text('[role=alert]')")
     endpoint.mode = "cut"
     page = asked(embed())
