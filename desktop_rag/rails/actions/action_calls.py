@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from desktop_rag.core.errors import AppError
@@ -18,6 +19,7 @@ log = logging.getLogger(__name__)
 # Python can't end a thread: an action that never returns keeps its own until the app ends.
 MOST_THREADS = 32
 _LOOK_S = 0.1
+_IDLE_S = 0.25
 _running = threading.BoundedSemaphore(MOST_THREADS)
 
 
@@ -48,13 +50,13 @@ def call_action(
     if action.is_our_own and action.takes(AROUND):
         given[AROUND] = around
     try:
-        inspect.signature(action.function).bind(**given)
+        action.signature.bind(**given)
     except TypeError as exc:
         return _failed(f"The action {action.name} can't be called: {exc}.")
     if not _running.acquire(blocking=False):
         return _failed("Too many actions never ended.")
     call = _Call(action, given)
-    call.start()
+    _start(call)
     ends = time.monotonic() + timeout_s
     while not call.done.wait(max(0.0, min(_LOOK_S, ends - time.monotonic()))):
         if cancel is not None and cancel.is_set():
@@ -69,17 +71,16 @@ def _failed(problem: str) -> CallOutcome:
     return CallOutcome(ActionStatus.FAILED, ActionResult(), problem)
 
 
-class _Call(threading.Thread):
+class _Call:
     """One call; its outcome is there once `done` is set."""
 
     def __init__(self, action: Action, given: Mapping[str, Any]) -> None:
-        super().__init__(name="rail-action", daemon=True)
         self._action = action
         self._given = given
         self.done = threading.Event()
         self.outcome = _failed("It didn't run.")
 
-    def run(self) -> None:
+    def carry_out(self) -> None:
         try:
             value = self._action.function(**self._given)
             if inspect.iscoroutine(value):
@@ -93,12 +94,53 @@ class _Call(threading.Thread):
             level = logging.ERROR if self._action.is_our_own else logging.INFO
             log.log(level, "The action %s failed: %s", self._action.name, type(exc).__name__)
             self.outcome = _failed(f"{type(exc).__name__}: {exc}")
-        finally:
-            _running.release()
-            self.done.set()
 
     def _result(self, value: object) -> ActionResult:
         found = value if isinstance(value, ActionResult) else ActionResult(value)
         updates = plain(found.context_updates)
         events = found.events if self._action.is_our_own else ()
         return ActionResult(plain(found.value), updates, events)
+
+
+class _Worker(threading.Thread):
+    """Carries out calls one by one, and ends when none has come for a moment."""
+
+    def __init__(self) -> None:
+        super().__init__(name="rail-action", daemon=True)
+        self._calls: SimpleQueue[_Call] = SimpleQueue()
+
+    def take(self, call: _Call) -> None:
+        """Carry this out next."""
+        self._calls.put(call)
+
+    def run(self) -> None:
+        while True:
+            try:
+                call = self._calls.get(timeout=_IDLE_S)
+            except Empty:
+                with _choosing:
+                    if self in _idle:
+                        _idle.remove(self)
+                        return
+                continue  # a call is on its way
+            try:
+                call.carry_out()
+            finally:
+                _running.release()
+                with _choosing:
+                    _idle.append(self)
+                call.done.set()
+
+
+_choosing = threading.Lock()
+_idle: list[_Worker] = []
+
+
+def _start(call: _Call) -> None:
+    """Have a thread carry out a call: one that has just done another, if there is one."""
+    with _choosing:
+        worker = _idle.pop() if _idle else None
+    if worker is None:
+        worker = _Worker()
+        worker.start()
+    worker.take(call)

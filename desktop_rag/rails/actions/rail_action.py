@@ -5,6 +5,7 @@ import re
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from desktop_rag.core.errors import AppError
@@ -26,7 +27,7 @@ class ActionResult:
     events: Sequence[RailEvent] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Action:
     """A function with the name that flows know it by.
 
@@ -39,14 +40,14 @@ class Action:
     timeout_s: float = DEFAULT_TIMEOUT_S
     is_our_own: bool = False
 
-    def parameters(self) -> Mapping[str, inspect.Parameter]:
-        """The parameters a flow may give."""
-        found = inspect.signature(self.function).parameters
-        return {name: p for name, p in found.items() if name not in (CONTEXT, AROUND)}
+    @cached_property
+    def signature(self) -> inspect.Signature:
+        """The parameters of the function."""
+        return inspect.signature(self.function)
 
     def takes(self, name: str) -> bool:
         """Whether the function has this parameter."""
-        return name in inspect.signature(self.function).parameters
+        return name in self.signature.parameters
 
 
 def make_action(

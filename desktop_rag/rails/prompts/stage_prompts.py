@@ -1,6 +1,7 @@
 """The prompts of the three stages, part after part, and what their answers say. Any thread."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 
 from desktop_rag.rails.events.rail_events import (
     ActionFinished,
@@ -28,7 +29,8 @@ bot inform about capabilities
 """
 REMOVE_LAST_MESSAGE = "remove_last_message"
 _LONGEST_FORM = 120
-_MOST_TURNS = 20
+# Of a long conversation the model is shown the end.
+_MOST_TURNS = 10
 
 _INTENT = '''"""
 {{ general_instructions }}
@@ -135,7 +137,7 @@ class Prompts:
 def history(events: Sequence[RailEvent]) -> str:
     """The conversation: each sentence with its form, up to the last one of the user or form."""
     lines: list[list[str]] = []
-    for event in events:
+    for event in _latest(events):
         match event:
             case UserSaid(content):
                 lines.append([f'user "{_one_line(content)}"'])
@@ -150,7 +152,13 @@ def history(events: Sequence[RailEvent]) -> str:
                 lines = _without_last_message(lines)
             case _:
                 pass
-    return "\n".join(line for turn in lines[-2 * _MOST_TURNS :] for line in turn)
+    return "\n".join(line for turn in lines for line in turn)
+
+
+def _latest(events: Sequence[RailEvent]) -> Sequence[RailEvent]:
+    """The events of the last turns."""
+    begins = (at for at in range(len(events) - 1, -1, -1) if isinstance(events[at], UserSaid))
+    return events[next(islice(begins, _MOST_TURNS - 1, None), 0) :]
 
 
 def user_examples(examples: Iterable[tuple[str, str]]) -> str:
