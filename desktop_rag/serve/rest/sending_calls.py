@@ -78,9 +78,13 @@ class SendingCalls:
         self, caller: Caller, collection_id: str, own_id: str, application: str
     ) -> dict[str, Any]:
         """Delete a document by the id of its application."""
-        need_whole_rights(caller)
-        found = self._find(caller, collection_id, own_id, application)
-        return self.remove_document(caller, found)
+        self._readable.writable(caller, collection_id)
+        source = self._library.sent.source(collection_id, application)
+        known = self._library.sent.of(source.source_id) if source else {}
+        if source is None or own_id not in known:
+            raise _no_document()
+        self._library.sent.remove(source.source_id, [own_id])
+        return {"deleted": [known[own_id].document_id]}
 
     def remove_document(self, caller: Caller, document_id: str) -> dict[str, Any]:
         """Delete a document that an application sent; refuses any other."""
@@ -112,8 +116,7 @@ class SendingCalls:
 
     def begin_round(self, caller: Caller, collection_id: str, application: str) -> dict[str, Any]:
         """Begin to send everything: what is not sent before the end of the round is deleted."""
-        need_whole_rights(caller)
-        self._readable.collection(caller, collection_id)
+        self._readable.writable(caller, collection_id)
         number = self._library.sent.begin_round(collection_id, application)
         return {"round": number}
 
@@ -121,8 +124,7 @@ class SendingCalls:
         self, caller: Caller, collection_id: str, number: int, application: str
     ) -> dict[str, Any]:
         """Delete what was not sent since the round began."""
-        need_whole_rights(caller)
-        self._readable.collection(caller, collection_id)
+        self._readable.writable(caller, collection_id)
         source = self._library.sent.source(collection_id, application)
         if source is None:
             raise Refusal(404, "There is no such application.", code="no_such_application")
@@ -136,8 +138,7 @@ class SendingCalls:
     def _take(
         self, caller: Caller, collection_id: str, application: str, sent: list[Sending]
     ) -> list[Taken]:
-        need_whole_rights(caller)
-        self._readable.collection(caller, collection_id)
+        self._readable.writable(caller, collection_id)
         return list(self._library.sent.take(collection_id, application, sent)) if sent else []
 
     def _find(self, caller: Caller, collection_id: str, own_id: str, application: str) -> str:
@@ -145,7 +146,7 @@ class SendingCalls:
         source = self._library.sent.source(collection_id, application)
         sent = self._library.sent.of(source.source_id).get(own_id) if source else None
         if sent is None:
-            raise Refusal(404, "There is no such document.", code="no_such_document")
+            raise _no_document()
         return sent.document_id
 
 
@@ -156,6 +157,10 @@ def _sending(own_id: str, sent: SentText) -> Sending:
     return Sending(
         own_id, sent.text.encode(), named, sent.title, sent.language, sent.address, sent.metadata
     )
+
+
+def _no_document() -> Refusal:
+    return Refusal(404, "There is no such document.", code="no_such_document")
 
 
 def _status(taken: Taken) -> int:

@@ -21,6 +21,8 @@ def admin(server: Server) -> Iterator[httpx2.Client]:
     """A client that may do everything."""
     with server.client(server.token(TokenScope.ADMIN)) as client:
         client.base_url = f"{server.address}{API}/"
+        # Long answers of a busy computer are no fault.
+        client.timeout = httpx2.Timeout(60)
         yield client
 
 

@@ -294,3 +294,48 @@ def test_the_application_keeps_its_collection_in_step_without_a_user(
     with server.client(secret, **{USER_HEADER: app.token("wanda")}) as client:
         refused = client.put(f"{own}/documents/1", json={"text": "x", "application": "wiki"})
         assert refused.status_code == 403, refused.text
+
+
+def test_the_rest_api_shows_each_user_their_documents_only(
+    server: Server, rule: AccessRule, app: RightsApp
+) -> None:
+    secret = server.token(TokenScope.ASK, TokenScope.READ)
+    people = f"/api/v1/collections/{rule.collection_id}"
+    ids: dict[str, str] = {}
+    for user, other in (("wanda", "boris"), ("boris", "wanda")):
+        with server.client(secret, **{USER_HEADER: app.token(user)}) as client:
+            listed = client.get("/api/v1/documents", params={"collection_id": rule.collection_id})
+            [document] = listed.json()["documents"]
+            ids[user] = document["id"]
+            shown = client.get(people).json()
+            assert (shown["documents"], listed.json()["total"]) == (1, 1)
+            found = client.post("/api/v1/search", json={"query": "code of the safe", "limit": 100})
+            told = listed.text + found.text + client.get("/api/v1/status").text
+            assert f"{user}-4711" in told
+            assert other not in told
+    with server.client(secret, **{USER_HEADER: app.token("wanda")}) as client:
+        for path in ("", "/text", "/chunks", "/chunks/0"):
+            assert client.get(f"/api/v1/documents/{ids['wanda']}{path}").status_code == 200
+            foreign = client.get(f"/api/v1/documents/{ids['boris']}{path}")
+            never = client.get(f"/api/v1/documents/nothing{path}")
+            assert (foreign.status_code, foreign.text) == (404, never.text)
+        named = {"query": "safe", "document_ids": [ids["boris"]]}
+        assert client.post("/api/v1/search", json=named).json()["results"] == []
+    with server.client(secret) as client:
+        assert client.get(people).status_code == 404
+        assert client.get(f"/api/v1/documents/{ids['wanda']}").status_code == 404
+
+
+def test_the_program_fills_the_collection_of_its_users(
+    server: Server, rule: AccessRule, app: RightsApp
+) -> None:
+    page = f"/api/v1/collections/{rule.collection_id}/documents/new"
+    secret = server.token(TokenScope.WRITE, collection_ids=(rule.collection_id,))
+    with server.client(secret) as client:
+        assert client.put(page, json={"text": "A safe of nobody."}).status_code == 202
+        assert client.get(page).status_code == 404
+        assert client.delete(page).status_code == 200
+    with server.client(server.token(TokenScope.WRITE)) as client:
+        assert client.put(page, json={"text": "Not there."}).status_code == 404
+    with server.client(secret, **{USER_HEADER: app.token("wanda")}) as client:
+        assert client.put(page, json={"text": "Not theirs."}).status_code == 403
