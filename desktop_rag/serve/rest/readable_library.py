@@ -35,17 +35,8 @@ class ReadableLibrary:
         raise Refusal(404, "There is no such collection.", code="no_such_collection")
 
     def writable(self, caller: Caller, collection_id: str) -> Collection:
-        """A collection that the caller may send documents to.
-
-        The program whose users may read some of a collection fills it itself, without a user: its
-        token names the collection, or may administer.
-        """
+        """A collection that the caller may send documents to: no user of an application may."""
         need_whole_rights(caller)
-        token = caller.token
-        if collection_id in token.collection_ids or token.is_for_admin:
-            for collection in self._library.collections.all():
-                if collection.collection_id == collection_id:
-                    return collection
         return self.collection(caller, collection_id)
 
     def sources(self, caller: Caller, collection_id: str = "") -> list[Source]:
