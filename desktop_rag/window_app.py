@@ -289,7 +289,8 @@ class WindowApp:
         self.services.library.start()
         self.services.snapshots.start(self.bridge.post)
         self.services.rest.start()
-        self.services.server.follow(self.services.settings)
+        # Those in use: the person may have changed some since the start.
+        self.services.server.follow(self.services.chat.models.settings)
         self.services.schedule.start()
         import_pages()
 

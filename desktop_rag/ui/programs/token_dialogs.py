@@ -18,6 +18,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.programs.token_facts import TokenWish
 from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.programs.content_scroll import ContentScroll
 from desktop_rag.ui.programs.token_limits import TokenLimits
 from desktop_rag.ui.programs.token_words import ALLOWED
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
@@ -75,13 +76,20 @@ class NewTokenDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 18, 20, 16)
         column.setSpacing(8)
-        column.addWidget(self._name)
-        self._question = PlainLabel(tr("It may:"), tone="muted")
-        column.addWidget(self._question)
+        inside = QWidget()
+        asked = QVBoxLayout(inside)
+        asked.setContentsMargins(0, 0, 0, 0)
+        asked.setSpacing(8)
+        asked.addWidget(self._name)
+        asked.addWidget(PlainLabel(tr("It may:"), tone="muted"))
         for box in self._allowed.values():
-            column.addWidget(box)
-        column.addWidget(self._more, 0, Qt.AlignmentFlag.AlignLeft)
-        for widget in (self._limits, self._error, self._secret, self._once):
+            asked.addWidget(box)
+        asked.addWidget(self._more, 0, Qt.AlignmentFlag.AlignLeft)
+        asked.addWidget(self._limits)
+        asked.addStretch(1)
+        self._asked = ContentScroll(inside)
+        column.addWidget(self._asked, 1)
+        for widget in (self._error, self._secret, self._once):
             column.addWidget(widget)
         for widget in (self._secret, self._once, self._copy):
             widget.hide()
@@ -96,8 +104,7 @@ class NewTokenDialog(QDialog):
 
     def show_secret(self, secret: str) -> None:
         """Show the secret of the token that was made, in place of the question."""
-        asked = (self._name, self._question, *self._allowed.values(), self._more, self._limits)
-        for widget in (*asked, self._error, self._make):
+        for widget in (self._asked, self._error, self._make):
             widget.hide()
         self._secret.setText(secret)
         for widget in (self._secret, self._once, self._copy):
@@ -134,7 +141,7 @@ class NewTokenDialog(QDialog):
         self._more.hide()
         self._limits.show()
         self._limits.setFocus()
-        self.adjustSize()
+        self._asked.make_room()
 
     @Slot()
     def _on_copy_clicked(self) -> None:

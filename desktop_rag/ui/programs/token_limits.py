@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from PySide6.QtWidgets import QFormLayout, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.programs.ticked_list import TickedList
@@ -20,14 +21,11 @@ class TokenLimits(QWidget):
     def __init__(self, collections: Mapping[str, str], parent: QWidget | None = None) -> None:
         """`collections` has their names by id."""
         super().__init__(parent)
-        self._collections = TickedList(tr("Only in these collections"), self)
-        self._collections.show_choices(collections)
+        self._collections = TickedList(tr("Only in these collections"), collections)
         self._origins = QPlainTextEdit(self)
         self._origins.setAccessibleName(tr("Web origins"))
         self._origins.setPlaceholderText("https://wiki.example")
         self._origins.setTabChangesFocus(True)
-        line_px = self._origins.fontMetrics().lineSpacing()
-        self._origins.setFixedHeight((_ORIGIN_LINES + 1) * line_px)
         self._rate = number_field(0, _MOST_RATE, 10, "")
         self._rate.setSpecialValueText(tr("No limit"))
         self._rate.setValue(_USUAL_RATE)
@@ -47,10 +45,18 @@ class TokenLimits(QWidget):
         pages = tr("Web pages that may use it, by origin, one a line:")
         column.addWidget(PlainLabel(pages, tone="muted", wrap=True))
         column.addWidget(self._origins)
-        form = QFormLayout()
-        form.addRow(PlainLabel(tr("Requests in a minute")), self._rate)
-        form.addRow(PlainLabel(tr("Ends after days")), self._days)
-        column.addLayout(form)
+        numbers = ((tr("Requests in a minute"), self._rate), (tr("Ends after days"), self._days))
+        for name, field in numbers:
+            line = QHBoxLayout()
+            line.addWidget(PlainLabel(name), 1)
+            line.addWidget(field)
+            column.addLayout(line)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        # The size of the text is known once it is shown.
+        line_px = self._origins.fontMetrics().lineSpacing()
+        self._origins.setFixedHeight((_ORIGIN_LINES + 1) * line_px)
 
     @property
     def collection_ids(self) -> tuple[str, ...]:
