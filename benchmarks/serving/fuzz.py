@@ -1,6 +1,6 @@
 """The local server under random requests: no 500, and none that hangs.
 
-python benchmarks/serving/fuzz.py [--requests N] [--seed N] [--threads N]
+python benchmarks/serving/fuzz.py [--requests N] [--seed N] [--threads N] [--minutes N]
 
 A library of its own is served with tokens of all kinds; threads send requests of random methods,
 paths, headers and bodies, most of them made from the server's OpenAPI document. A request that
@@ -31,6 +31,7 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=8)
+    parser.add_argument("--minutes", type=float, default=120, help="end early, with what was sent")
     asked = parser.parse_args()
     with ChatServer("The lamp is lit [1].") as model, served(LAMP, model.endpoint()) as services:
         secrets = [secret_for(services, scope) for scope in TokenScope]
@@ -58,11 +59,14 @@ def fuzzed(address: str, secrets: list[str], asked: argparse.Namespace) -> list[
     parts = urlsplit(address)
     place = (parts.hostname or "", parts.port or 0)
     document = httpx2.get(f"{address}/api/openapi.json", trust_env=False).json()
+    ends_at = time.monotonic() + 60 * asked.minutes
     senders = [Sender(place) for _ in range(asked.threads)]
 
     def run(n: int, sender: Sender) -> None:
         requests = RandomRequests(asked.seed * 1000 + n, document, secrets, parts.netloc)
         for _ in range(asked.requests // asked.threads):
+            if time.monotonic() > ends_at:
+                break
             requests.ids += noted_ids(sender.send(requests.one()))
             del requests.ids[1:-200]
         sender.close()

@@ -81,15 +81,10 @@ def counted(report: list[dict[str, Any]]) -> tuple[int, Counter[str]]:
     """The number of requests, and of checks that failed, by operation."""
     requests, faults = 0, Counter[str]()
     for line in report:
-        for scenario in (line.get("ScenarioFinished") or {}).get("recorder", {}).values():
-            if not isinstance(scenario, dict):
-                continue
-            for checks in scenario.values():
-                if isinstance(checks, list):
-                    failed = [c for c in checks if c.get("status") == "failure"]
-                    faults[str(line["ScenarioFinished"].get("label", ""))] += len(failed)
-        requests += len(((line.get("ScenarioFinished") or {}).get("recorder") or {})
-                        .get("interactions", {}))  # fmt: skip
+        recorder = (line.get("ScenarioFinished") or {}).get("recorder") or {}
+        requests += len(recorder.get("interactions", {}))
+        for checks in recorder.get("checks", {}).values():
+            faults[recorder["label"]] += sum(check["status"] == "failure" for check in checks)
     return requests, +faults
 
 
