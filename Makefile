@@ -32,7 +32,7 @@ XCB_PACKAGES := libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxc
   libxcb-render-util0 libxcb-shape0 libxcb-xkb1 libxkbcommon-x11-0
 
 .DEFAULT_GOAL := setup
-.PHONY: help setup run demo test test-deep check stories looks gallery words lock sbom audit package smoke \
+.PHONY: help setup run demo test test-deep check stories looks gallery words lock container-lock sbom audit package smoke \
   bench clean find-python need-qt qt-packages
 
 help: ## list these targets
@@ -76,6 +76,10 @@ lock: ## regenerate requirements.lock; UPGRADE=--upgrade updates the versions
 	build/lock/bin/python -m pip install --quiet $(UV)
 	build/lock/bin/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
 	  --generate-hashes --no-header --no-annotate --quiet $(UPGRADE) --output-file requirements.lock
+
+container-lock: $(READY) ## write what the image of the server installs, from requirements.lock
+	$(BIN)/python packaging/container/server_lock.py > packaging/container/requirements.txt
+	$(BIN)/python packaging/container/server_lock.py --tools > packaging/container/build-requirements.txt
 
 sbom: $(READY) ## write the software bill of materials to build/sbom.cdx.json
 	$(BIN)/python packaging/build_sbom.py

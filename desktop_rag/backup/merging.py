@@ -84,7 +84,9 @@ def _merge_collections(
             ids[collection.key] = by_name[name]
         else:
             ids[collection.key] = by_name[name] = collection.key
-            done.put.append(collection)
+            # A backup of somebody else must open no way into the local network.
+            row = {**collection.row, "intranet_hosts": ""}
+            done.put.append(replace(collection, rows={"collections": [row]}))
     return ids
 
 

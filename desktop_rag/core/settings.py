@@ -204,6 +204,7 @@ class ServerSettings:
     the `origins` may use it with any token. With `exposes_models` the models of the endpoints can
     be asked without documents. With `logs_text` questions and answers are in the log of requests.
     `filters` name those of other packages that requests have to pass, as `NAME` or `NAME=MODELS`.
+    `public_address` is how others reach it where something stands before it, such as a proxy.
     """
 
     is_on: bool = False
@@ -216,6 +217,7 @@ class ServerSettings:
     exposes_models: bool = False
     logs_text: bool = False
     filters: tuple[str, ...] = ()
+    public_address: str = ""
 
 
 @dataclass(frozen=True, slots=True)

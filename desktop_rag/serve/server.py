@@ -70,7 +70,9 @@ class LocalServer:
 
     @property
     def address(self) -> str:
-        """The address for programs on this computer: `http://127.0.0.1:8642`."""
+        """How others reach it, or programs on this computer: `http://127.0.0.1:8642`."""
+        if public := self._settings.public_address:
+            return public.rstrip("/")
         host = self._settings.host
         shown = "127.0.0.1" if is_every_address(host) else host
         return f"{self._scheme}://{f'[{shown}]' if ':' in shown else shown}:{self.port}"
@@ -128,7 +130,9 @@ class LocalServer:
     def _config(
         self, serving: Serving, mcp: MCPOverHTTP, tls: ssl.SSLContext | None
     ) -> uvicorn.Config:
-        addresses = Addresses(self._scheme, self.port, self._settings.host_names)
+        addresses = Addresses(
+            self._scheme, self.port, self._settings.host_names, self._settings.public_address
+        )
         config = uvicorn.Config(
             web_app(serving, mcp, addresses),
             http=PacedProtocol,

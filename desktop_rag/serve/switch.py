@@ -28,6 +28,7 @@ class ServerSwitch:
         self._listener: Callable[[], None] = lambda: None
         self._lock = threading.Lock()
         self._settings = ServerSettings()
+        self._is_held = False
         self._server: LocalServer | None = None
 
     @property
@@ -53,8 +54,15 @@ class ServerSwitch:
         """Call the listener, on the thread of `follow`, when the server may have changed."""
         self._listener = listener
 
+    def hold(self, settings: ServerSettings) -> None:
+        """As `apply`, and stay so, whatever is stored from now on: the command line says more."""
+        self.apply(settings)
+        self._is_held = True
+
     def follow(self, settings: Settings) -> None:
         """As `apply`, for settings that are stored already: a failure is kept as the `fault`."""
+        if self._is_held:
+            return
         try:
             self.apply(settings.server)
         except AppError as error:

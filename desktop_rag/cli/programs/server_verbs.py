@@ -4,13 +4,17 @@ import argparse
 import signal
 import threading
 import time
+from contextlib import closing
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from desktop_rag.cli.argument_types import add_json, not_empty
 from desktop_rag.cli.terminal import open_services, print_document, say
 from desktop_rag.core.paths import find_home
 from desktop_rag.core.settings import ServerSettings
+from desktop_rag.running_app import AppServer
 from desktop_rag.serve.access.access_tokens import (
     DEFAULT_REQUESTS_PER_MINUTE,
     Token,
@@ -18,6 +22,9 @@ from desktop_rag.serve.access.access_tokens import (
     new_token,
 )
 from desktop_rag.serve.access.token_book import TokenBook
+
+if TYPE_CHECKING:
+    from desktop_rag.app import Services
 
 _DAY_S = 86_400.0
 _HIGHEST_PORT = 65_535
@@ -33,6 +40,8 @@ def add_serve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host-name", action="append", default=[], metavar="NAME", help=text)
     parser.add_argument("--certificate", metavar="PEM", help="a certificate, for https")
     parser.add_argument("--certificate-key", metavar="PEM", help="its key, if in another file")
+    text = "how others reach it where a proxy stands before it: https://rag.example"
+    parser.add_argument("--public-address", type=_address, metavar="URL", help=text)
     text = "a web origin whose pages may use the server; may be repeated"
     parser.add_argument("--origin", action="append", default=[], help=text)
     text = "let the models of your endpoints be asked without documents"
@@ -80,14 +89,23 @@ def _serve(arguments: argparse.Namespace) -> int:
             say(f"Warning: {warning}")
         services.library.start()
         services.chat.warm_up()
-        services.server.apply(settings)
+        services.server.hold(settings)
         if not TokenBook(services.home.tokens).all():
             say("There are no tokens yet: make one with “desktop-rag token add NAME”.")
-        say(f"Serving at {services.server.address}. Ctrl+C ends it.")
-        ended.wait()
-        say("Ending…")
+        with closing(_answering(services, ended)):
+            say(f"Serving at {services.server.address}. Ctrl+C ends it.")
+            ended.wait()
+            say("Ending…")
         services.chat.stop()
     return 0
+
+
+def _answering(services: "Services", ended: threading.Event) -> AppServer:
+    """Answers the command line, as an open window does: `index`, `status`, `ask`, `quit`."""
+    from desktop_rag.cli.programs.answered_verbs import answered_verbs
+
+    handlers = {name: partial(verb, services) for name, verb in answered_verbs().items()}
+    return AppServer(services.home, {**handlers, "quit": lambda _asked: ended.set()})
 
 
 def _chosen(settings: ServerSettings, arguments: argparse.Namespace) -> ServerSettings:
@@ -98,6 +116,7 @@ def _chosen(settings: ServerSettings, arguments: argparse.Namespace) -> ServerSe
         "certificate": arguments.certificate,
         "certificate_key": arguments.certificate_key,
         "host_names": tuple(arguments.host_name) or None,
+        "public_address": arguments.public_address,
         "origins": tuple(arguments.origin) or None,
         "exposes_models": arguments.expose_models or None,
         "logs_text": arguments.log_text or None,
@@ -157,6 +176,13 @@ def _token_lines(rows: list[dict[str, Any]]) -> list[str]:
 
 def _day(moment: float) -> str:
     return time.strftime("%Y-%m-%d", time.localtime(moment))
+
+
+def _address(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
+        raise argparse.ArgumentTypeError("must be an address such as https://rag.example")
+    return text
 
 
 def _port(text: str) -> int:

@@ -10,11 +10,16 @@ Headers = Iterable[tuple[bytes, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """The names under which the server may be asked. `names` are added to those of loopback."""
+    """The names under which the server may be asked. `names` are added to those of loopback.
+
+    `public` is the address that others use: its host is accepted as it stands there, and its pages
+    are the server's own.
+    """
 
     scheme: str
     port: int
     names: tuple[str, ...] = ()
+    public: str = ""
 
     def accepts_host(self, headers: Headers) -> bool:
         """True when there is exactly one Host header, with a name and the port of the server."""
@@ -24,12 +29,21 @@ class Addresses:
     def is_own(self, origin: str) -> bool:
         """True when a page of this server sent the request."""
         scheme, _, host = origin.lower().partition("://")
-        return scheme == self.scheme and host in self._hosts()
+        if (scheme, host) == self._public:
+            return True
+        return scheme == self.scheme and host in self._hosts() - {self._public[1]}
 
     def _hosts(self) -> frozenset[str]:
         names = [name.lower() for name in (*_LOOPBACK, *self.names)]
         hosts = [f"{name}:{self.port}" for name in names]
-        return frozenset(hosts + (names if self.port == _DEFAULT_PORTS[self.scheme] else []))
+        if self.port == _DEFAULT_PORTS[self.scheme]:
+            hosts += names
+        return frozenset(hosts + ([self._public[1]] if self.public else []))
+
+    @property
+    def _public(self) -> tuple[str, str]:
+        scheme, _, rest = self.public.lower().partition("://")
+        return scheme, rest.partition("/")[0]
 
 
 def origin_of(headers: Headers) -> str | None:

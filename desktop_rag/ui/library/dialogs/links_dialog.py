@@ -121,7 +121,9 @@ class LinksDialog(QDialog):
     def show_report(self, report: CrawlReport) -> None:
         """Show what came of fetching the links, or how far it is."""
         self._panel.show_report(report)
-        self._panel.show()
+        if self._panel.isHidden():
+            self._panel.show()
+            self.resize(self.width(), self.height() + self._panel.sizeHint().height())
 
     def _show_refresh(self, hours: float) -> None:
         if self._refresh.findData(hours) < 0:
