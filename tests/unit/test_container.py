@@ -8,7 +8,6 @@ the model server answers is not checked here. `packaging/container/try_steps.py`
 # pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownMemberType=false
 # pyright: reportUnknownParameterType=false, reportUnknownArgumentType=false
 
-import json
 import os
 import re
 import signal
@@ -23,7 +22,7 @@ import pytest
 import yaml
 
 from desktop_rag.core.paths import Home
-from tests.command_line import settled
+from tests.command_line import run, run_json, settled
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "packaging" / "container"
@@ -123,13 +122,10 @@ def test_no_verb_but_the_window_imports_qt(home: Home, tmp_path: Path) -> None:
         "DESKTOP_RAG_HOME": str(home.root), "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}",
     }  # fmt: skip
 
-    def started(*arguments: str) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
-            [sys.executable, "-m", "desktop_rag", *arguments], env=environment,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-
-    server = started("serve", "--port", "0")
+    server = subprocess.Popen(
+        [sys.executable, "-m", "desktop_rag", "serve", "--port", "0"], env=environment,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
     assert server.stderr
     heard = ""
     while "Serving at" not in heard:
@@ -140,15 +136,11 @@ def test_no_verb_but_the_window_imports_qt(home: Home, tmp_path: Path) -> None:
     assert found
     assert is_well(int(found[1]))
     # The command line reaches the server that runs.
-    index = started("index", str(tmp_path / "lamp"), "--json")
-    assert json.loads(index.communicate(timeout=50)[0])["searchable"] == 1
+    assert run_json("index", str(tmp_path / "lamp"))["searchable"] == 1
     # A change of the settings, in which the server is off, does not turn it off.
-    endpoint = started("endpoint", "add", "http://127.0.0.1:9/v1", "--model", "none")
-    assert endpoint.communicate(timeout=50)
-    assert endpoint.returncode == 0
+    assert run("endpoint", "add", "http://127.0.0.1:9/v1", "--model", "none").returncode == 0
     assert is_well(int(found[1]))
-    token = started("token", "add", "first", "--allow", "admin")
-    secret = token.communicate(timeout=50)[0].strip()
+    secret = run_json("token", "add", "first", "--allow", "admin")["token"]
     server.send_signal(signal.SIGTERM)
     rest = server.communicate(timeout=50)[1]
     assert server.returncode == 0
