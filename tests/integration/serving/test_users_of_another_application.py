@@ -86,6 +86,20 @@ def test_each_user_gets_what_the_application_lets_them_read(
     assert {d["path"] for d in asked["documents"]} == {"wanda/wanda safe.md", "boris/boris safe.md"}
 
 
+def test_the_chat_of_a_page_reads_no_document_of_others_by_its_id(
+    server: Server, rule: AccessRule, app: RightsApp, endpoint: ChatServer
+) -> None:
+    of = {d.path.stem.split()[0]: d.document_id for d in server.services.library.documents.all()}
+    with server.client(**{USER_HEADER: app.token("wanda")}) as client:
+        for name, found in (("wanda", True), ("boris", False)):
+            asked = {"model": "collection:People", "question": "What is the code of the safe?"}
+            answer = client.post("/chat/ask", json=asked | {"documents": [of[name]]})
+            assert answer.status_code == 200
+            assert ("wanda-4711" in answer.text) is found
+            assert "boris" not in answer.text
+    assert "boris-4711" not in json.dumps(endpoint.chats)
+
+
 def test_without_a_user_the_collection_does_not_exist(ask: Ask, rule: AccessRule) -> None:
     assert "People" not in ask(path="/v1/models").text
     unknown = ask(model="collection:People")
