@@ -277,7 +277,7 @@ class Turn {
 
   #reset() {
     this.abort = new AbortController();
-    Object.assign(this, { text: "", sources: [], answer: null, error: null, isStopped: false, isOver: false, opinion: "none", toldId: "" });
+    Object.assign(this, { text: "", sources: [], answer: null, error: null, isStopped: false, isOver: false, opinion: "none", toldId: "", cameFrom: null });
     this.state = node("p.state", {}, this.say("searching"));
     this.notes = node("p.notes", {});
     this.prose = node("div.text", {});
@@ -348,13 +348,18 @@ class Turn {
     return labelled(label, { class: "cite", click }, String(n));
   }
 
+  #cites() {
+    return [...this.prose.querySelectorAll(".cite")];
+  }
+
   /** Lead from a citation to its source, and remember the way back. */
   #go(n, from) {
     const card = this.rest.querySelector(`[data-n="${n}"]`);
     if (!card) return;
     const folded = card.closest("details");
     if (folded) folded.open = true;
-    this.cameFrom = from;
+    // By its place: what follows an answer may make the button anew.
+    this.cameFrom = { n, at: this.#cites().indexOf(from) };
     card.querySelector(".back").hidden = false;
     card.focus();
     card.scrollIntoView({ block: "nearest" });
@@ -452,7 +457,7 @@ class Turn {
     const place = [source.place, file].filter((each) => each && !each.startsWith(source.title)).join(" · ");
     const text = source.quote || source.text;
     const quote = text.length > QUOTE_CHARS ? `${text.slice(0, QUOTE_CHARS)}…` : text;
-    const back = node("button.back", { hidden: true, click: () => this.cameFrom?.focus() }, say("back"));
+    const back = node("button.back", { hidden: this.cameFrom?.n !== source.n, click: () => this.#cites()[this.cameFrom.at]?.focus() }, say("back"));
     return node("li.source", { tabindex: "-1", "data-n": source.n },
       node("p.name", {},
         node("span.number", {}, String(source.n)),

@@ -151,6 +151,9 @@ def test_a_reader_without_eyes_or_mouse_is_served(embed: Embed, endpoint: ChatSe
     page.value("one('.cite').focus()")
     page.press("Enter", 13, text="\r")
     assert page.value("root().activeElement.classList.contains('source')")
+    # The check may have come meanwhile, and made the citation anew.
+    page.wait("chat.turns[0].isOver && one('.sign')")
+    assert page.value("root().activeElement.classList.contains('source')")
     page.value("one('.back').click()")
     assert page.value("root().activeElement.classList.contains('cite')")
     assert endpoint.chats
