@@ -205,6 +205,9 @@ def opened_nemo(folder: Path, model: ScriptedModel) -> Any:  # noqa: ANN401  of 
             parts = [{"content": prompt}] if isinstance(prompt, str) else prompt
             return LLMResponse(content=model.answer("\n".join(map(_content, parts))))
 
+        def stream_async(self, prompt: object, **_: object) -> None:
+            raise NotImplementedError
+
     with contextlib.suppress(ValueError):  # known from the folder before
         register_embedding_provider(Letters, "letters")
     # Of several given texts it takes one by chance, and we the first.

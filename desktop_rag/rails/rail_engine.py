@@ -156,9 +156,8 @@ def transcript(events: Iterable[RailEvent]) -> list[tuple[str, str]]:
             case BotSaid(content):
                 said.append(("bot", content))
             case ActionFinished(name, ActionStatus.SUCCESS) if name == REMOVE_LAST_MESSAGE:
-                last = next((n for n in reversed(range(len(said))) if said[n][0] == "bot"), None)
-                if last is not None:
-                    del said[last]
+                if said and said[-1][0] == "bot":
+                    del said[-1]
             case _:
                 pass
     return said

@@ -172,10 +172,13 @@ def bot_examples(examples: Iterable[tuple[str, str]]) -> str:
 
 
 def _without_last_message(lines: list[list[str]]) -> list[list[str]]:
-    """Without the message that was taken back, and without the words for taking it back."""
-    while lines and not any(line.startswith('  "') for line in lines[-1]):
-        lines = lines[:-1]
-    return lines[:-1] if lines and lines[-1][0].startswith(("bot", "#")) else lines
+    """Without what the bot said last since the user spoke, and what was done about it."""
+    for at in range(len(lines) - 1, -1, -1):
+        if lines[at][0].startswith('user "'):
+            break
+        if any(line.startswith('  "') for line in lines[at]):
+            return lines[:at]
+    return lines
 
 
 def _one_line(text: str) -> str:

@@ -41,7 +41,8 @@ define parallel extension flow generate bot message
 
 define subflow handle failed action
   if $failed_action == "check_facts"
-    bot remove last message
+    if not $checking_output
+      bot remove last message
     bot inform answer unknown
   else
     bot inform internal error
@@ -112,7 +113,7 @@ define subflow mask personal data on input
   $user_message = execute hide_personal_data(text=$user_message)
 
 define subflow alignscore check facts
-  do self check facts
+  do check facts
 
 define subflow check facts
   do self check facts
@@ -139,7 +140,7 @@ _GROUNDING = """
 define extension flow grounding
   priority 10
   bot ...
-  if $relevant_passages
+  if $relevant_passages and $bot_intent != "remove last message"
     $accurate = execute check_facts
     if not $accurate
       bot remove last message

@@ -83,6 +83,36 @@ def test_an_answer_that_nobody_could_check_is_taken_back() -> None:
 
 
 @pytest.mark.parametrize("is_strict", [False, True])
+def test_a_check_that_fails_takes_nothing_back_that_stood_before(is_strict: bool) -> None:
+    scores = iter([0.9])
+
+    def once(_: str) -> float:
+        if (score := next(scores, None)) is None:
+            raise AppError("There is no checker.")
+        return score
+
+    flows = GROUNDED.partition("  $accurate")[0]
+    strict: dict[str, Any] = {"rails": {"output": {"flows": ["check grounding"]}}}
+    entries: dict[str, Any] = strict if is_strict else {"rails": {"grounding": True}}
+    engine = rails(flows, world=about_documents(once), entries=entries)
+    asked = ["Where do dogs sleep?"] * 2
+    assert said(engine, *asked) == ["On the red sofa [1].", UNKNOWN]
+
+
+def test_a_subflow_of_the_library_can_be_replaced() -> None:
+    flows = GROUNDED.replace("  $accurate = execute check_facts\n", "").partition("  if not")[0]
+    own = """
+define subflow check facts
+  $accuracy = execute check_facts
+  if $accuracy < 0.7
+    bot "Perhaps."
+"""
+    entries = {"rails": {"output": {"flows": ["alignscore check facts"]}}}
+    engine = rails(flows + own, world=about_documents(lambda _: 0.6), entries=entries)
+    assert said(engine, "Where do dogs sleep?") == ["Perhaps.", "On the red sofa [1]."]
+
+
+@pytest.mark.parametrize("is_strict", [False, True])
 def test_grounding_by_one_entry_of_the_configuration(is_strict: bool) -> None:
     flows = GROUNDED.split("  $accurate", maxsplit=1)[0]
     strict: dict[str, Any] = {"rails": {"output": {"flows": ["check grounding"]}}}
