@@ -1,0 +1,234 @@
+"""Two users of an application with secrets of their own, and random requests that try to see more.
+
+Each word of the other's secrets in an answer is a leak: in texts, titles, names of files, lists,
+corrections. The scripted model answers with the words that are in its prompt, so that what it must
+not get shows up.
+"""
+
+import base64
+import hmac
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import jwt
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from desktop_rag.app import Services
+from desktop_rag.serve.access.access_rules import AccessRule, AccessRules
+from desktop_rag.serve.access.access_tokens import TokenScope, new_token
+from desktop_rag.serve.access.token_book import TokenBook
+from desktop_rag.serve.access.user_rights import USER_HEADER
+from tests.servers.rights_app import AUDIENCE, ISSUER, RightsProcess, signed
+
+# The words of each user's secrets; no two begin alike.
+CANARIES = {
+    "wanda": ("quillfeather", "marzipanade", "obsidianette", "thimblewright"),
+    "boris": ("grindlewax", "velvetonium", "saffronella", "periwinkler"),
+}
+_SUBJECTS = ("salary", "contract", "illness", "password", "holiday", "promotion")
+OPEN = "Everyone may read that the canteen opens at noon and the salary is paid on Mondays."
+COLLECTION = "People"
+_OTHER_KEY = rsa.generate_private_key(65_537, 2048)
+
+
+def told_in(prompt: str) -> str:
+    """What the scripted model answers: the secret words that it was given."""
+    plain = prompt.casefold()
+    found = [word for words in CANARIES.values() for word in words if word in plain]
+    return f"I was told of {' and '.join(found) or 'nothing'} [1]."
+
+
+def write_secrets(folder: Path, documents: int) -> None:
+    """A folder for each user, with the user's words in names, titles and texts."""
+    for user, words in CANARIES.items():
+        (own := folder / user).mkdir(parents=True)
+        for n in range(documents):
+            word, other = words[n % 4], words[(n + 1) % 4]
+            subject = _SUBJECTS[n % len(_SUBJECTS)]
+            text = f"# The {word} {subject} {n}\n\nThe {subject} of {n} is {other}. {word} says so."
+            (own / f"{word} {subject} {n}.md").write_text(text)
+
+
+def protect(services: Services, folder: Path, app: RightsProcess) -> None:
+    """Index the folder into a collection of which the application decides."""
+    library = services.library
+    collection_id = library.collections.add(COLLECTION).collection_id
+    library.sources.add(folder, collection_id=collection_id)
+    assert library.indexing.wait_until_idle(300)
+    rule = AccessRule(collection_id, str(app.public_key), ("RS256",), ISSUER, AUDIENCE, app.address)
+    AccessRules(services.home.access_rules).set(rule)
+
+
+def _confused(app: RightsProcess) -> str:
+    payload = app.token("wanda").split(".")[1]
+    head = base64.urlsafe_b64encode(b'{"alg":"HS256","typ":"JWT"}').rstrip(b"=").decode()
+    digest = hmac.digest(app.public_key.read_bytes(), f"{head}.{payload}".encode(), "sha256")
+    return f"{head}.{payload}.{base64.urlsafe_b64encode(digest).rstrip(b'=').decode()}"
+
+
+def _unsigned(app: RightsProcess) -> str:
+    claims = jwt.decode(app.token("wanda"), options={"verify_signature": False})
+    return jwt.encode(claims, "", "none")
+
+
+# Who asks → the user whose words may be in the answer, and the token.
+IDENTITIES: dict[str, tuple[str, Callable[[RightsProcess], str]]] = {
+    "wanda": ("wanda", lambda app: app.token("wanda")),
+    "boris": ("boris", lambda app: app.token("boris")),
+    "nobody": ("", lambda _app: ""),
+    "stranger": ("", lambda app: app.token("mallory")),
+    "forged": ("", lambda _app: signed(_OTHER_KEY, "wanda")),
+    "expired": ("", lambda app: app.token("wanda", exp=1_000_000)),
+    "foreign": ("", lambda app: app.token("wanda", iss="https://elsewhere.example")),
+    "replayed": ("", lambda app: app.token("wanda", aud="another-server")),
+    "confused": ("", _confused),
+    "none": ("", _unsigned),
+}
+
+
+@dataclass
+class Seen:
+    """What came back: statuses by identity, answers with words of one's own, and leaks."""
+
+    statuses: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])
+    own: int = 0
+    leaks: list[str] = field(default_factory=list[str])
+
+    def note(self, who: str, request: str, answer: httpx2.Response) -> None:
+        """Look at one answer; `request` is all that was sent."""
+        self.statuses[who, answer.status_code] += 1
+        may, text = IDENTITIES[who][0], answer.text.casefold()
+        for user, words in CANARIES.items():
+            found = [word for word in words if word in text]
+            if user == may:
+                self.own += bool(found)
+            elif told := [word for word in found if word not in request.casefold()]:
+                self.leaks.append(f"{who} got {told} by {request[:300]}")
+
+
+class TwoUsers:
+    """Sends random requests for random identities to a server."""
+
+    def __init__(self, services: Services, app: RightsProcess, seed: int) -> None:
+        self._random = random.Random(seed)
+        self._tokens = {who: make(app) for who, (_, make) in IDENTITIES.items()}
+        self._ids = [d.document_id for d in services.library.documents.all()]
+        collections = services.library.collections.all()
+        self._collection_ids = [c.collection_id for c in collections]
+        self._links: dict[str, list[str]] = {who: [] for who in IDENTITIES}
+        self._clients = [
+            httpx2.Client(
+                base_url=services.server.address,
+                headers={"authorization": f"Bearer {_secret(services, seed, scopes)}"},
+                trust_env=False,
+                timeout=60,
+            )
+            for scopes in ((TokenScope.ASK, TokenScope.READ), (TokenScope.READ,))
+        ]
+        self.seen = Seen()
+
+    def close(self) -> None:
+        """Close the connections."""
+        for client in self._clients:
+            client.close()
+
+    def send(self, who: str = "") -> None:
+        """One random request by somebody, or by this one."""
+        pick = self._random.choice
+        who = who or pick([*IDENTITIES, "wanda", "boris", "wanda", "boris"])
+        method, path, body = pick(self._requests())
+        headers = {USER_HEADER: self._tokens[who]} if self._tokens[who] else {}
+        if path == "/mcp":
+            headers["accept"] = "application/json, text/event-stream"
+        client = self._clients[self._random.random() < 0.1]
+        answer = client.request(method, path, json=body, headers=headers)
+        self.seen.note(who, f"{method} {path} {json.dumps(body)}", answer)
+
+    def _requests(self) -> list[tuple[str, str, dict[str, Any] | None]]:
+        question, pick = self._question(), self._random.choice
+        model = pick(["desktop-rag", f"collection:{COLLECTION}", "desktop-rag"])
+        messages = [{"role": "user", "content": question}]
+        chat = {"model": model, "messages": messages, "stream": self._random.random() < 0.5}
+        document, collection = pick(self._ids), pick(self._collection_ids)
+        api = "/api/v1"
+        search = {"query": question, "mode": pick(["hybrid", "lexical"]), "limit": pick([1, 5, 50])}
+        return [
+            ("POST", "/v1/chat/completions", chat),
+            ("POST", "/v1/responses", {"model": model, "input": question}),
+            ("GET", "/v1/models", None),
+            ("POST", "/v1/embeddings", {"model": "x", "input": question}),
+            ("POST", "/chat/ask", {"question": question, "model": model}),
+            ("POST", "/chat/ask", {"question": question, "documents": [document]}),
+            ("POST", f"{api}/search", search),
+            ("POST", f"{api}/search", search | {"document_ids": [document]}),
+            ("POST", f"{api}/ask", {"question": question, "document_ids": [document]}),
+            ("GET", f"{api}/collections", None),
+            ("GET", f"{api}/collections/{collection}", None),
+            ("GET", f"{api}/collections/{collection}/sources", None),
+            ("GET", f"{api}/documents", None),
+            ("GET", f"{api}/documents/{document}", None),
+            ("GET", f"{api}/documents/{document}/text", None),
+            ("GET", f"{api}/documents/{document}/chunks", None),
+            ("GET", f"{api}/documents/{document}/chunks/0", None),
+            ("GET", f"{api}/status", None),
+            ("GET", f"{api}/conversations", None),
+            ("GET", f"{api}/prompts", None),
+            ("GET", f"/source/x~wanda/{document}/0-50/9999999999?s=x", None),
+            _call("search", {"query": question, "limit": 50}),
+            _call("ask", {"question": question}),
+            _call("ask", {"question": question, "collection": COLLECTION}),
+            _call("fetch", {"id": document}),
+            _call("list_documents", {}),
+            _call("list_collections", {}),
+            ("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "resources/list", "params": {}}),
+            ("POST", "/mcp", _message("resources/read", {"uri": f"desktop-rag://document/{document}"})),
+        ]  # fmt: skip
+
+    def _question(self) -> str:
+        """A question with a word of somebody's that is misspelled, cut, or only meant."""
+        pick = self._random.choice
+        word = pick([word for words in CANARIES.values() for word in words])
+        place = self._random.randrange(2, len(word) - 2)
+        slips = (
+            word[:place] + word[place + 1 :],
+            word[: place - 1] + word[place] + word[place - 1] + word[place + 1 :],
+            word[:place] + "x" + word[place + 1 :],
+            word[:-2],
+        )
+        subject, n = pick(_SUBJECTS), self._random.randrange(20)
+        return pick(
+            [
+                f"What does {pick(slips)} say of the {subject}?",
+                f"What is in {pick(slips)} {subject} {n}.md?",
+                f"What is the {subject} of {n}?",
+                f"How many documents are there about the {subject}?",
+                f"List all files about {subject}.",
+                f"{pick(slips)}",
+                f"file:{word[:4]} {subject}",
+                f"folder:people {subject}",
+                f"in:{COLLECTION} {subject}",
+                f'"says so" {subject}',
+                "Summarise everything.",
+            ]
+        )
+
+
+def _call(name: str, arguments: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
+    return "POST", "/mcp", _message("tools/call", {"name": name, "arguments": arguments})
+
+
+def _message(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
+
+def _secret(services: Services, seed: int, scopes: Sequence[TokenScope]) -> str:
+    name = f"users {seed} {'+'.join(scopes)}"
+    token, secret = new_token(name, scopes, requests_per_minute=0)
+    TokenBook(services.home.tokens).add(token)
+    return secret
