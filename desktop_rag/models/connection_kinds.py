@@ -141,7 +141,10 @@ KINDS: tuple[ConnectionKind, ...] = (
         "web-pages",
         tr("Web pages you added"),
         Reach.NETWORK,
-        tr("The sites of your links, and public sites they redirect to."),
+        tr(
+            "The sites of your links, and public sites they redirect to; of the local network only"
+            " hosts that a collection allows."
+        ),
         tr("Requests for robots.txt, sitemaps and pages, with the name of the app; no cookies."),
         tr("When you add links, on their schedule, and when you refresh them."),
         tr("Remove the links, or choose to fetch them only on request."),

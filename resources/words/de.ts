@@ -2748,8 +2748,8 @@ Die vollständige Adresse lautet:
         <translation>Hinzugefügte Webseiten</translation>
     </message>
     <message>
-        <source>The sites of your links, and public sites they redirect to.</source>
-        <translation>Die Websites Ihrer Links und öffentliche Websites, auf die sie weiterleiten.</translation>
+        <source>The sites of your links, and public sites they redirect to; of the local network only hosts that a collection allows.</source>
+        <translation>Die Websites Ihrer Links und öffentliche Websites, auf die sie weiterleiten; im lokalen Netz nur Rechner, die eine Sammlung erlaubt.</translation>
     </message>
     <message>
         <source>Requests for robots.txt, sitemaps and pages, with the name of the app; no cookies.</source>

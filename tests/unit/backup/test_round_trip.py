@@ -99,6 +99,20 @@ def test_a_deleted_chat_is_in_no_backup(full: Place, tmp_path: Path) -> None:
         assert b"Secret plans" not in archive.read("entries.jsonl")
 
 
+def test_a_backup_opens_no_way_into_the_local_network(
+    full: Place, empty: Place, tmp_path: Path
+) -> None:
+    [sea] = [c for c in full.engine.sources.collections() if c.name == "Sea"]
+    full.engine.sources.set_intranet_hosts(sea.collection_id, ("wiki.example",))
+    full.backups.export(tmp_path / "x")
+    empty.backups.import_file(tmp_path / "x")
+    assert {c.intranet_hosts for c in empty.engine.sources.collections()} == {()}
+    # A library that has the collection already keeps its own list.
+    full.backups.import_file(tmp_path / "x")
+    [sea] = [c for c in full.engine.sources.collections() if c.name == "Sea"]
+    assert sea.intranet_hosts == ("wiki.example",)
+
+
 def test_only_this_user_can_read_it(file: Path) -> None:
     assert file.stat().st_mode & 0o777 == 0o600
 
