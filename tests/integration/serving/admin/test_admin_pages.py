@@ -12,7 +12,7 @@ from desktop_rag.core.domain import DocumentState, WebLinks
 from desktop_rag.serve.access.access_tokens import TokenScope
 from desktop_rag.serve.access.token_book import TokenBook
 from desktop_rag.serve.html_writer import Html, tag
-from tests.integration.serving.admin_browser import AdminBrowser
+from tests.integration.serving.admin.admin_browser import AdminBrowser
 from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer
 
@@ -249,6 +249,6 @@ def test_the_writer_of_pages_lets_nothing_through() -> None:
 
 
 def test_only_the_writer_makes_markup() -> None:
-    serve = Path(__file__).parents[3] / "desktop_rag" / "serve"
+    serve = Path(__file__).parents[4] / "desktop_rag" / "serve"
     makers = {p.name for p in serve.rglob("*.py") if re.search(r"\bHtml\(", p.read_text())}
     assert makers == {"html_writer.py"}
