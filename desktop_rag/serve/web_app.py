@@ -4,7 +4,7 @@ import logging
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
@@ -26,6 +26,7 @@ from desktop_rag.serve.widget.widget_routes import WidgetRoutes
 log = logging.getLogger(__name__)
 
 _UNAVAILABLE = 503
+_CLIENT_LEFT = 499
 
 
 def web_app(
@@ -50,6 +51,7 @@ def web_app(
             Refusal: _on_refusal,
             AppError: _on_error,
             HTTPException: _on_http_exception,
+            ClientDisconnect: _on_left,
             Exception: _on_bug,
         },
     )
@@ -77,6 +79,11 @@ async def _on_http_exception(_request: Request, exc: Exception) -> Response:
     response = refused(Refusal(exc.status_code, exc.detail))
     response.headers.update(exc.headers or {})
     return response
+
+
+async def _on_left(_request: Request, _exc: Exception) -> Response:
+    # While its body was read: nobody gets this.
+    return Response(status_code=_CLIENT_LEFT)
 
 
 async def _on_bug(request: Request, exc: Exception) -> Response:

@@ -68,6 +68,8 @@ class FolderCard(Card):
         is_offline = source.state is SourceState.OFFLINE
         self._state.setText(f"● {source_state_in_words(source.state)}")
         self._state.set_tone(_TONES.get(source.state, "warning"))
+        # Nothing is watched for what comes by itself.
+        self._state.setVisible(not source.program)
         words = counts_in_words(counts)
         self._counts.set_full_text(f"{one_line(collection)} · {words}" if collection else words)
         failed = counts.of(DocumentState.FAILED)

@@ -95,3 +95,15 @@ def test_removing_is_cancelled(card: FolderCard, qtbot: QtBot, is_key: bool) -> 
 
 def test_every_button_has_a_name(card: FolderCard) -> None:
     assert all(b.text() or b.accessibleName() for b in card.findChildren(QAbstractButton))
+
+
+def test_what_a_program_sends_is_shown_as_that(card: FolderCard) -> None:
+    sent = replace(SOURCE, path=Path("/home/app/sent/1"), program="Team wiki")
+    card.show_source(sent, "Work", COUNTS)
+    assert texts(card) == [
+        "Team wiki (documents that this program sends)",
+        "Work · 6 files: 4 searchable, 2 failed",
+    ]
+    buttons = card.findChildren(QAbstractButton)
+    shown = {each.text() for each in buttons if each.isVisible()}
+    assert not shown & {"Open folder", "Options…", "Locate…"}
