@@ -98,7 +98,7 @@ def test_every_button_has_a_name(card: FolderCard) -> None:
 
 
 def test_what_a_program_sends_is_shown_as_that(card: FolderCard) -> None:
-    sent = replace(SOURCE, path=Path("/home/app/sent/1"), program="Team wiki")
+    sent = replace(SOURCE, program="Team wiki")
     card.show_source(sent, "Work", COUNTS)
     assert texts(card) == [
         "Team wiki (documents that this program sends)",
