@@ -47,6 +47,7 @@ from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.ingest.watching.watcher import WatchTimes
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.connection_states import Connection, Facts, connections
+from desktop_rag.models.embedding.bundled_models import BUNDLED, bundled_folders
 from desktop_rag.models.embedding.embedder_opener import EmbedderOpener
 from desktop_rag.models.embedding.remote_embedder import is_address
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
@@ -71,7 +72,6 @@ from desktop_rag.store.opening import (
 
 log = logging.getLogger(__name__)
 
-BUNDLED_MODEL = "all-MiniLM-L6-v2"
 _MEGABYTE = 1 << 20
 
 
@@ -271,6 +271,7 @@ def _make_retriever(engine: Engine, dense: EmbedderRegistry, priority: AnswerPri
                 a.index.embedder,
                 engine.models.search(a.index.vectors.model_id),
                 a.collection_ids,
+                a.questions,
             )
             for a in dense.answering()
         ]
@@ -387,9 +388,9 @@ def parser_maker(settings: IndexSettings, passwords: FilePasswords) -> Callable[
 
 def model_folder(settings: IndexSettings) -> Path:
     """The embedding model's folder: the one set, else the bundled one."""
-    return Path(settings.model_folder or resources_dir() / "models" / BUNDLED_MODEL).expanduser()
+    return Path(settings.model_folder or bundled_folders()[BUNDLED]).expanduser()
 
 
 def embedder_opener(keys: KeyStore, recorder: Recorder | None = None) -> EmbedderOpener:
     """Opens embedding models: the bundled one unless another is named."""
-    return EmbedderOpener(model_folder(IndexSettings()), keys.get, recorder)
+    return EmbedderOpener(bundled_folders(), keys.get, recorder)

@@ -140,10 +140,8 @@ def _embedding(drawing: _Drawing, weights: dict[str, NDArray[Any]]) -> str:
 def pack(table: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Four numbers of six bits in three bytes, by quarters of a row: (n, 512) to (n, 384)."""
     first, second, third, fourth = np.split(table, 4, axis=1)
-    return np.concatenate(
-        [first << 2 | second >> 4, (second & 15) << 4 | third >> 2, (third & 3) << 6 | fourth],
-        axis=1,
-    )
+    parts = [first << 2 | second >> 4, (second & 15) << 4 | third >> 2, (third & 3) << 6 | fourth]
+    return np.concatenate(parts, axis=1).astype(np.uint8)
 
 
 def _unpacked(drawing: _Drawing, packed: str) -> str:

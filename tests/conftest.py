@@ -17,10 +17,11 @@ from pytestqt.qtbot import QtBot
 from pytestqt.wait_signal import SignalBlocker
 
 from desktop_rag import app
-from desktop_rag.core.paths import HOME_VARIABLE, Home, resources_dir
+from desktop_rag.core.paths import HOME_VARIABLE, Home
 from desktop_rag.ingest.scanning.recheck_schedule import RecheckTimes
 from desktop_rag.ingest.watching.watcher import WatchTimes
-from desktop_rag.models.embedding import embedder_opener
+from desktop_rag.models.embedding import bundled_models, embedder_opener
+from desktop_rag.models.embedding.bundled_models import bundled_folders
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 from desktop_rag.models.ports import Vectors
 from desktop_rag.store.duckdb.database import creation
@@ -31,7 +32,7 @@ FAST_TIMES = WatchTimes(
     quiet_s=0.05, storm_s=0.5, recheck=RecheckTimes(missing_s=0.05, settle_s=0.0)
 )
 SHARED = Path(__file__).parents[2] / "shared"
-BUNDLED = resources_dir() / "models" / app.BUNDLED_MODEL
+BUNDLED = bundled_folders()[bundled_models.BUNDLED]
 
 # A busy computer is not a bug: examples have no deadline.
 hypothesis.settings.register_profile("quick", max_examples=30, deadline=None)
@@ -75,12 +76,12 @@ def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> QtBot:
 
 
 class RememberingEmbedder(OnnxEmbedder):
-    """The bundled model with one thread; a text that many tests index is embedded once."""
+    """A bundled model with one thread; a text that many tests index is embedded once."""
 
     remembers = True
 
-    def __init__(self) -> None:
-        super().__init__(BUNDLED, threads=1)  # other workers need the other cores
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, threads=1)  # other workers need the other cores
         self._vectors_of_rows: dict[tuple[int, ...], Vectors] = {}
 
     def _embed(self, row: list[int]) -> Vectors:
@@ -94,18 +95,18 @@ class RememberingEmbedder(OnnxEmbedder):
 
 
 @functools.cache
-def bundled_embedder() -> OnnxEmbedder:
-    """The bundled model, loaded once per process."""
-    return RememberingEmbedder()
+def bundled_embedder(folder: Path = BUNDLED) -> OnnxEmbedder:
+    """A bundled model, loaded once per process."""
+    return RememberingEmbedder(folder)
 
 
 @pytest.fixture(scope="session", autouse=True)
-def bundled_model_is_loaded_once() -> Iterator[None]:
-    """Gives every library its own embedder over the shared session of the bundled model."""
+def bundled_models_are_loaded_once() -> Iterator[None]:
+    """Gives every library its own embedders over the shared sessions of the bundled models."""
 
     def load(folder: Path, *, threads: int = 0) -> OnnxEmbedder:
-        if folder == BUNDLED:
-            return copy.copy(bundled_embedder())
+        if folder in bundled_folders().values():
+            return copy.copy(bundled_embedder(folder))
         return OnnxEmbedder(folder, threads=threads)
 
     with pytest.MonkeyPatch.context() as patch:

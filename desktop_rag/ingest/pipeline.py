@@ -190,10 +190,10 @@ class Pipeline:
     def _is_backing_off(self) -> bool:
         return self.embedding is not None and self.embedding.is_backing_off
 
-    def _embed_chunks(self, chunks: Sequence[Chunk], collection: Collection) -> bool:
+    def _embed_chunks(self, chunks: Sequence[Chunk], collection: Collection, language: str) -> bool:
         if self.embedding is None:
             return True
-        return self.embedding.embed_chunks(chunks, collection, self._may_rechunk)
+        return self.embedding.embed_chunks(chunks, collection, language, self._may_rechunk)
 
     def _on_content_changed(self, documents: Sequence[Document]) -> None:
         # Before the part that calls is idle, so that nobody sees everything idle in between.

@@ -12,6 +12,7 @@ from desktop_rag.answer.search.fusion import Scores, with_windows
 from desktop_rag.answer.search.question_terms import SearchQuestion
 from desktop_rag.answer.search.run_in_parallel import run_in_parallel
 from desktop_rag.answer.search.similarity_calibration import SimilarityCalibration, rescaled
+from desktop_rag.core.language.model_languages import ENGLISH_MODEL, question_language
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.ports import Embedder, EmbedderFaultError
 from desktop_rag.store.contract.scope import Scope
@@ -28,11 +29,14 @@ _NAMED_DEPTH = 30
 
 @dataclass(frozen=True, slots=True)
 class AnsweringIndex:
-    """An embedder, the search over its vectors, the collections it answers for (None: all)."""
+    """An embedder, the search over its vectors, the collections it answers for (None: all), and the
+    languages of the questions that it understands (None: all).
+    """
 
     embedder: Embedder
     vectors: VectorSearch
     collection_ids: tuple[str, ...] | None = None
+    questions: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +93,9 @@ class CandidateSearch:
         priority: AnswerPriority,
         names: FilenameMatcher,
     ) -> None:
-        """`answering` gives the embedders that can answer now, with their vectors."""
+        """`answering` gives the embedders that can answer now, with their vectors. Where two have
+        compared the same passage, the first one counts.
+        """
         self._lexical = lexical
         self._answering = answering
         self._priority = priority
@@ -143,7 +149,7 @@ class CandidateSearch:
     def _asked(self, text: str, scope: Scope) -> list["_Model"]:
         """The embedders that answer for a part of the scope, with the vector of the question."""
         found: list[_Model] = []
-        for index in self._answering():
+        for index in self._for_question(text):
             if scope.within(index.collection_ids).collection_ids == ():
                 continue
             try:
@@ -156,6 +162,15 @@ class CandidateSearch:
             found.append(_Model(index, vector, unrelated))
         return found
 
+    def _for_question(self, text: str) -> list[AnsweringIndex]:
+        """The indexes that understand the question, without those that would find nothing more."""
+        language = question_language(text)
+        known = [i for i in self._answering() if i.questions is None or language in i.questions]
+        if language in ENGLISH_MODEL and ENGLISH_MODEL.issuperset(self._lexical.languages()):
+            # Then the model for English has compared whatever the one for many languages has.
+            return [i for i in known if i.questions is None or i.questions <= ENGLISH_MODEL]
+        return known
+
     def _scored(
         self,
         ids: tuple[int, ...],
@@ -166,7 +181,7 @@ class CandidateSearch:
     ) -> Candidates:
         similar: dict[int, float] = {}
         near: dict[int, float] = {}
-        for answer in answers:
+        for answer in reversed(answers):
             similar |= zip(answer.ids, answer.similar.tolist(), strict=True)
             near |= zip(answer.ids, answer.near.tolist(), strict=True)
         return Candidates(
@@ -252,7 +267,7 @@ def _alike(ids: Sequence[int], answers: Sequence[ModelAnswer]) -> Scores:
     """The similarities between passages, known where one embedder has both."""
     places = {chunk_id: place for place, chunk_id in enumerate(ids)}
     alike = np.full((len(ids), len(ids)), np.nan)
-    for answer in answers:
+    for answer in reversed(answers):
         own = [places[i] for i in answer.ids]
         alike[np.ix_(own, own)] = answer.alike
     return alike

@@ -29,11 +29,12 @@ class Rechunker:
         *,
         may_run: Callable[[], bool],
         is_held: Callable[[], bool],
-        embed: Callable[[Sequence[Chunk], Collection], bool],
+        embed: Callable[[Sequence[Chunk], Collection, str], bool],
         changed: Callable[[Sequence[Document]], None],
         failed: Callable[[AppError], None],
     ) -> None:
-        """`embed` computes missing vectors for chunks of a collection; False if it was interrupted.
+        """`embed` computes missing vectors for chunks of a collection, in a language; False if
+        interrupted.
 
         While `is_held`, because a model does not respond, pending work does not count as busy.
         `changed` receives documents with new chunks, `failed` the error when the store fails.
@@ -109,7 +110,7 @@ class Rechunker:
             language=document.language,
         )
         cut = self._cutter.cut(parsed, collection.chunking)
-        if not self._embed(cut.chunks, collection):
+        if not self._embed(cut.chunks, collection, document.language):
             return False
         row = replace(document, chunk_count=len(cut.chunks), chunking=cut.chunking)
         stored = self._documents.recut(

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from desktop_rag.core.parsed import Chunk, embedded_text
-from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.embedding.batch_size import BatchSize
 from desktop_rag.ingest.embedding.embedder_registry import DenseIndex
 from desktop_rag.models.answer_priority import FairShare
@@ -17,11 +16,12 @@ from desktop_rag.models.answer_priority import FairShare
 class ChunkEmbedder:
     """The embedder with the table its vectors go to."""
 
-    def __init__(self, index: DenseIndex, share: FairShare, meter: ProgressMeter) -> None:
+    def __init__(self, index: DenseIndex, share: FairShare, count: Callable[[int], None]) -> None:
+        """`count` is called with the number of passages embedded."""
         self._vectors = index.vectors
         self._embedder = index.embedder
         self._share = share
-        self._meter = meter
+        self._count = count
         self._batch_size = BatchSize()
 
     def embed(self, rows: Sequence[tuple[str, str, str]], may_go_on: Callable[[], bool]) -> bool:
@@ -38,7 +38,7 @@ class ChunkEmbedder:
             batch = rows[start : start + self._batch_size.now]
             texts = [embedded_text(head, text) for _, head, text in batch]
             parts.append(self._batch_size.embed(self._embedder, texts))
-            self._meter.add_embedded(len(batch))
+            self._count(len(batch))
             start += len(batch)
         done = np.concatenate(parts) if parts else np.empty((0, 0), np.float32)
         if len(done):

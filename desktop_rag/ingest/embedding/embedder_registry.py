@@ -3,18 +3,29 @@ thread.
 
 A collection has the model chosen for it, else that of the settings. Until all its passages have
 vectors of that model, those of the model before answer; the store remembers which one that is.
+
+The bundled model is two: one for English, and one for many languages, which embeds English too, so
+that a question in another language finds it.
 """
 
 import logging
 import threading
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from enum import Enum, auto
 
 from desktop_rag.core import domain
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.model_languages import (
+    ENGLISH_MODEL,
+    MULTILINGUAL_MODEL,
+    QUESTIONS_OF_ENGLISH_MODEL,
+    QUESTIONS_OF_MULTILINGUAL_MODEL,
+)
+from desktop_rag.models.embedding.bundled_models import BUNDLED, BUNDLED_MULTILINGUAL
 from desktop_rag.models.embedding.remote_embedder import is_address
 from desktop_rag.models.ports import Embedder
-from desktop_rag.store.contract.chunks import ChunkStore
+from desktop_rag.store.contract.chunks import ChunkStore, Coverage
 from desktop_rag.store.contract.vectors import ModelRow, ModelStore, VectorStore
 
 log = logging.getLogger(__name__)
@@ -32,12 +43,45 @@ class DenseIndex:
     spec: str
 
 
+class Part(Enum):
+    """What an index is for a collection.
+
+    MAIN makes the collection answer by it. BESIDE is for the languages that the main one does not
+    read. COMPANION embeds what the main one embeds too, afterwards.
+    """
+
+    MAIN = auto()
+    BESIDE = auto()
+    COMPANION = auto()
+
+
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """An index with the collections it is for; None is every one there is."""
+    """An index with the documents that it embeds."""
+
+    index: DenseIndex
+    coverage: Coverage
+    part: Part = Part.MAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """An index with the collections it answers for, None for all, and the languages of the
+    questions that it understands, None for all.
+    """
 
     index: DenseIndex
     collection_ids: tuple[str, ...] | None
+    questions: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be embedded; what no model reads; and the errors of models by their spec."""
+
+    assigned: list[Assigned]
+    unread: Coverage
+    failures: dict[str, AppError]
 
 
 class EmbedderRegistry:
@@ -69,7 +113,7 @@ class EmbedderRegistry:
         self._wanted: dict[str, DenseIndex] = {}
         self._former: dict[int, DenseIndex | None] = {}
         self._retired: list[Embedder] = []
-        models.drop_unused({default, *(c.embedder or default for c in collections())})
+        models.drop_unused(_specs({default, *(c.embedder or default for c in collections())}))
         self._answering = models.answering()
         self.embedder: Embedder | None = None
         self.fault: AppError | None = None
@@ -93,30 +137,34 @@ class EmbedderRegistry:
 
     # --- who is for what -------------------------------------------------------------------------
 
-    def wanted(self, skipped: Collection[str]) -> tuple[list[Assigned], dict[str, AppError]]:
-        """The models that are to embed, and the errors of others by their spec. Loads new models.
-
-        The specs in `skipped` are left out.
-        """
-        groups: dict[int, tuple[DenseIndex, list[str]]] = {}
+    def wanted(self, skipped: Collection[str]) -> Wanted:
+        """The models that are to embed. Loads new models; specs in `skipped` are left out."""
+        groups: dict[str, list[str]] = {}
         failures: dict[str, AppError] = {}
         collections = self._collections()
         for collection in collections:
-            spec = collection.embedder or self._default
-            if spec in skipped or spec in failures:
-                continue
-            try:
-                index = self._wanted_index(spec)
-            except AppError as error:
-                failures[spec] = error
-                continue
-            group = groups.setdefault(index.vectors.model_id, (index, []))
-            group[1].append(collection.collection_id)
-        return _assigned(groups.values(), len(collections)), failures
+            groups.setdefault(collection.embedder or self._default, []).append(
+                collection.collection_id
+            )
+        assigned: list[Assigned] = []
+        for spec, ids in groups.items():
+            which = None if len(ids) == len(collections) else tuple(ids)
+            for each, languages, part in _parts(spec):
+                if each in skipped or each in failures:
+                    continue
+                try:
+                    index = self._wanted_index(each)
+                except AppError as error:
+                    failures[each] = error
+                    continue
+                assigned.append(Assigned(index, Coverage(which, languages), part))
+        bundled = tuple(groups.get(BUNDLED, ()))
+        unread = Coverage(bundled, but_languages=MULTILINGUAL_MODEL)
+        return Wanted(assigned, unread, failures)
 
-    def answering(self) -> list[Assigned]:
+    def answering(self) -> list[Answering]:
         """The models that answer now, each for its collections; a collection without any is left
-        out.
+        out. The English model stands before the multilingual one.
         """
         groups: dict[int, tuple[DenseIndex, list[str]]] = {}
         collections = self._collections()
@@ -125,16 +173,33 @@ class EmbedderRegistry:
             if index is not None:
                 group = groups.setdefault(index.vectors.model_id, (index, []))
                 group[1].append(collection.collection_id)
-        return _assigned(groups.values(), len(collections))
+        found: list[Answering] = []
+        for index, ids in groups.values():
+            which = None if len(ids) == len(collections) else tuple(ids)
+            second = self._multilingual() if index.spec == BUNDLED else None
+            found.append(Answering(index, which, QUESTIONS_OF_ENGLISH_MODEL if second else None))
+            if second:
+                found.append(Answering(second, which, QUESTIONS_OF_MULTILINGUAL_MODEL))
+        return found
+
+    def _multilingual(self) -> DenseIndex | None:
+        try:
+            return self._wanted_index(BUNDLED_MULTILINGUAL)
+        except AppError as error:
+            log.info("no multilingual model: %s", error.title)
+            return None
 
     def answering_model(self, collection_id: str) -> str:
         """The name of the model that answers for a collection, without its hash; "" for none."""
         row = self._answering.get(collection_id)
         return row.name.partition("@")[0] if row else ""
 
-    def answering_for(self, collection: domain.Collection) -> DenseIndex | None:
-        """The model that answers now for a collection."""
-        return self._answering_index(collection)
+    def answering_for(self, collection: domain.Collection, language: str) -> DenseIndex | None:
+        """The model that answers now for documents of a collection in this language."""
+        index = self._answering_index(collection)
+        if index is None or index.spec != BUNDLED or language in ENGLISH_MODEL:
+            return index
+        return self._multilingual() if language in MULTILINGUAL_MODEL else None
 
     def check(self, spec: str) -> None:
         """AppError when there is no usable model at this spec. Loads it, or asks the endpoint."""
@@ -143,12 +208,13 @@ class EmbedderRegistry:
         self._wanted_index(spec)
 
     def complete(self, assigned: Assigned) -> None:
-        """Every passage of these collections has its vector: they answer from now on."""
+        """Every passage of these documents has its vector: they answer from now on."""
         collections = self._collections()
-        ids = assigned.collection_ids
+        ids = assigned.coverage.collection_ids
         ids = tuple(c.collection_id for c in collections) if ids is None else ids
         model_id = assigned.index.vectors.model_id
-        if any(self._answering_id(i) != model_id for i in ids):
+        is_main = assigned.part is Part.MAIN
+        if is_main and any(self._answering_id(i) != model_id for i in ids):
             self._models.answer(model_id, ids)
             self._answering = self._models.answering()
         self._prune(collections)
@@ -225,16 +291,22 @@ class EmbedderRegistry:
         opened = {i.vectors.model_id: i for i in self._former.values() if i}
         opened |= {i.vectors.model_id: i for i in self._wanted.values()}
         for model_id, index in opened.items():
-            users = [
-                c.collection_id
-                for c in collections
-                if self._answering_id(c.collection_id) == model_id
-                or self._wanted.get(c.embedder or self._default) is index
-            ]
-            is_for_all = len(users) == len(collections)
-            self.chunks.prune_vectors(model_id, None if is_for_all else users)
+            users = tuple(c.collection_id for c in collections if self._is_used(index, c))
+            languages = ENGLISH_MODEL if index.spec == BUNDLED else None
+            which = None if len(users) == len(collections) else users
+            self.chunks.prune_vectors(model_id, Coverage(which, languages))
             if not users:
                 self._retire(index)
+
+    def _is_used(self, index: DenseIndex, collection: domain.Collection) -> bool:
+        """True when the index answers for the collection, or is to."""
+        spec = collection.embedder or self._default
+        row = self._answering.get(collection.collection_id)
+        if index.spec == BUNDLED_MULTILINGUAL and BUNDLED in (spec, row.spec if row else None):
+            return True
+        return self._wanted.get(spec) is index or (
+            row is not None and row.model_id == index.vectors.model_id
+        )
 
     def _retire(self, index: DenseIndex) -> None:
         """Remove a model that no collection needs any more. A search may still be using it."""
@@ -250,7 +322,19 @@ class EmbedderRegistry:
                 self._retired.append(index.embedder)
 
 
-def _assigned(groups: Iterable[tuple[DenseIndex, list[str]]], collections: int) -> list[Assigned]:
+def _specs(chosen: set[str]) -> set[str]:
+    return {each for spec in chosen for each, _, _ in _parts(spec)}
+
+
+def _parts(spec: str) -> list[tuple[str, frozenset[str] | None, Part]]:
+    """The models that a spec stands for, with the languages of the documents that each embeds.
+
+    The main one is the last of those that make documents searchable: once it is done, all are.
+    """
+    if spec != BUNDLED:
+        return [(spec, None, Part.MAIN)]
     return [
-        Assigned(index, None if len(ids) == collections else tuple(ids)) for index, ids in groups
+        (BUNDLED_MULTILINGUAL, MULTILINGUAL_MODEL - ENGLISH_MODEL, Part.BESIDE),
+        (BUNDLED, ENGLISH_MODEL, Part.MAIN),
+        (BUNDLED_MULTILINGUAL, ENGLISH_MODEL, Part.COMPANION),
     ]

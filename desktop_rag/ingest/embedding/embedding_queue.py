@@ -5,6 +5,7 @@ content is embedded once. Each model embeds for its own collections, one model a
 """
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
@@ -14,10 +15,13 @@ from desktop_rag.ingest.background.background_thread import BackgroundThread
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.embedding.chunk_embedder import ChunkEmbedder
 from desktop_rag.ingest.embedding.embedder_backoff import EmbedderBackoff
-from desktop_rag.ingest.embedding.embedder_registry import Assigned, EmbedderRegistry
+from desktop_rag.ingest.embedding.embedder_registry import Assigned, EmbedderRegistry, Part
 from desktop_rag.ingest.embedding.window_embedder import WindowEmbedder
 from desktop_rag.models.answer_priority import AnswerPriority, FairShare
 from desktop_rag.models.ports import EmbedderFaultError
+
+if TYPE_CHECKING:
+    from desktop_rag.store.contract.chunks import Coverage
 
 # A page is sorted by length, as a server may pad the texts of a batch; a write groups batches,
 # because a commit waits for the disk.
@@ -53,8 +57,8 @@ class EmbeddingQueue:
         self._changed = changed
         self._is_due = True
         self._backoff = EmbedderBackoff(notify, self.wake)
-        # (model, collections) whose documents were checked for missing vectors.
-        self._opened: set[tuple[int, tuple[str, ...] | None]] = set()
+        # (model, documents) that were checked for missing vectors.
+        self._opened: set[tuple[int, Coverage]] = set()
         self._background = BackgroundThread(
             "embedding", self._work, has_work=lambda: self._is_due, may_work=may_run,
             failed=failed, became_idle=became_idle,
@@ -97,14 +101,20 @@ class EmbeddingQueue:
         self.wake()
 
     def embed_chunks(
-        self, chunks: Sequence[Chunk], collection: Collection, may_go_on: Callable[[], bool]
+        self,
+        chunks: Sequence[Chunk],
+        collection: Collection,
+        language: str,
+        may_go_on: Callable[[], bool],
     ) -> bool:
-        """Make the vectors that chunks lack, on the caller's thread; False when it had to stop."""
-        index = self._embedders.answering_for(collection)
+        """Make the vectors that chunks of a document in a language lack, on the caller's thread;
+        False when it had to stop.
+        """
+        index = self._embedders.answering_for(collection, language)
         if index is None:
             return True
         try:
-            embedder = ChunkEmbedder(index, self._rechunking_share, self._meter)
+            embedder = ChunkEmbedder(index, self._rechunking_share, self._meter.add_embedded)
             return embedder.embed_chunks(chunks, may_go_on)
         except EmbedderFaultError as error:
             self._backoff.begin(index.spec, error)
@@ -130,13 +140,20 @@ class EmbeddingQueue:
 
     def _embed_all(self) -> bool:
         """Embed what has no vector; False when it had to stop before the end."""
-        wanted, failures = self._embedders.wanted(self._backoff.active())
-        for spec, error in failures.items():
+        wanted = self._embedders.wanted(self._backoff.active())
+        for spec, error in wanted.failures.items():
             self._note(spec, error)
-        self._count(wanted)
+        self._count(wanted.assigned)
+        if finished := self._chunks.finish_without_vectors(wanted.unread):
+            self._changed(finished)
+        companions = [each for each in wanted.assigned if each.part is Part.COMPANION]
+        others = [each for each in wanted.assigned if each.part is not Part.COMPANION]
+        return self._embed_these(others) and self._embed_these(companions)
+
+    def _embed_these(self, all_assigned: Sequence[Assigned]) -> bool:
         last = self._refine if self._makes_windows else self._drop_windows
         for stage in (self._embed, last):
-            for assigned in wanted:
+            for assigned in all_assigned:
                 spec = assigned.index.spec
                 if spec in self._backoff.active():
                     continue
@@ -158,24 +175,30 @@ class EmbeddingQueue:
         for assigned in wanted:
             self._open(assigned)
             vectors = assigned.index.vectors
-            to_mean += self._chunks.vector_counts(vectors.model_id, assigned.collection_ids)[1]
-            to_refine += vectors.window_counts()[1]
+            missing = self._chunks.vector_counts(vectors.model_id, assigned.coverage)[1]
+            if assigned.part is Part.COMPANION:
+                to_refine += missing
+            else:
+                to_mean += missing
+                to_refine += vectors.window_counts()[1]
         self._meter.set_passages_left(to_mean, to_refine)
         if to_mean:
             self._meter.set_files_without_meaning(self._chunks.files_by_words_only())
 
     def _open(self, assigned: Assigned) -> None:
         """Once for each model of a collection: mark the documents that it has not embedded."""
-        key = assigned.index.vectors.model_id, assigned.collection_ids
-        if key not in self._opened:
+        key = assigned.index.vectors.model_id, assigned.coverage
+        if assigned.part is not Part.COMPANION and key not in self._opened:
             self._opened.add(key)
             self._changed(self._chunks.reopen_documents(*key))
 
     def _embed(self, assigned: Assigned) -> bool:
         """The vectors of passages; False when it had to stop."""
-        model_id, ids = assigned.index.vectors.model_id, assigned.collection_ids
-        embedder = ChunkEmbedder(assigned.index, self._share, self._meter)
-        while page := self._chunks.without_vectors(model_id, _PAGE, ids):
+        model_id, coverage = assigned.index.vectors.model_id, assigned.coverage
+        is_companion = assigned.part is Part.COMPANION
+        count = self._meter.add_refined if is_companion else self._meter.add_embedded
+        embedder = ChunkEmbedder(assigned.index, self._share, count)
+        while page := self._chunks.without_vectors(model_id, _PAGE, coverage):
             page.sort(key=lambda row: len(row[1]) + len(row[2]))
             for start in range(0, len(page), _WRITE):
                 if not self._background.may_go_on():
@@ -188,8 +211,10 @@ class EmbeddingQueue:
         return True
 
     def _finish(self, assigned: Assigned) -> None:
-        model_id, ids = assigned.index.vectors.model_id, assigned.collection_ids
-        if finished := self._chunks.finish_documents(model_id, ids):
+        if assigned.part is Part.COMPANION:
+            return
+        model_id, coverage = assigned.index.vectors.model_id, assigned.coverage
+        if finished := self._chunks.finish_documents(model_id, coverage):
             self._changed(finished)
             self._meter.set_files_without_meaning(self._chunks.files_by_words_only())
 

@@ -1,6 +1,6 @@
 """Opens embedders by their spec: a folder, the address of an endpoint, or nothing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from weakref import WeakSet
 
@@ -12,11 +12,15 @@ from desktop_rag.models.ports import Embedder
 
 
 class EmbedderOpener:
-    """Opens the bundled model, model folders and endpoints."""
+    """Opens the bundled models, model folders and endpoints."""
 
     def __init__(
-        self, bundled: Path, key_of: Callable[[str], str], recorder: Recorder | None = None
+        self,
+        bundled: Mapping[str, Path],
+        key_of: Callable[[str], str],
+        recorder: Recorder | None = None,
     ) -> None:
+        """`bundled` are the folders of the models that ship with the app, by their specs."""
         self._bundled = bundled
         self._key_of = key_of
         self._recorder = recorder
@@ -33,7 +37,7 @@ class EmbedderOpener:
             embedder.prepare()
 
     def open(self, spec: str, threads: int, dimensions: int = 0) -> Embedder:
-        """The embedder of a spec; empty means the bundled model. AppError when it can't be opened.
+        """The embedder of a spec; AppError when it can't be opened.
 
         Loading a folder takes a second or more. An endpoint gets no request yet; its vectors must
         have this number of dimensions, 0 means any.
@@ -61,7 +65,7 @@ class EmbedderOpener:
 
     def _folder(self, spec: str) -> Path:
         try:
-            return Path(spec).expanduser() if spec else self._bundled
+            return self._bundled.get(spec) or Path(spec).expanduser()
         except RuntimeError:
             # The home of a user that there is not.
             return Path(spec)

@@ -1,26 +1,40 @@
 """Chunks by content, and which of them have vectors. A protocol; any thread."""
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """The documents that a model is for, by their collection and their language.
+
+    `collection_ids`: None means every collection, an empty tuple none. `languages` are codes with
+    "" for unknown; None means all. With `but_languages` documents in those are left out.
+    """
+
+    collection_ids: tuple[str, ...] | None = None
+    languages: frozenset[str] | None = None
+    but_languages: frozenset[str] = frozenset()
+
+
+ALL_CHUNKS = Coverage()
 
 
 class ChunkStore(Protocol):
     """The chunks of all documents, by content hash, compared with the vectors of one model.
 
-    Chunks of equal content share one vector. `model_id` is that of a `VectorStore`. Where a method
-    takes `collection_ids`, None means every collection and an empty sequence none.
+    Chunks of equal content share one vector. `model_id` is that of a `VectorStore`. A method that
+    takes a `coverage` is about the chunks of these documents.
     """
 
     # --- reading -----------------------------------------------------------------------------
 
-    def vector_counts(
-        self, model_id: int, collection_ids: Sequence[str] | None = None
-    ) -> tuple[int, int]:
+    def vector_counts(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> tuple[int, int]:
         """(distinct contents of the chunks, those of them without a vector)."""
         ...
 
     def without_vectors(
-        self, model_id: int, limit: int, collection_ids: Sequence[str] | None = None
+        self, model_id: int, limit: int, coverage: Coverage = ALL_CHUNKS
     ) -> list[tuple[str, str, str]]:
         """Up to `limit` contents without a vector: (content hash, context, text).
 
@@ -38,9 +52,7 @@ class ChunkStore(Protocol):
 
     # --- writing -----------------------------------------------------------------------------
 
-    def finish_documents(
-        self, model_id: int, collection_ids: Sequence[str] | None = None
-    ) -> list[str]:
+    def finish_documents(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> list[str]:
         """Mark documents that are searchable by words as searchable once all chunks have vectors.
 
         Returns their ids. Check and update are one transaction: a document that was stored again
@@ -48,17 +60,22 @@ class ChunkStore(Protocol):
         """
         ...
 
-    def reopen_documents(
-        self, model_id: int, collection_ids: Sequence[str] | None = None
-    ) -> list[str]:
+    def reopen_documents(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> list[str]:
         """Mark searchable documents that lack vectors as searchable by words; returns their ids.
 
         Check and update are one transaction.
         """
         ...
 
-    def prune_vectors(self, model_id: int, collection_ids: Sequence[str] | None = None) -> None:
-        """Remove vectors and windows that no chunk of these collections needs.
+    def finish_without_vectors(self, coverage: Coverage) -> list[str]:
+        """Mark documents that are searchable by words as searchable, vectors or not; their ids.
+
+        For documents in a language that no model reads.
+        """
+        ...
+
+    def prune_vectors(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> None:
+        """Remove vectors and windows that no chunk of the coverage needs.
 
         Check and removal are one transaction: a vector that a new chunk needs stays.
         """

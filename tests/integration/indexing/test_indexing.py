@@ -33,7 +33,7 @@ def start(services: Services, folder: Path) -> None:
     if all(source.path != folder for source in services.library.sources.all()):
         services.library.sources.add(folder)
     services.library.start()
-    assert services.library.indexing.wait_until_idle(30)
+    assert services.library.indexing.wait_until_idle(60)
 
 
 def titles(services: Services, query: str) -> list[str]:
@@ -270,12 +270,12 @@ def test_a_drive_pulled_while_its_files_wait_loses_nothing(
     services.library.indexing.resume()
     folder.rename(folder.with_name("unplugged"))
     services.library.sources.rescan()
-    assert services.library.indexing.wait_until_idle(30)
+    assert services.library.indexing.wait_until_idle(60)
     assert DocumentState.FAILED not in services.library.documents.counts().by_state
     assert len(services.chat.search("ferry", limit=40)) == 30
     folder.with_name("unplugged").rename(folder)
     services.library.sources.rescan()
-    assert services.library.indexing.wait_until_idle(30)
+    assert services.library.indexing.wait_until_idle(60)
     assert services.library.documents.counts().by_state == {DocumentState.SEARCHABLE: 30}
     assert len(services.chat.search("dusk", mode="lexical", limit=40)) == 30
 
@@ -330,5 +330,5 @@ def test_every_file_is_read_once(services: Services, folder: Path) -> None:
     )
     start(services, folder)
     services.library.sources.rescan()
-    assert services.library.indexing.wait_until_idle(30)
+    assert services.library.indexing.wait_until_idle(60)
     assert max(most) == 100

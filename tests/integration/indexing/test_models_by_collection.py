@@ -123,6 +123,7 @@ def test_one_collection_is_embedded_with_another_model_behind_the_old_one(
     assert answering(services) == {"letters": "all-MiniLM-L6-v2", "bills": "another"}
     assert vectors(services) == {
         "all-MiniLM-L6-v2": {"letters", "Shared"},
+        "use-multilingual-3": {"letters", "Shared"},
         "another": {"bills", "Shared"},
     }
     assert services.library.indexing.embedded_chunks > before
@@ -170,7 +171,7 @@ def test_a_model_that_nobody_uses_any_more_is_forgotten(
     assert vectors(first)["another"] == set()
     first.close()
     again = build_services()
-    assert set(vectors(again)) == {"all-MiniLM-L6-v2"}
+    assert set(vectors(again)) == {"all-MiniLM-L6-v2", "use-multilingual-3"}
 
 
 def test_a_folder_without_a_model_is_refused_and_nothing_changes(

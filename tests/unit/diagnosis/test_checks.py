@@ -28,6 +28,7 @@ from desktop_rag.diagnosis.patience import within
 from desktop_rag.diagnosis.permissions import permissions
 from desktop_rag.diagnosis.subject import Subject
 from desktop_rag.diagnosis.watch_limits import check_watching, watching
+from desktop_rag.models.embedding.bundled_models import BUNDLED, NAMES
 from desktop_rag.models.endpoints.keys import KeyStore
 from tests.keyrings import MemoryKeyring
 from tests.servers.chat_server import ChatServer
@@ -67,7 +68,7 @@ def test_a_cut_a_changed_and_a_missing_model_file_are_named(
     models = shutil.copytree(subject.outside.models, tmp_path / "models")
     copied = replace(subject, outside=replace(subject.outside, models=models))
     assert only(check_bundled(copied, Event())).state is State.OK
-    folder = models / app.BUNDLED_MODEL
+    folder = models / NAMES[BUNDLED]
     with (folder / "model.onnx").open("r+b") as file:
         file.truncate(1000)
     (folder / "model.toml").write_text((folder / "model.toml").read_text() + "\n")

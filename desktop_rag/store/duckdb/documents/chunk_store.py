@@ -3,9 +3,9 @@
 Writes take the lane. The tables of vectors are in the same file, so that a statement joins both.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
+from desktop_rag.store.contract.chunks import ALL_CHUNKS, Coverage
 from desktop_rag.store.duckdb.database.database import Connection, Database
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.vector_store import stored_among
@@ -21,11 +21,9 @@ class ChunkStore:
 
     # --- reading -----------------------------------------------------------------------------
 
-    def vector_counts(
-        self, model_id: int, collection_ids: Sequence[str] | None = None
-    ) -> tuple[int, int]:
+    def vector_counts(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> tuple[int, int]:
         """(distinct contents of the chunks, those of them without a vector)."""
-        condition, parameters = _in_collections(collection_ids)
+        condition, parameters = _within(coverage)
         with self._database.read() as con:
             [(total, missing)] = con.execute(
                 "SELECT count(DISTINCT content_hash), count(DISTINCT content_hash) FILTER"
@@ -36,10 +34,10 @@ class ChunkStore:
         return int(total), int(missing)
 
     def without_vectors(
-        self, model_id: int, limit: int, collection_ids: Sequence[str] | None = None
+        self, model_id: int, limit: int, coverage: Coverage = ALL_CHUNKS
     ) -> list[tuple[str, str, str]]:
         """Up to `limit` contents without a vector: (content hash, context, text)."""
-        condition, parameters = _in_collections(collection_ids)
+        condition, parameters = _within(coverage)
         with self._database.read() as con:
             # First the hashes, then their texts: one query would read the texts of all rows.
             rows = con.execute(
@@ -74,11 +72,9 @@ class ChunkStore:
 
     # --- writing -----------------------------------------------------------------------------
 
-    def finish_documents(
-        self, model_id: int, collection_ids: Sequence[str] | None = None
-    ) -> list[str]:
+    def finish_documents(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> list[str]:
         """Mark documents whose chunks all have vectors as searchable; returns their ids."""
-        condition, parameters = _in_collections(collection_ids)
+        condition, parameters = _within(coverage)
         stored = stored_among(table_name(model_id), "candidates")
         return self._update_documents(
             "WITH candidates AS MATERIALIZED (SELECT document_id, content_hash FROM chunks"
@@ -90,16 +86,23 @@ class ChunkStore:
             parameters,
         )
 
-    def reopen_documents(
-        self, model_id: int, collection_ids: Sequence[str] | None = None
-    ) -> list[str]:
+    def reopen_documents(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> list[str]:
         """Mark searchable documents that lack vectors as searchable by words; their ids."""
-        condition, parameters = _in_collections(collection_ids)
+        condition, parameters = _within(coverage)
         return self._update_documents(
             "UPDATE documents SET state = 'searchable by words' WHERE state = 'searchable'"
             " AND document_id IN (SELECT c.document_id FROM chunks c"
             f" ANTI JOIN {table_name(model_id)} v USING (content_hash)){condition}"
             " RETURNING document_id",
+            parameters,
+        )
+
+    def finish_without_vectors(self, coverage: Coverage) -> list[str]:
+        """Mark documents that are searchable by words as searchable, vectors or not; their ids."""
+        condition, parameters = _within(coverage)
+        return self._update_documents(
+            "UPDATE documents SET state = 'searchable' WHERE state = 'searchable by words'"
+            f"{condition} RETURNING document_id",
             parameters,
         )
 
@@ -109,9 +112,9 @@ class ChunkStore:
 
         return self._database.write(work)
 
-    def prune_vectors(self, model_id: int, collection_ids: Sequence[str] | None = None) -> None:
-        """Remove vectors and windows that no chunk of these collections needs."""
-        condition, parameters = _in_collections(collection_ids)
+    def prune_vectors(self, model_id: int, coverage: Coverage = ALL_CHUNKS) -> None:
+        """Remove vectors and windows that no chunk of the coverage needs."""
+        condition, parameters = _within(coverage)
         table = table_name(model_id)
         unused = f"content_hash NOT IN (SELECT content_hash FROM chunks WHERE true{condition})"
         with self._database.read() as con:
@@ -124,12 +127,22 @@ class ChunkStore:
             self._cache.clear_signs(model_id)
 
 
-def _in_collections(collection_ids: Sequence[str] | None) -> tuple[str, dict[str, Any]]:
-    """SQL that begins with AND, and its parameters; empty for every collection."""
-    if collection_ids is None:
+def _within(coverage: Coverage) -> tuple[str, dict[str, Any]]:
+    """SQL that begins with AND, and its parameters; empty for all chunks."""
+    conditions: list[str] = []
+    parameters: dict[str, Any] = {}
+    if coverage.collection_ids is not None:
+        conditions.append("s.collection_id IN (SELECT unnest($collections::VARCHAR[]))")
+        parameters["collections"] = list(coverage.collection_ids)
+    if coverage.languages is not None:
+        conditions.append("d.language IN (SELECT unnest($languages::VARCHAR[]))")
+        parameters["languages"] = sorted(coverage.languages)
+    if coverage.but_languages:
+        conditions.append("d.language NOT IN (SELECT unnest($but_languages::VARCHAR[]))")
+        parameters["but_languages"] = sorted(coverage.but_languages)
+    if not conditions:
         return "", {}
-    condition = (
+    return (
         " AND document_id IN (SELECT d.document_id FROM documents d JOIN sources s"
-        " USING (source_id) WHERE s.collection_id IN (SELECT unnest($collections::VARCHAR[])))"
-    )
-    return condition, {"collections": list(collection_ids)}
+        f" USING (source_id) WHERE {' AND '.join(conditions)})"
+    ), parameters

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from desktop_rag.core.language.model_languages import MULTILINGUAL_MODEL
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.inspection.rules import Rule
 from desktop_rag.store.duckdb.search.vector_table import table_name
@@ -26,10 +27,15 @@ def vector_rules(models: Mapping[int, int]) -> list[Rule]:
     return [*rules, _without_vectors(models)]
 
 
+# Documents in other languages need no vector; they may have one of a model that somebody chose.
+_READ = ", ".join(f"'{code}'" for code in sorted(MULTILINGUAL_MODEL))
+
+
 def contents_without_vector(models: Mapping[int, int]) -> str:
-    """SQL that follows FROM: the chunks that have no vector of any model."""
+    """SQL that follows FROM: the chunks that have no vector of any model, and should have one."""
     joins = "".join(f" ANTI JOIN {table_name(n)} USING (content_hash)" for n in models)
-    return f"chunks{joins}"
+    read = f"(SELECT document_id FROM documents WHERE language IN ({_READ}))"
+    return f"chunks{joins} SEMI JOIN {read} USING (document_id)"
 
 
 def _without_vectors(models: Mapping[int, int]) -> Rule:

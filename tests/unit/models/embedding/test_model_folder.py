@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from desktop_rag.app import BUNDLED_MODEL
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.paths import resources_dir
+from desktop_rag.models.embedding.bundled_models import BUNDLED, NAMES, bundled_folders
 from desktop_rag.models.embedding.model_folder import identity, read_description
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 from tests.model_folders import WORDS, make_folder, vectors_of_words, write_json
@@ -176,10 +175,10 @@ def test_in_our_own_layout_too_a_name_stands_for_weights_beside_the_graph(tmp_pa
 def test_the_bundled_model_keeps_its_first_name_but_not_when_it_is_used_otherwise(
     tmp_path: Path,
 ) -> None:
-    folder = resources_dir() / "models" / BUNDLED_MODEL
+    folder = bundled_folders()[BUNDLED]
     description = read_description(folder)
     weights = description.files["model.onnx"][0]
-    assert identity(folder, description) == f"{BUNDLED_MODEL}@{weights[:12]}"
+    assert identity(folder, description) == f"{NAMES[BUNDLED]}@{weights[:12]}"
     copy = Path(shutil.copytree(folder, tmp_path / "model"))
     toml = (copy / "model.toml").read_text("utf-8")
     for change in (('"mean"', '"cls"'), ("max_tokens = 256", "max_tokens = 64")):

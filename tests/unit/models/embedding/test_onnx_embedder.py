@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from desktop_rag.app import BUNDLED_MODEL
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.paths import resources_dir
 from desktop_rag.models.embedding import onnx_embedder
+from desktop_rag.models.embedding.bundled_models import BUNDLED, bundled_folders
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 
-FOLDER = resources_dir() / "models" / BUNDLED_MODEL
+FOLDER = bundled_folders()[BUNDLED]
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from desktop_rag.core.domain import DocumentState
+from desktop_rag.store.contract.chunks import Coverage
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.contract.vectors import EXACT_UP_TO, ROUNDING, VectorStore
@@ -219,13 +220,13 @@ def test_work_on_some_collections_leaves_the_others_alone(engine: Engine) -> Non
     store = vectors_of(engine)
     for name in ("A", "B"):
         put(engine, f"{name}.txt", f"only {name}", "in both", collection=name)
-    only_a, only_b = ([collection_id(engine, name)] for name in ("A", "B"))
+    only_a, only_b = (Coverage((collection_id(engine, name),)) for name in ("A", "B"))
     missing = engine.chunks.without_vectors(store.model_id, 10, only_a)
     assert sorted(text for _, _, text in missing) == ["in both", "only A"]
     assert (
         engine.chunks.vector_counts(store.model_id, only_a),
         engine.chunks.vector_counts(store.model_id),
-        engine.chunks.vector_counts(store.model_id, []),
+        engine.chunks.vector_counts(store.model_id, Coverage(())),
     ) == ((2, 2), (3, 3), (0, 0))
     store.add([row[0] for row in missing], unit_vectors(2))
     assert engine.chunks.finish_documents(store.model_id, only_b) == []
@@ -235,7 +236,7 @@ def test_work_on_some_collections_leaves_the_others_alone(engine: Engine) -> Non
     assert engine.chunks.vector_counts(store.model_id) == (3, 2)
     assert engine.chunks.reopen_documents(store.model_id, only_b) == []
     assert engine.chunks.reopen_documents(store.model_id, only_a) == ["A.txt"]
-    engine.chunks.prune_vectors(store.model_id, [])
+    engine.chunks.prune_vectors(store.model_id, Coverage(()))
     assert engine.chunks.vector_counts(store.model_id) == (3, 3)
 
 

@@ -56,7 +56,9 @@ BROKEN = {
         f"INSERT INTO vectors_1 FROM vectors_1 WHERE content_hash = {SHARED}",
     "vectors of a wrong size":
         f"UPDATE vectors_1 SET vector = '' WHERE content_hash = {SHARED}",
-    "passages that lack their vector": f"DELETE FROM vectors_1 WHERE content_hash = {SHARED}",
+    "passages that lack their vector":
+        f"DELETE FROM vectors_2 WHERE content_hash = {SHARED};"
+        f" DELETE FROM vectors_1 WHERE content_hash = {SHARED}",
 }  # fmt: skip
 # Chats and folders: mended by the journal.
 BROKEN_PRECIOUS = {
