@@ -76,12 +76,13 @@ def test_every_package_has_a_licence_and_the_hashes_of_the_lock(bill: dict[str, 
 
 def test_the_bundled_models_are_in_it_with_their_files(bill: dict[str, Any]) -> None:
     models = [i for i in bill["components"] if i["type"] == "machine-learning-model"]
-    folder = ROOT / "resources" / "models" / "all-MiniLM-L6-v2"
-    assert [model["name"] for model in models] == [folder.name]
-    assert models[0]["licenses"] == [{"expression": "Apache-2.0"}]
-    hashes = {item["name"]: item["hashes"][0]["content"] for item in models[0]["components"]}
-    actual = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in folder.iterdir()}
-    assert hashes == actual
+    assert [model["name"] for model in models] == ["all-MiniLM-L6-v2", "use-multilingual-3"]
+    for model in models:
+        folder = ROOT / "resources" / "models" / model["name"]
+        assert model["licenses"] == [{"expression": "Apache-2.0"}]
+        hashes = {item["name"]: item["hashes"][0]["content"] for item in model["components"]}
+        actual = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in folder.iterdir()}
+        assert hashes == actual
 
 
 def test_what_only_work_on_the_app_needs_is_not_in_it(bill: dict[str, Any]) -> None:

@@ -29,7 +29,7 @@ _SCRIPTS = {
 _LATIN = re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff]")
 _PLAIN = re.compile("[A-Za-z]+")
 # Names with an accent occur in English questions too.
-_ACCENTED_SHARE = 0.3
+_ACCENTED_SHARE = 0.4
 
 
 def question_language(text: str) -> str:
