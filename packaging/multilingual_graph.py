@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from model_graph import BuildError, sha256_of
 
+from desktop_rag.core.telemetry import disable_telemetry
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -267,7 +269,8 @@ def _layer_norm(
 
 
 def _check_same(graph: Path, weights: dict[str, NDArray[Any]]) -> None:
-    import onnxruntime
+    disable_telemetry()
+    import onnxruntime  # reads the switch while it is imported
 
     session = onnxruntime.InferenceSession(str(graph), providers=["CPUExecutionProvider"])
     for ids in SAMPLE_IDS:
