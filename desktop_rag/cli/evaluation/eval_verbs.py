@@ -15,6 +15,7 @@ from desktop_rag.cli.argument_types import add_json, positive
 from desktop_rag.cli.evaluation.answers_verb import add_answers
 from desktop_rag.cli.evaluation.feedback_verb import add_feedback_set, feedback_verbs
 from desktop_rag.cli.evaluation.grounding_verb import add_grounding
+from desktop_rag.cli.evaluation.intents_verb import add_intents
 from desktop_rag.cli.evaluation.kept_run import ID_CHARS, keep, keep_file, written_later
 from desktop_rag.cli.evaluation.scratch_home import in_scratch_home
 from desktop_rag.cli.terminal import open_services, print_document, say
@@ -51,6 +52,8 @@ def add_evals(parser: argparse.ArgumentParser) -> None:
     text = "how well the checker separates supported from unsupported claims"
     added = evals.add_parser("grounding", help=text, description=text)
     add_grounding(added)
+    text = "intents by examples: how many are right, and settled without a model"
+    add_intents(evals.add_parser("rails", help=text, description=text))
     text = "answers to a set of questions: citations, support, correctness, times, tokens"
     added = evals.add_parser("answers", help=text, description=text)
     add_answers(added)

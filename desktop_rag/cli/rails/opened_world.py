@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 def open_world(*, is_library_used: bool) -> Generator[RailsWorld]:
     """The functions that actions call; without the library only the bundled model for examples."""
     if not is_library_used:
-        yield RailsWorld(embed=_embedding())
+        yield RailsWorld(embed=bundled_embedding())
         return
     from desktop_rag.cli.terminal import open_services
 
     with open_services() as services:
         yield RailsWorld(
-            complete=_completion(services),
+            complete=completion(services),
             retrieve=lambda question: _passages(services, question),
             search=lambda query: _passages(services, query),
-            embed=_embedding(),
+            embed=bundled_embedding(),
         )
 
 
-def _embedding() -> "Callable[[Sequence[str]], Vectors]":
+def bundled_embedding() -> "Callable[[Sequence[str]], Vectors]":
     """The bundled model, loaded when the first sentence needs it."""
     from desktop_rag.app import BUNDLED_MODEL
     from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
@@ -45,7 +45,7 @@ def _embedding() -> "Callable[[Sequence[str]], Vectors]":
     return embed
 
 
-def _completion(services: "Services") -> Callable[[str], str] | None:
+def completion(services: "Services") -> Callable[[str], str] | None:
     """The model of the settings; None without one."""
     from desktop_rag.models.ports import ChatTurn, HeardAnswer
 

@@ -51,8 +51,19 @@ def _whitening(rows: Vectors, classes: Places, class_count: int) -> Vectors:
     sums = np.zeros((class_count, rows.shape[1]), np.float32)
     np.add.at(sums, classes, rows)
     rest = rows - (sums / np.bincount(classes, minlength=class_count)[:, None])[classes]
-    values, directions = np.linalg.eigh((rest.T @ rest).astype(np.float64))
-    if values.sum() <= _NOTHING:  # one example for each class: nothing is known
+    # Only the directions in which the rows differ: with few examples a few of the hundreds.
+    _, spread, directions = np.linalg.svd(_square(rest.astype(np.float32)), full_matrices=False)
+    added = _SHRINKAGE * float((spread**2).sum()) / rows.shape[1]
+    if added <= _NOTHING:  # one example for each class: nothing is known
         return np.eye(rows.shape[1], dtype=np.float32)
-    scales = 1 / np.sqrt(np.maximum(values, 0) + _SHRINKAGE * values.mean())
-    return ((directions * scales) @ directions.T).astype(np.float32)
+    scales = np.sqrt(added / (spread**2 + added)) - 1
+    whitening = (directions.T * scales) @ directions
+    whitening[np.diag_indices_from(whitening)] += 1
+    return whitening.astype(np.float32)
+
+
+def _square(rows: Vectors) -> NDArray[np.float64]:
+    """Rows with the same moments, no more of them than there are dimensions."""
+    if len(rows) <= rows.shape[1]:
+        return rows.astype(np.float64)
+    return np.asarray(np.linalg.qr(rows.astype(np.float64))[1], np.float64)
