@@ -77,7 +77,10 @@ def one_turn(
     waiting: list[RailEvent] = [random_event(chance) for _ in range(chance.randint(1, 4))]
     while True:
         if len(events) >= _MOST_IN_A_TURN:
-            waiting = [OwnEvent(TURN_ENDED, {"reason": "events"})]
+            ended: list[RailEvent] = [OwnEvent(TURN_ENDED, {"reason": "events"}), Listen()]
+            for event in ended:
+                state = receive(program, state, event)
+            return [*events, *ended], state
         event = waiting.pop(0) if waiting else next_step(program, state).event
         state = receive(program, state, event)
         events.append(event)
