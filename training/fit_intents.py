@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from desktop_rag.app import BUNDLED_MODEL
 from desktop_rag.core.paths import resources_dir
+from desktop_rag.models.embedding.bundled_models import BUNDLED, bundled_folders
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 from desktop_rag.rails.intent.intent_calibration import terms
 from desktop_rag.rails.intent.intent_names import readable_names
@@ -64,7 +64,7 @@ def main() -> None:
     parser.add_argument("retrieval", type=Path)
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
-    embedder = OnnxEmbedder(resources_dir() / "models" / BUNDLED_MODEL)
+    embedder = OnnxEmbedder(bundled_folders()[BUNDLED])
     found = sorted(arguments.rails.glob("*/examples.jsonl"))
     sets = [_load(path.parent, embedder) for path in found]
     queries = [

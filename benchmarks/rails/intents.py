@@ -19,14 +19,13 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from bars import Bar, at_least, at_most, reported, table
 
-from desktop_rag.app import BUNDLED_MODEL
-from desktop_rag.core.paths import resources_dir
 from desktop_rag.evaluate.intents import (
     ExamplesAsked,
     draws,
     evaluate,
     load_sentences,
 )
+from desktop_rag.models.embedding.bundled_models import BUNDLED, bundled_folders
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 from desktop_rag.models.ports import Vectors
 from desktop_rag.rails.intent.intent_recognition import IntentExample
@@ -48,7 +47,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sets", type=Path)
     folder = parser.parse_args().sets
-    embedder = OnnxEmbedder(resources_dir() / "models" / BUNDLED_MODEL, threads=1)
+    embedder = OnnxEmbedder(bundled_folders()[BUNDLED], threads=1)
     for name, other in _OTHER.items():
         examples = load_sentences(folder / name / "examples.jsonl")
         tests = load_sentences(folder / name / "tests.jsonl")

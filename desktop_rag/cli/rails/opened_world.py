@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from threading import Event
 from typing import TYPE_CHECKING
 
-from desktop_rag.core.paths import resources_dir
 from desktop_rag.rails.actions.rails_world import Passage, RailsWorld
 
 if TYPE_CHECKING:
@@ -32,14 +31,14 @@ def open_world(*, is_library_used: bool) -> Generator[RailsWorld]:
 
 def bundled_embedding() -> "Callable[[Sequence[str]], Vectors]":
     """The bundled model, loaded when the first sentence needs it."""
-    from desktop_rag.app import BUNDLED_MODEL
+    from desktop_rag.models.embedding.bundled_models import BUNDLED, bundled_folders
     from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 
     opened: list[OnnxEmbedder] = []
 
     def embed(texts: Sequence[str]) -> "Vectors":
         if not opened:
-            opened.append(OnnxEmbedder(resources_dir() / "models" / BUNDLED_MODEL))
+            opened.append(OnnxEmbedder(bundled_folders()[BUNDLED]))
         return opened[0].embed_passages(list(texts))
 
     return embed
