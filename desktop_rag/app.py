@@ -30,6 +30,8 @@ from desktop_rag.answer.search.candidates import AnsweringIndex
 from desktop_rag.answer.search.filename_matching import FilenameMatcher
 from desktop_rag.answer.search.fusion import FusionModel
 from desktop_rag.answer.search.retriever import Retriever
+from desktop_rag.assistant_rails.bundled_embedding import BundledEmbedding
+from desktop_rag.assistant_rails.railed_answers import AssistantRails
 from desktop_rag.backup.backups import Backups
 from desktop_rag.backup.snapshots import Snapshots
 from desktop_rag.core.files.settings_file import load_settings
@@ -62,13 +64,8 @@ from desktop_rag.settings_changes import SettingsChanges
 from desktop_rag.standing.schedule_runner import ScheduleRunner
 from desktop_rag.standing.standing_questions import StandingQuestions
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.inspection import (
-    IndexRepair,
-)
-from desktop_rag.store.opening import (
-    open_engine,
-    restored_notices,
-)
+from desktop_rag.store.contract.inspection import IndexRepair
+from desktop_rag.store.opening import open_engine, restored_notices
 
 log = logging.getLogger(__name__)
 
@@ -103,6 +100,7 @@ class Services:
     settings_changes: SettingsChanges
     server: ServerSwitch
     notes: Notes
+    rails: AssistantRails
 
     def repair_index(self) -> IndexRepair:
         """Mend the index of the open library and read the files concerned again."""
@@ -149,8 +147,7 @@ def build_services(
     `now` is the local time of schedules. AppError when the store can't be opened. A missing
     embedding model is only a notice.
     """
-    home.create()
-    settings, notices = load_settings(home.settings)
+    settings, notices = _settings(home)
     engine = open_engine(home, settings)
     event_log = EventLog(EventFiles(home.activity))
     recorder = Recorder(event_log, is_on=settings.activity.is_recorded)
@@ -167,10 +164,11 @@ def build_services(
         retriever = _make_retriever(engine, dense, priority)
         models = _make_models(home, settings, keys, recorder)
         personal = _make_personal(home, engine, library, dense)
-        chat = _make_chat(engine, retriever, dense, models, personal, recorder, checker=checker)
-        chat.store_cut_answers()
-        faults = [Notice(error.title, error.hint) for error in (dense.fault,) if error]
-        faults += _recorded([*restored_notices(engine), *lost], recorder)
+        rails = AssistantRails(BundledEmbedding(settings.index, dense.embedder, opener))
+        chat = _make_chat(
+            engine, retriever, dense, models, personal, recorder, checker=checker, rails=rails
+        )
+        faults = _faults(dense, [*restored_notices(engine), *lost], recorder)
         backups.subscribe(lambda _: _read_again(library))
     except BaseException:
         engine.close()
@@ -186,15 +184,19 @@ def build_services(
         backups, snapshots, (*notices, *faults), tuple(notices), recorder,
         activity, _make_rest(engine, library, chat, opener, checker, priority),
         standing, ScheduleRunner(standing, library, now), changes,
-        server, Notes(home.notes, chat, library),
+        server, Notes(home.notes, chat, library), rails,
     )  # fmt: skip
+
+
+def _settings(home: Home) -> tuple[Settings, list[Notice]]:
+    home.create()
+    return load_settings(home.settings)
 
 
 @contextmanager
 def opened_backups(home: Home) -> Generator[tuple[Backups, Snapshots]]:
     """Backups of a library that nothing else uses; AppError when it can't be opened."""
-    home.create()
-    settings, _ = load_settings(home.settings)
+    settings, _ = _settings(home)
     engine = open_engine(home, settings)
     try:
         backups = Backups(home, engine.precious, engine.sources.collections)
@@ -213,8 +215,7 @@ class OpenedModels(NamedTuple):
 @contextmanager
 def opened_models(home: Home) -> Generator[OpenedModels]:
     """The chat models and their settings, without the library."""
-    home.create()
-    settings, _ = load_settings(home.settings)
+    settings, _ = _settings(home)
     log = EventLog(EventFiles(home.activity))
     recorder = Recorder(log, is_on=settings.activity.is_recorded)
     models = _make_models(home, settings, KeyStore(), recorder)
@@ -244,19 +245,22 @@ def _make_chat(
     recorder: Recorder,
     *,
     checker: ClaimChecker,
+    rails: AssistantRails,
 ) -> Chat:
     # Extractive answers embed sentence by sentence: too many requests for an endpoint.
     embedder = None if is_address(models.settings.index.model_folder) else dense.embedder
-    return Chat(
+    chat = Chat(
         engine,
         retriever,
         embedder,
         models,
         personal,
-        assistants=Assistants(engine.assistants, engine.sources.collections),
+        assistants=Assistants(engine.assistants, engine.sources.collections, rails),
         check=checker.check,
         recorder=recorder,
     )
+    chat.store_cut_answers()
+    return chat
 
 
 def make_claim_checker() -> ClaimChecker:
@@ -280,10 +284,10 @@ def _make_retriever(engine: Engine, dense: EmbedderRegistry, priority: AnswerPri
     return Retriever(engine.lexical, answering, priority, FilenameMatcher(engine.names), fusion)
 
 
-def _recorded(repairs: list[Notice], recorder: Recorder) -> list[Notice]:
+def _faults(dense: EmbedderRegistry, repairs: list[Notice], recorder: Recorder) -> list[Notice]:
     for notice in repairs:
         recorder.repair(notice.title, notice.hint)
-    return repairs
+    return [*(Notice(error.title, error.hint) for error in (dense.fault,) if error), *repairs]
 
 
 def _record_changes(library: Library, recorder: Recorder) -> None:

@@ -4,8 +4,6 @@ The window, the command line and the evaluation use this module and nothing behi
 block on the database or the network, so they run on worker threads only.
 """
 
-import time
-import uuid
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -13,6 +11,7 @@ from threading import Event
 
 from desktop_rag.activity.recorder import Recorder
 from desktop_rag.answer.answering import Answering, FinishedAnswer
+from desktop_rag.answer.asked_messages import last_question, no_question, user_message
 from desktop_rag.answer.background.background_answers import BackgroundAnswers
 from desktop_rag.answer.checking.answer_checking import CheckClaim
 from desktop_rag.answer.checking.answer_comparison import AnswerComparison
@@ -30,6 +29,7 @@ from desktop_rag.answer.map_reduce.whole_library import MOST_FILES
 from desktop_rag.answer.post_answer.chat_titles import plain_title
 from desktop_rag.answer.post_answer.post_answer_jobs import NO_LIMIT, AnswerContext, PostAnswerJobs
 from desktop_rag.answer.post_answer.suggested_questions import FollowUps
+from desktop_rag.answer.railed_answering import RailedAnswering
 from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.stored_answering import StoredAnswering
@@ -93,11 +93,12 @@ class Chat:
         self.scopes = Scopes(engine, chosen, self.set_up)
         self._scoping = Scoping(engine.names, documents, chosen)
         self._places_to_check = PlacesToCheck(self._finder, engine.names)
-        self._answering = Answering(
+        answering = Answering(
             self._finder, engine, embedder, models,
             memory=self.memory, attachments=self.attachments, scoping=self._scoping, check=check,
         )  # fmt: skip
-        self._unfinished = UnfinishedAnswers(engine, self._answering.located)
+        self._answering = RailedAnswering(answering, assistants.rails, self._finder, models, check)
+        self._unfinished = UnfinishedAnswers(engine, answering.located)
         self._storing = StoredAnswering(
             self._answering, conversations, self._unfinished, self.memory
         )
@@ -166,7 +167,7 @@ class Chat:
         AppError when there is no question, or the model does not take its attachments.
         """
         if not messages or messages[-1].role is not Role.USER or not messages[-1].text.strip():
-            raise _no_question()
+            raise no_question()
         if refused := self._refusal(messages[-1].attachments, setup):
             raise refused
         request = AnswerRequest.of(messages[-1], messages[:-1], setup)
@@ -195,13 +196,13 @@ class Chat:
         """
         question = strip_invalid_characters(question)
         if not question.strip():
-            raise _no_question()
+            raise no_question()
         if refused := self.refusal(attachments, assistant_id):
             raise refused
         conversation = self._conversation(conversation_id, question, collection_id, assistant_id)
         conversation_id = conversation.conversation_id
         history = self._conversations.messages(conversation_id)
-        asked = _user_message(question, conversation_id, attachments, scope)
+        asked = user_message(question, conversation_id, attachments, scope)
         self._conversations.add_message(asked)
         self._conversations.do(
             conversation_id, lambda: self.attachments.set(conversation_id, attachments)
@@ -243,7 +244,7 @@ class Chat:
         """
         conversation = self._conversations.get(conversation_id)
         messages = self._conversations.messages(conversation_id)
-        last = _last_question(messages)
+        last = last_question(messages)
         setup = self._set_up(conversation)
         if refused := self._refusal(messages[last].attachments, setup):
             raise refused
@@ -259,11 +260,11 @@ class Chat:
         """
         conversation = self._conversations.get(conversation_id)
         messages = self._conversations.messages(conversation_id)
-        return self._files_about(messages[_last_question(messages)], self._set_up(conversation))
+        return self._files_about(messages[last_question(messages)], self._set_up(conversation))
 
     def files_about(self, question: str, scope: QuestionScope = ALL_DOCUMENTS) -> tuple[int, str]:
         """The number of files a question with its filters may find, and the model, "" for none."""
-        return self._files_about(_user_message(question, scope=scope), self.set_up())
+        return self._files_about(user_message(question, scope=scope), self.set_up())
 
     def _files_about(self, question: Message, setup: Setup) -> tuple[int, str]:
         request = self._scoping.applied(AnswerRequest.of(question, (), setup))
@@ -375,26 +376,3 @@ class Chat:
 
     def _set_up(self, conversation: Conversation) -> Setup:
         return self.set_up(conversation.assistant_id, conversation.collection_id)
-
-
-def _user_message(
-    question: str,
-    conversation_id: str = "",
-    attachments: Sequence[Attachment] = (),
-    scope: QuestionScope = ALL_DOCUMENTS,
-) -> Message:
-    return Message(
-        uuid.uuid4().hex, conversation_id, Role.USER, question, time.time(),
-        attachments=tuple(attachments), scope=scope,
-    )  # fmt: skip
-
-
-def _no_question() -> AppError:
-    return AppError("There is no question.", "Write one first.")
-
-
-def _last_question(messages: Sequence[Message]) -> int:
-    last = max((i for i, m in enumerate(messages) if m.role is Role.USER), default=None)
-    if last is not None:
-        return last
-    raise AppError("There is no question to answer again.", "Ask one first.")

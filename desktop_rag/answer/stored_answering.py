@@ -8,7 +8,7 @@ from collections.abc import Generator
 from dataclasses import replace
 from threading import Event
 
-from desktop_rag.answer.answering import Answering, FinishedAnswer
+from desktop_rag.answer.answering import FinishedAnswer
 from desktop_rag.answer.conversations.answer_memory import Memory
 from desktop_rag.answer.conversations.unfinished_answers import (
     AnswerKeeper,
@@ -16,6 +16,7 @@ from desktop_rag.answer.conversations.unfinished_answers import (
     UnfinishedAnswers,
 )
 from desktop_rag.answer.conversations.unstored_chats import UnstoredChats
+from desktop_rag.answer.railed_answering import RailedAnswering
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.core.conversation import AnswerEvent, Message, Role
 from desktop_rag.core.question_scope import ALL_DOCUMENTS
@@ -26,7 +27,7 @@ class StoredAnswering:
 
     def __init__(
         self,
-        answering: Answering,
+        answering: RailedAnswering,
         conversations: UnstoredChats,
         unfinished: UnfinishedAnswers,
         memory: Memory,

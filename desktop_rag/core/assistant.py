@@ -21,7 +21,9 @@ class Assistant:
     general settings apply. An `is_open` assistant may answer from the model's own knowledge when no
     document is relevant; others say that nothing was found. With `uses_memory` earlier questions
     and answers may serve as examples. `own_collection_id` is the one of `collection_ids` that holds
-    documents of its own, "" for none. `changed_at` tells which of two backups has the newer one.
+    documents of its own, "" for none. `rails` is the name of a set that comes with the app, or the
+    path of a folder with rails, "" for none. `changed_at` tells which of two backups has the newer
+    one.
     """
 
     assistant_id: str
@@ -36,6 +38,7 @@ class Assistant:
     uses_memory: bool = True
     changed_at: float = 0.0
     own_collection_id: str = ""
+    rails: str = ""
 
     @property
     def has_model(self) -> bool:
@@ -68,6 +71,7 @@ def validated_assistant(assistant: Assistant) -> Assistant:
         name=" ".join(strip_invalid_characters(assistant.name).split()),
         instructions=strip_invalid_characters(assistant.instructions).strip(),
         filters=" ".join(strip_invalid_characters(assistant.filters).split()),
+        rails=strip_invalid_characters(assistant.rails).strip(),
     )
     if not kept.name:
         raise AppError("The assistant has no name.", "Give it one to choose it by.")

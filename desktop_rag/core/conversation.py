@@ -101,7 +101,7 @@ class SearchNotes:
     misspelt word with the word searched for. `filters` describes the filters, without a full stop;
     `searched` counts the passages left after filtering. `hints` are sentences about other possible
     meanings. `files` is None when files were not counted. `scope` names the files that the question
-    named: nothing else was read.
+    named: nothing else was read. `rails` has a line for each event of the assistant's rails.
     """
 
     repaired: tuple[tuple[str, str], ...] = ()
@@ -111,6 +111,7 @@ class SearchNotes:
     asked: str = ""
     files: FileCounts | None = None
     scope: tuple[str, ...] = ()
+    rails: tuple[str, ...] = ()
 
     def in_words(self) -> str:
         """Plain sentences on one line; empty when the question was taken literally."""
@@ -143,6 +144,7 @@ class SearchNotes:
         fields |= {"hints": list(self.hints)} if self.hints else {}
         fields |= {"files": asdict(self.files)} if self.files else {}
         fields |= {"scope": list(self.scope)} if self.scope else {}
+        fields |= {"rails": list(self.rails)} if self.rails else {}
         return fields | ({"asked": self.asked} if self.asked else {})
 
     @classmethod
@@ -152,8 +154,10 @@ class SearchNotes:
         hints = tuple(fields.get("hints", ()))
         asked = fields.get("asked", "")
         files = FileCounts(**fields["files"]) if fields.get("files") else None
-        scope = tuple(fields.get("scope", ()))
-        return cls(repaired, fields["filters"], fields["searched"], hints, asked, files, scope)
+        scope, rails = tuple(fields.get("scope", ())), tuple(fields.get("rails", ()))
+        return cls(
+            repaired, fields["filters"], fields["searched"], hints, asked, files, scope, rails
+        )
 
 
 def _listed(names: tuple[str, ...]) -> str:

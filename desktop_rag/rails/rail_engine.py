@@ -4,6 +4,7 @@ Any thread; one turn runs on the thread that iterates over it, its actions on th
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from threading import Event, Lock
 from typing import Any
@@ -77,6 +78,12 @@ class Rails:
         self._registry = make_registry(own_actions)
         self._limits = limits or Limits()
         self._nearest = _NearestByVectors(configuration.program, world)
+
+    def in_world(self, world: RailsWorld) -> "Rails":
+        """The same rails with other functions but the same embedding, whose work is kept."""
+        other = copy(self)
+        other._world = world  # noqa: SLF001  a copy of this one
+        return other
 
     def begin(self, context: Mapping[str, Any] | None = None) -> Conversation:
         """A new conversation, with variables from the program that holds it."""

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from threading import Event
 
-from desktop_rag.answer.answering import Answering
 from desktop_rag.answer.checking.answer_comparison import AnswerComparison
 from desktop_rag.answer.endpoints.helper_job import CancelWhen
+from desktop_rag.answer.railed_answering import RailedAnswering
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.core.conversation import Message, MessageState, Role
 from desktop_rag.core.errors import AppError, Cancelled, InterruptedAnswer
@@ -34,7 +34,7 @@ class BackgroundAnswers:
 
     def __init__(
         self,
-        answering: Answering,
+        answering: RailedAnswering,
         priority: AnswerPriority,
         comparison: AnswerComparison,
         names: NameStore,

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from desktop_rag.answer.conversations.answer_rails import AnswerRails
 from desktop_rag.core.assistant import LONGEST_NAME, Assistant, parse_filters, validated_assistant
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
@@ -21,9 +22,13 @@ class Assistants:
     """Keeps assistants under unique names, and sets up questions for them."""
 
     def __init__(
-        self, store: AssistantStore, collections: Callable[[], Sequence[Collection]]
+        self,
+        store: AssistantStore,
+        collections: Callable[[], Sequence[Collection]],
+        rails: AnswerRails | None = None,
     ) -> None:
-        """`collections` gives the current ones."""
+        """`collections` gives the current ones; `rails` runs the rails of assistants."""
+        self.rails = rails
         self._store = store
         self._collections = collections
 

@@ -25,10 +25,14 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class DocumentAnswer:
-    """An answer from documents, with citations, and the passages it stands on."""
+    """An answer from documents, with citations, and the passages it stands on.
+
+    One that `is_own_knowledge` stands on none: a model gave it.
+    """
 
     text: str
     passages: Sequence[Passage] = ()
+    is_own_knowledge: bool = False
 
 
 @dataclass(frozen=True)

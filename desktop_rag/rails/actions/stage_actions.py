@@ -89,7 +89,9 @@ def generate_bot_message(around: Around, is_held: bool = False) -> ActionResult:
         said: tuple[RailEvent, ...] = (BotSaid(_given_text(intent, around)),)
         return ActionResult(None, {"is_held": False} if is_held else {}, said)
     answer = _generated(intent, around)
-    updates = _found(answer.passages).context_updates if answer.passages else {}
+    updates = dict(_found(answer.passages).context_updates) if answer.passages else {}
+    if answer.is_own_knowledge or around.context.get("is_own_knowledge"):
+        updates["is_own_knowledge"] = answer.is_own_knowledge
     if not is_held:
         return ActionResult(None, updates, (BotSaid(answer.text),))
     return ActionResult(None, {**updates, "bot_message": answer.text, "is_held": True})

@@ -37,7 +37,8 @@ class RailsConfiguration:
     """A configuration ready to run.
 
     `documents` are the files of its folder `kb`; `own_actions` and `left_out` name the Python files
-    it brings and what of it has no effect here, with the reason.
+    it brings and what of it has no effect here, with the reason. `output_rails` names the rails
+    that every message passes before anybody sees it.
     """
 
     name: str
@@ -48,6 +49,7 @@ class RailsConfiguration:
     documents: tuple[Path, ...] = ()
     python_files: tuple[Path, ...] = ()
     left_out: tuple[str, ...] = ()
+    output_rails: tuple[str, ...] = ()
 
 
 def make_configuration(
@@ -86,6 +88,7 @@ def make_configuration(
     return RailsConfiguration(
         name, program, _prompts(entries), _settings(rails), {"config": flags, **arguments},
         tuple(documents), tuple(python_files), tuple(_left_out(entries, rails)),
+        tuple(call.name for call in calls["output"]),
     )  # fmt: skip
 
 

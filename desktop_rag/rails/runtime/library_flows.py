@@ -102,7 +102,7 @@ define subflow self check facts
 
 define subflow check grounding
   """Each answer from documents is checked before anybody sees it."""
-  if $relevant_passages
+  if $relevant_passages or $is_own_knowledge
     $check_facts = True
     do self check facts
 
@@ -140,7 +140,7 @@ _GROUNDING = """
 define extension flow grounding
   priority 10
   bot ...
-  if $relevant_passages and $bot_intent != "remove last message"
+  if ($relevant_passages or $is_own_knowledge) and $bot_intent != "remove last message"
     $accurate = execute check_facts
     if not $accurate
       bot remove last message

@@ -1,0 +1,130 @@
+"""Answers of assistants with rails: the question goes through them, and so does the answer.
+
+Runs on the answering thread. The rails are a port: their room is a neighbour of this one.
+"""
+
+import time
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
+from threading import Event
+
+from desktop_rag.answer.answering import Answering, FinishedAnswer
+from desktop_rag.answer.checking.answer_checking import CheckClaim, claims_of
+from desktop_rag.answer.conversations.answer_rails import AnswerRails, RailedQuestion
+from desktop_rag.answer.endpoints.chat_models import ChatModels
+from desktop_rag.answer.sources.source_finder import SourceFinder
+from desktop_rag.answer.writing.answer_draft import AnswerDraft
+from desktop_rag.answer.writing.answer_request import AnswerRequest
+from desktop_rag.core.claims import Verdict
+from desktop_rag.core.conversation import AnswerEvent, Message, MessageState, SourceRef
+from desktop_rag.core.domain import Passage
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.query import parse_query
+from desktop_rag.models.ports import ChatTurn, HeardAnswer
+
+# What a statement is worth at most that is not supported, however many words it shares.
+_DOUBTFUL = 0.4
+_MOST_FOUND = 5
+
+
+class RailedAnswering:
+    """Answers as `Answering` does, through the rails of the assistant if it has any."""
+
+    def __init__(
+        self,
+        answering: Answering,
+        rails: AnswerRails | None,
+        finder: SourceFinder,
+        models: ChatModels,
+        check: CheckClaim,
+    ) -> None:
+        """Without `rails` an assistant that has some doesn't answer."""
+        self._answering = answering
+        self._rails = rails
+        self._finder = finder
+        self._models = models
+        self._check = check
+
+    def answer(
+        self, request: AnswerRequest, cancel: Event
+    ) -> Generator[AnswerEvent, None, FinishedAnswer]:
+        """The finished answer; yields the events on the way. Failures end in the message."""
+        assistant = request.setup.assistant
+        if assistant is None or not assistant.rails or request.refusal:
+            return (yield from self._answering.answer(request, cancel))
+        draft = AnswerDraft(request.conversation_id, began_at=time.monotonic())
+        has_several_steps = False
+
+        def own(question: str) -> Generator[AnswerEvent, None, Message]:
+            nonlocal has_several_steps
+            finished = yield from self._answering.answer(_asking(request, question), cancel)
+            has_several_steps = finished.has_several_steps
+            return finished.message
+
+        try:
+            if self._rails is None:
+                raise AppError("The rails of this assistant can't be used here.")
+            asked = self._asked(assistant.rails, request, own, cancel)
+            done = yield from self._rails.run(asked, cancel)
+        except AppError as error:
+            done = draft.message(MessageState.FAILED, error.title, error.hint)
+        done = replace(done, seconds=time.monotonic() - draft.began_at)
+        return FinishedAnswer(done, has_several_steps)
+
+    def _asked(
+        self,
+        rails: str,
+        request: AnswerRequest,
+        own: Callable[[str], Generator[AnswerEvent, None, Message]],
+        cancel: Event,
+    ) -> RailedQuestion:
+        setup = request.setup
+
+        def search(query: str) -> Sequence[Passage]:
+            found = self._finder.look_up(
+                parse_query(query), setup.settings.retrieval, mode="hybrid", limit=_MOST_FOUND,
+                reach=setup.reach,
+            )  # fmt: skip
+            return found.passages
+
+        def support(text: str, sources: Sequence[SourceRef]) -> float:
+            return least_support(text, sources, self._check, cancel)
+
+        return RailedQuestion(
+            rails, request.question, request.history, request.conversation_id, own, search,
+            support, self._completion(request, cancel),
+        )  # fmt: skip
+
+    def _completion(self, request: AnswerRequest, cancel: Event) -> Callable[[str], str] | None:
+        model = self._models.main(request.setup.settings)
+        if model is None:
+            return None
+
+        def complete(prompt: str) -> str:
+            heard = HeardAnswer()
+            for delta in model.stream([ChatTurn("user", prompt)], cancel):
+                heard.add(delta)
+            return heard.text
+
+        return complete
+
+
+def least_support(
+    text: str, sources: Sequence[SourceRef], check: CheckClaim, cancel: Event
+) -> float:
+    """The support of the statement of an answer that has the least; 0 where none can be checked."""
+    claims = claims_of(text, sources, check, cancel)
+    supports = [
+        claim.checked.support
+        if claim.checked.verdict is Verdict.SUPPORTED
+        else min(claim.checked.support, _DOUBTFUL)
+        for claim in claims
+    ]
+    return min(supports, default=0.0)
+
+
+def _asking(request: AnswerRequest, question: str) -> AnswerRequest:
+    """The request with the question as the rails left it."""
+    if question == request.question:
+        return request
+    return replace(request, question=question, query=parse_query(question))

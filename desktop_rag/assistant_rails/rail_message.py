@@ -1,0 +1,94 @@
+"""The message that a turn of rails ends in. Pure; any thread."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from desktop_rag.core.conversation import Message, MessageState, SearchNotes, SourceRef
+from desktop_rag.rails.actions.local_checks import mask_personal_data
+from desktop_rag.rails.configuration.rails_configuration import RailsConfiguration
+from desktop_rag.rails.events.rail_events import (
+    ActionFinished,
+    ContextUpdate,
+    RailEvent,
+    StartAction,
+)
+from desktop_rag.rails.rail_engine import transcript
+from desktop_rag.rails.runtime.run_files import shown_run
+
+WITHOUT_MODEL = "Answered by the rails of this assistant, without a model."
+BY_RAILS = "Answered by the rails of this assistant."
+WITHHELD = "The rails of this assistant withheld an answer."
+_SILENT = "The rails of this assistant ended this without an answer."
+# Variables and actions whose values are texts of answers, passages or documents.
+_TEXTS = frozenset({"bot_message", "last_bot_message", "relevant_chunks", "relevant_passages"})
+_GIVING_TEXT = frozenset(
+    {"hide_personal_data", "remove_last_message", "retrieve_relevant_chunks", "search"}
+)
+_MASKING = "mask personal data on output"
+
+
+def made_message(made: Message, *, is_held: bool) -> Message:
+    """An answer that was stopped or failed: what nobody checked of it is not shown."""
+    if not is_held:
+        return made
+    return replace(made, text="", thinking="", sources=(), nearest=())
+
+
+def railed_message(
+    configuration: RailsConfiguration,
+    events: Sequence[RailEvent],
+    blank: Message,
+    made: Message | None,
+    *,
+    is_model_asked: bool,
+) -> Message:
+    """The message of a turn: `blank` with what the rails said, or `made` as they let it through."""
+    is_masked = _MASKING in configuration.output_rails
+    said = [text for who, text in transcript(events) if who == "bot"]
+    text = "\n\n".join(filter(None, said))
+    if not text and blank.state is MessageState.DONE:
+        text = _SILENT
+    lines = tuple(_lines(events, is_masked=is_masked))
+    if made is not None and _is_in(made.text, text):
+        notes = replace(made.notes or SearchNotes(), rails=lines)
+        shown = replace(made, text=text, notes=notes)
+        if configuration.output_rails:
+            shown = replace(shown, thinking="")
+        return _masked(shown) if is_masked else shown
+    hint = WITHHELD if made else BY_RAILS if is_model_asked else WITHOUT_MODEL
+    return replace(blank, text=text, notes=SearchNotes(hints=(hint,), rails=lines))
+
+
+def _is_in(answer: str, text: str) -> bool:
+    """Whether the answer was shown, covered in part or as it was made."""
+    return answer in text or mask_personal_data(answer) in text
+
+
+def _lines(events: Sequence[RailEvent], *, is_masked: bool) -> Iterator[str]:
+    for line in shown_run(map(_told, events)):
+        yield mask_personal_data(line) if is_masked else line
+
+
+def _told(event: RailEvent) -> RailEvent:
+    """The event without the texts of answers and passages: an answer may have been withheld."""
+    if isinstance(event, ContextUpdate):
+        return ContextUpdate({k: "…" if k in _TEXTS else v for k, v in event.data.items()})
+    if isinstance(event, StartAction):
+        return StartAction(event.action_name, dict.fromkeys(event.parameters, "…"))
+    if isinstance(event, ActionFinished) and event.action_name in _GIVING_TEXT:
+        return replace(event, result="…")
+    return event
+
+
+def _masked(message: Message) -> Message:
+    """The message with personal data covered in its passages too: they are shown with it."""
+    return replace(
+        message,
+        sources=tuple(map(_masked_source, message.sources)),
+        nearest=tuple(map(_masked_source, message.nearest)),
+    )
+
+
+def _masked_source(source: SourceRef) -> SourceRef:
+    text, quote = mask_personal_data(source.text), mask_personal_data(source.quote)
+    return replace(source, text=text, quote=quote)

@@ -1,0 +1,151 @@
+"""Answers of assistants with rails: what the rails say themselves, and what they let through.
+
+The answering thread; the turn of the rails and its actions run on threads of their own.
+"""
+
+import time
+import uuid
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from threading import Event
+from typing import TYPE_CHECKING
+
+from desktop_rag.answer.conversations.answer_rails import RailedQuestion, as_sources
+from desktop_rag.assistant_rails.crossing_turn import CrossingTurn
+from desktop_rag.assistant_rails.rail_message import made_message, railed_message
+from desktop_rag.assistant_rails.rail_sets import RailSets, is_built_in
+from desktop_rag.assistant_rails.tried_sentence import TriedSentence, tried
+from desktop_rag.core.conversation import (
+    AnswerEvent,
+    AnswerRestated,
+    Message,
+    MessageState,
+    Role,
+    SourcesFound,
+    TextDelta,
+)
+from desktop_rag.models.ports import Vectors
+from desktop_rag.rails.actions.rails_world import DocumentAnswer, Passage, RailsWorld
+from desktop_rag.rails.rail_engine import Rails
+from desktop_rag.rails.runtime.rail_loop import Conversation
+
+if TYPE_CHECKING:
+    from desktop_rag.rails.events.rail_events import RailEvent
+
+# Earlier turns that the flows of a folder are taken through again.
+_MOST_TURNS = 12
+
+
+class AssistantRails:
+    """Runs the rails of assistants. Holds no conversation."""
+
+    def __init__(self, embed: Callable[[Sequence[str]], Vectors]) -> None:
+        """`embed` is the bundled model: the recognition of intents is calibrated for it."""
+        self._sets = RailSets(RailsWorld(embed=embed))
+        self._embed = embed
+
+    def check(self, rails: str) -> None:
+        """AppError, with the place, for rails that can't be used; "" are none, and fine."""
+        if rails:
+            self._sets.rails(rails)
+
+    def try_sentence(self, rails: str, text: str) -> TriedSentence:
+        """What would be done with a sentence; no document is searched and no model is asked."""
+        return tried(self._sets.rails(rails), RailsWorld(embed=self._embed), text)
+
+    def run(self, asked: RailedQuestion, cancel: Event) -> Generator[AnswerEvent, None, Message]:
+        """The message that answers; yields the events on the way. AppError for broken rails."""
+        opened = self._sets.rails(asked.rails)
+        begun = self._so_far(opened, asked)
+        is_held = bool(opened.configuration.output_rails)
+        crossing = CrossingTurn(asked.answer, is_held=is_held)
+        events: list[RailEvent] = []
+        calls = 0
+
+        def turn(answer: Callable[[str], Message]) -> None:
+            nonlocal calls
+            rails = opened.in_world(self._world(asked, answer, crossing))
+            under_way = rails.say(begun, asked.question, cancel)
+            events.extend(under_way)
+            calls = len(under_way.model_calls)
+
+        yield from crossing.events(turn)
+        blank = Message(uuid.uuid4().hex, asked.conversation_id, Role.ASSISTANT, "", time.time())
+        if cancel.is_set():
+            blank = replace(blank, state=MessageState.STOPPED)
+        made = crossing.made
+        if made is not None and made.state is not MessageState.DONE:
+            return made_message(made, is_held=is_held)
+        done = railed_message(opened.configuration, events, blank, made, is_model_asked=calls > 0)
+        yield from _shown(done, crossing.streamed)
+        return done
+
+    def _world(
+        self, asked: RailedQuestion, answer: Callable[[str], Message], crossing: CrossingTurn
+    ) -> RailsWorld:
+        """What the rails may use. The built-in sets need no model and no search of their own."""
+
+        def answered(question: str) -> DocumentAnswer:
+            made = answer(question)
+            passages = [Passage(source.text, source.title) for source in made.sources]
+            return DocumentAnswer(made.text, passages, made.is_own_knowledge)
+
+        def support(text: str, passages: Sequence[Passage]) -> float:
+            made = crossing.made
+            if made is None:
+                sources = as_sources([(passage.text, passage.source) for passage in passages])
+                return asked.support(text, sources)
+            if made.is_excerpts or not (made.model or made.is_own_knowledge):
+                return 1.0  # the words of the documents, or of the app itself
+            return asked.support(text, made.sources)
+
+        world = RailsWorld(embed=self._embed, answer=answered, check_facts=support)
+        if is_built_in(asked.rails):
+            return world
+
+        def search(query: str) -> list[Passage]:
+            return [Passage(found.text, found.title) for found in asked.search(query)]
+
+        return replace(world, complete=asked.complete, retrieve=search, search=search)
+
+    def _so_far(self, rails: Rails, asked: RailedQuestion) -> Conversation:
+        """The conversation that the flows of a folder are in, made again without a model."""
+        conversation = rails.begin({"has_knowledge_base": not is_built_in(asked.rails)})
+        if is_built_in(asked.rails):
+            return conversation
+        for question, answer in _turns(asked.history):
+            said = DocumentAnswer(answer)
+            world = RailsWorld(
+                embed=self._embed,
+                answer=lambda _, said=said: said,
+                check_facts=lambda _text, _passages: 1.0,
+                search=lambda _: [],
+            )
+            turn = rails.in_world(world).say(conversation, question)
+            for _ in turn:
+                pass
+            conversation = turn.conversation
+        return conversation
+
+
+def _turns(history: Sequence[Message]) -> Iterator[tuple[str, str]]:
+    """The last questions, each with its answer."""
+    pairs = [
+        (before.text, after.text)
+        for before, after in pairwise(history)
+        if before.role is Role.USER and after.role is Role.ASSISTANT
+    ]
+    yield from pairs[-_MOST_TURNS:]
+
+
+def _shown(done: Message, streamed: str) -> Iterator[AnswerEvent]:
+    """What brings the screen from what was streamed to the message."""
+    if streamed == done.text or (streamed and done.text == streamed.rstrip()):
+        return
+    if streamed:
+        yield AnswerRestated(done.text, done.thinking)
+        return
+    yield SourcesFound(done.sources, done.notes)
+    if done.text:
+        yield TextDelta(done.text)
