@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from desktop_rag.core.conversation import Message
 from desktop_rag.serve.answer_run import AnswerRun, FinishedRun
 from desktop_rag.serve.openai_api.chat_messages import GivenMessage
+from desktop_rag.serve.openai_api.guardrails import Guardrails
 from desktop_rag.serve.openai_api.usage import EstimatedUsage
 from desktop_rag.serve.refusals import Refusal
 from desktop_rag.serve.responses import KEEP_ALIVE, LAST_EVENT, event
@@ -37,6 +38,7 @@ class ChatRequest(BaseModel):
     messages: list[GivenMessage]
     stream: bool = False
     stream_options: StreamOptions | None = None
+    guardrails: Guardrails | None = None
 
 
 @dataclass(frozen=True, slots=True)

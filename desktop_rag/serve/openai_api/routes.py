@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from desktop_rag.core.assistant import Assistant
 from desktop_rag.serve.access.access_tokens import TokenScope
 from desktop_rag.serve.access.callers import Caller
 from desktop_rag.serve.answer_run import AnswerRun
@@ -21,6 +22,7 @@ from desktop_rag.serve.openai_api.chat_messages import (
     instructions_in,
 )
 from desktop_rag.serve.openai_api.embeddings import EmbeddingRequest, embeddings, model_name
+from desktop_rag.serve.openai_api.guardrails import Guardrails, guarded, named_rails
 from desktop_rag.serve.openai_api.parameters import CHAT, EMBEDDINGS, RESPONSES
 from desktop_rag.serve.openai_api.responses_api import ResponseMaker, ResponseRequest
 from desktop_rag.serve.refusals import Refusal
@@ -46,6 +48,7 @@ class OpenAIRoutes:
             Route("/v1/models", self._models, methods=["GET"]),
             Route("/v1/models/{name:path}", self._model, methods=["GET"]),
             Route("/v1/chat/completions", self._chat, methods=["POST"]),
+            Route("/v1/rails/configs", self._rails, methods=["GET"]),
             Route("/v1/responses", self._responses, methods=["POST"]),
             Route("/v1/embeddings", self._embeddings, methods=["POST"]),
         ]
@@ -66,10 +69,15 @@ class OpenAIRoutes:
         found = await self._serving.workers.call(find)
         return JSONResponse(_model_json(found.name, found.title))
 
+    async def _rails(self, request: Request) -> Response:
+        caller = await self._serving.caller(request, TokenScope.ASK)
+        assistants = await self._serving.workers.call(partial(self._assistants, caller))
+        return JSONResponse([{"id": name} for name in named_rails(assistants)])
+
     async def _chat(self, request: Request) -> Response:
         caller = await self._serving.caller(request, TokenScope.ASK)
         read, ignored = CHAT.read(await body_of(request), ChatRequest)
-        make = partial(self._asked, read.model, read.messages, caller)
+        make = partial(self._asked, read.model, read.messages, caller, read.guardrails)
         run = self._run(await self._serving.workers.call(make), request, is_streamed=read.stream)
         completion = ChatCompletion(run, read.model, ignored + _unsent(read.messages))
         if read.stream:
@@ -97,12 +105,26 @@ class OpenAIRoutes:
             raise Refusal(503, "There is no embedding model.")
         return JSONResponse(await self._serving.workers.call(partial(embeddings, read, embedder)))
 
-    def _asked(self, model: str, given: list[GivenMessage], caller: Caller) -> Asked:
+    def _asked(
+        self,
+        model: str,
+        given: list[GivenMessage],
+        caller: Caller,
+        guardrails: Guardrails | None = None,
+    ) -> Asked:
         name = self._serving.names.find(model, caller)
         messages = conversation(given, name.scope)
         setup = self._serving.names.set_up(name, caller)
+        if guardrails:
+            setup = guarded(setup, guardrails, self._assistants(caller))
         instructed = with_instructions(setup, instructions_in(given))
         return Asked(caller, model, messages, instructed, images_of_question(given))
+
+    def _assistants(self, caller: Caller) -> list[Assistant]:
+        """Those that the caller may ask."""
+        ids = {name.assistant_id for name in self._serving.names.of(caller)}
+        every = self._serving.chat.assistants.all()
+        return [assistant for assistant in every if assistant.assistant_id in ids]
 
     def _run(self, asked: Asked, request: Request, *, is_streamed: bool) -> AnswerRun:
         serving = self._serving

@@ -1,0 +1,84 @@
+"""Rails over the server: of an assistant, chosen by a request, listed by name."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+
+from desktop_rag.core.assistant import Assistant
+from tests.integration.serving.conftest import Server
+from tests.servers.chat_server import ChatServer
+
+PERSONAL = "The keeper of the lighthouse is written to at ada@example.org [1]."
+
+
+@pytest.fixture
+def client(server: Server, endpoint: ChatServer) -> Iterator[openai.OpenAI]:
+    assert endpoint.models
+    with openai.OpenAI(
+        base_url=f"{server.address}/v1", api_key=server.token(), max_retries=0
+    ) as opened:
+        yield opened
+
+
+def ask(client: openai.OpenAI, question: str, model: str = "desktop-rag", **more: Any) -> Any:
+    return client.chat.completions.create(
+        model=model, messages=[{"role": "user", "content": question}], **more
+    )
+
+
+def railed(config_id: str) -> dict[str, Any]:
+    return {"guardrails": {"config_id": config_id}}
+
+
+def test_an_assistant_with_rails_is_a_model_like_others(
+    client: openai.OpenAI, server: Server, endpoint: ChatServer
+) -> None:
+    server.services.chat.assistants.add(Assistant("", "Polite", rails="polite-refusal"))
+    answer = ask(client, "Which party shall I vote for?", "polite")
+    assert answer.choices[0].message.content.startswith("I'd rather not speak about that.")
+    assert "without a model" in answer.desktop_rag["notes"]
+    assert not endpoint.chats
+    # Its rails stay, whatever a request asks for.
+    with pytest.raises(openai.UnprocessableEntityError):
+        ask(client, "Which party?", "polite", extra_body=railed("grounding"))
+
+
+def test_a_streamed_answer_is_held_back_until_personal_data_is_covered(
+    client: openai.OpenAI, endpoint: ChatServer
+) -> None:
+    endpoint.answer = PERSONAL
+    plain = list(ask(client, "How is the keeper written to?", stream=True))
+    assert "ada@example.org" in repr(plain)
+    chunks = list(
+        ask(
+            client, "How is the keeper of the lighthouse written to?", stream=True,
+            extra_body=railed("personal-data"),
+        )
+    )  # fmt: skip
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
+    assert text == "The keeper of the lighthouse is written to at [mail address] [1]."
+    assert "ada@example.org" not in repr(chunks)
+
+
+def test_the_names_are_listed_and_nothing_else_can_be_named(
+    client: openai.OpenAI, server: Server, endpoint: ChatServer, tmp_path: Path
+) -> None:
+    folder = tmp_path / "Own Rails"
+    folder.mkdir()
+    (folder / "config.yml").write_text("rails:\n  output:\n    flows: [check grounding]\n")
+    rest = server.client()
+    built_in = ["documents-only", "polite-refusal", "grounding", "personal-data"]
+    assert [row["id"] for row in rest.get("/v1/rails/configs").json()] == built_in
+    for unknown in (str(folder), "own-rails", "../grounding"):
+        with pytest.raises(openai.NotFoundError, match="There are no rails"):
+            ask(client, "When is the lamp lit?", extra_body=railed(unknown))
+    assert not endpoint.chats
+    server.services.chat.assistants.add(Assistant("", "Own", rails=str(folder)))
+    assert [row["id"] for row in rest.get("/v1/rails/configs").json()] == [*built_in, "own-rails"]
+    endpoint.answer = "The lamp is painted green every Christmas by four sailors [1]."
+    answer = ask(client, "When is the lamp lit?", extra_body=railed("own-rails"))
+    assert answer.choices[0].message.content == "I don't know the answer to that."
+    rest.close()
