@@ -31,7 +31,7 @@ from desktop_rag.answer.search.filename_matching import FilenameMatcher
 from desktop_rag.answer.search.fusion import FusionModel
 from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.assistant_rails.bundled_embedding import BundledEmbedding
-from desktop_rag.assistant_rails.railed_answers import AssistantRails
+from desktop_rag.assistant_rails.rail_service import AssistantRails
 from desktop_rag.backup.backups import Backups
 from desktop_rag.backup.snapshots import Snapshots
 from desktop_rag.core.files.settings_file import load_settings

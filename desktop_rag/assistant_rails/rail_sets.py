@@ -1,17 +1,15 @@
-"""The sets of rails that come with the app, and folders of rails, opened and kept open.
+"""Rails of assistants, opened and kept open.
 
 Any thread. Nothing that a folder brings is run.
 """
 
 from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
+from desktop_rag.assistant_rails.rail_names import folder_of
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.language.translation import tr
-from desktop_rag.core.paths import resources_dir
 from desktop_rag.rails.actions.rail_action import Action, ActionResult
 from desktop_rag.rails.actions.rails_world import RailsWorld
 from desktop_rag.rails.actions.stage_actions import GENERAL_RESPONSE, generate_bot_message
@@ -23,58 +21,6 @@ from desktop_rag.rails.runtime.rail_loop import Limits
 # An answer from every file takes as long as there are files.
 _LONGEST_S = 3600.0
 _MOST_OPEN = 16
-
-
-@dataclass(frozen=True, slots=True)
-class RailSet:
-    """A set of rails by the name that assistants keep, and what it does in a line."""
-
-    name: str
-    title: str
-    explanation: str
-
-
-BUILT_IN = (
-    RailSet(
-        "documents-only",
-        tr("Documents only"),
-        tr(
-            "Chats, poems and opinions are declined without a model. An answer that stands on no"
-            " document is not shown."
-        ),
-    ),
-    RailSet(
-        "polite-refusal",
-        tr("Polite refusal"),
-        tr("Politics, religion, and advice on health, law and money are politely declined."),
-    ),
-    RailSet(
-        "grounding",
-        tr("Checked answers"),
-        tr("An answer is shown only after each of its statements was found in its sources."),
-    ),
-    RailSet(
-        "personal-data",
-        tr("Hide personal data"),
-        tr("Mail addresses, telephone, card and account numbers are covered before you see them."),
-    ),
-)
-
-
-def is_built_in(rails: str) -> bool:
-    """Whether this is the name of a set that comes with the app."""
-    return any(known.name == rails for known in BUILT_IN)
-
-
-def folder_of(rails: str) -> Path:
-    """The folder of what an assistant keeps; AppError for what is no name and no whole path."""
-    if is_built_in(rails):
-        return resources_dir() / "rails" / rails
-    folder = Path(rails).expanduser()
-    if folder.is_absolute():
-        return folder
-    names = ", ".join(known.name for known in BUILT_IN)
-    raise AppError(f"There are no rails “{rails}”.", f"There are: {names}, or a folder's path.")
 
 
 class RailSets:

@@ -11,11 +11,16 @@ from itertools import pairwise
 from threading import Event
 from typing import TYPE_CHECKING
 
-from desktop_rag.answer.conversations.answer_rails import RailedQuestion, as_sources
+from desktop_rag.answer.conversations.answer_rails import (
+    RailedQuestion,
+    TriedSentence,
+    as_sources,
+)
 from desktop_rag.assistant_rails.crossing_turn import CrossingTurn
 from desktop_rag.assistant_rails.rail_message import made_message, railed_message
-from desktop_rag.assistant_rails.rail_sets import RailSets, is_built_in
-from desktop_rag.assistant_rails.tried_sentence import TriedSentence, tried
+from desktop_rag.assistant_rails.rail_names import is_built_in
+from desktop_rag.assistant_rails.rail_sets import RailSets
+from desktop_rag.assistant_rails.tried_sentence import tried
 from desktop_rag.core.conversation import (
     AnswerEvent,
     AnswerRestated,
@@ -37,7 +42,7 @@ if TYPE_CHECKING:
 _MOST_TURNS = 12
 
 
-class AssistantRails:
+class RailedAnswers:
     """Runs the rails of assistants. Holds no conversation."""
 
     def __init__(self, embed: Callable[[Sequence[str]], Vectors]) -> None:
@@ -46,9 +51,8 @@ class AssistantRails:
         self._embed = embed
 
     def check(self, rails: str) -> None:
-        """AppError, with the place, for rails that can't be used; "" are none, and fine."""
-        if rails:
-            self._sets.rails(rails)
+        """AppError, with the place, for rails that can't be used."""
+        self._sets.rails(rails)
 
     def try_sentence(self, rails: str, text: str) -> TriedSentence:
         """What would be done with a sentence; no document is searched and no model is asked."""

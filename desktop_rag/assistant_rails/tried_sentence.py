@@ -1,37 +1,14 @@
 """What rails would do with a sentence, for somebody who writes or chooses them. Any thread."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
+from desktop_rag.answer.conversations.answer_rails import NearSentence, TriedSentence
 from desktop_rag.rails.actions.rails_world import DocumentAnswer, Passage, RailsWorld
 from desktop_rag.rails.events.rail_events import ActionFinished, UserIntent
 from desktop_rag.rails.rail_engine import Rails, transcript
 from desktop_rag.rails.runtime.run_files import shown_run
-
-
-@dataclass(frozen=True, slots=True)
-class NearSentence:
-    """An example near to the sentence, with the intent it stands for; 1 is the same."""
-
-    text: str
-    intent: str
-    similarity: float
-
-
-@dataclass(frozen=True, slots=True)
-class TriedSentence:
-    """The intent found, how sure that is from 0 to 1, the nearest examples, what would be said.
-
-    `is_answered` says that the app's own answer would be made. `events` has a line for each event.
-    """
-
-    intent: str
-    score: float
-    nearest: tuple[NearSentence, ...]
-    said: str
-    is_answered: bool
-    events: tuple[str, ...]
 
 
 def tried(rails: Rails, world: RailsWorld, text: str) -> TriedSentence:

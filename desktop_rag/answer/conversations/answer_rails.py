@@ -11,6 +11,7 @@ from typing import Protocol
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import AnswerEvent, Message, SourceRef
 from desktop_rag.core.domain import Passage
+from desktop_rag.core.language.translation import tr
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,59 @@ class RailedQuestion:
     complete: Callable[[str], str] | None
 
 
+@dataclass(frozen=True, slots=True)
+class NearSentence:
+    """An example near to the sentence, with the intent it stands for; 1 is the same."""
+
+    text: str
+    intent: str
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class TriedSentence:
+    """The intent found, how sure that is from 0 to 1, the nearest examples, what would be said.
+
+    `is_answered` says that the app's own answer would be made. `events` has a line for each event.
+    """
+
+    intent: str
+    score: float
+    nearest: tuple[NearSentence, ...]
+    said: str
+    is_answered: bool
+    events: tuple[str, ...]
+
+    def in_words(self) -> str:
+        """Plain lines: what it would mean, what would be said, the nearest examples."""
+        lines: list[str] = []
+        if self.intent and self.nearest:
+            lines.append(
+                tr("Understood as “{intent}” ({score:.0%} sure).", intent=self.intent,
+                   score=self.score)
+            )  # fmt: skip
+        if self.is_answered:
+            lines.append(tr("Answered from the documents as always."))
+        else:
+            lines.append(tr("Says: {said}", said=self.said or "…"))
+        lines += [
+            tr("{similarity:.2f}  “{text}”: {intent}", similarity=near.similarity, text=near.text,
+               intent=near.intent)
+            for near in self.nearest
+        ]  # fmt: skip
+        return "\n".join(lines)
+
+
 class AnswerRails(Protocol):
     """Whoever runs the rails of assistants."""
+
+    def check(self, rails: str) -> None:
+        """AppError, with the place, for rails that can't be used; "" are none, and fine."""
+        ...
+
+    def try_sentence(self, rails: str, text: str) -> TriedSentence:
+        """What would be done with a sentence; no document is searched and no model is asked."""
+        ...
 
     def run(self, asked: RailedQuestion, cancel: Event) -> Generator[AnswerEvent, None, Message]:
         """The message that answers; yields the events on the way. AppError for broken rails."""

@@ -59,12 +59,15 @@ class Assistants:
     def change(self, assistant: Assistant) -> Assistant:
         """Store a changed assistant; returns it as stored.
 
-        AppError, with nothing changed, when it is not valid or its name is taken.
+        AppError, with nothing changed, when it is not valid, its name is taken, or its rails are
+        broken.
         """
         kept = replace(validated_assistant(assistant), changed_at=time.time())
         if self._is_taken(kept.name, kept.assistant_id):
             title = f"There is another assistant called “{kept.name}”."
             raise AppError(title, "Choose another name.")
+        if self.rails:
+            self.rails.check(kept.rails)
         self._store.put(kept)
         return kept
 

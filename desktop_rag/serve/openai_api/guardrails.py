@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from pydantic import BaseModel, ConfigDict
 
-from desktop_rag.assistant_rails.rail_sets import BUILT_IN, folder_of, is_built_in
+from desktop_rag.assistant_rails.rail_names import BUILT_IN, folder_of, is_built_in
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.question import Setup

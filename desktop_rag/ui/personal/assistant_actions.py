@@ -134,6 +134,7 @@ class AssistantActions(QObject):
 
         dialog.submitted.connect(save)
         self._connect_documents(dialog, assistant)
+        self._connect_rails(dialog)
         _open(dialog)
 
     def _connect_documents(self, dialog: AssistantDialog, assistant: Assistant) -> None:
@@ -152,6 +153,22 @@ class AssistantActions(QObject):
             lambda: self._bridge.run(dialog, look_again, field.show_documents, dialog.show_error)
         )
         show_states()
+
+    def _connect_rails(self, dialog: AssistantDialog) -> None:
+        """Try the sentences of its form."""
+        field, rails = dialog.rails, self._chat.assistants.rails
+        if rails is None:
+            return
+
+        def try_sentence(chosen: str, text: str) -> None:
+            self._bridge.run(
+                dialog,
+                lambda: rails.try_sentence(chosen, text).in_words(),
+                field.show_tried,
+                field.show_error,
+            )
+
+        field.try_requested.connect(try_sentence)
 
     @Slot(object)
     def _on_copy_requested(self, assistant: Assistant) -> None:

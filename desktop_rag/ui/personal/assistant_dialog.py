@@ -29,6 +29,7 @@ from desktop_rag.core.settings import Settings
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.library.collection_checkboxes import CollectionCheckboxes
 from desktop_rag.ui.personal.own_documents_field import OwnDocumentsField
+from desktop_rag.ui.personal.rails_field import RailsField
 from desktop_rag.ui.settings.retrieval_form import RetrievalForm
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, set_property
 from desktop_rag.ui.widgets.form_fields import (
@@ -72,7 +73,7 @@ _FILTERS_NOTE = tr(
 class AssistantDialog(QDialog):
     """`submitted` carries the Assistant as entered; a new one has no id.
 
-    `own_documents` is the field for its own documents.
+    `own_documents` is the field for its own documents, `rails` the one for its rails.
     """
 
     submitted = Signal(object)
@@ -102,6 +103,8 @@ class AssistantDialog(QDialog):
         self.own_documents = OwnDocumentsField()
         self._kinds = radio_group(self, tr("Answers"), _KINDS)
         self._kinds[_OPEN if assistant.is_open else _STRICT].setChecked(True)
+        self.rails = RailsField(assistant.rails)
+        guard.guard(self.rails.choice)
         self._memory = QCheckBox(tr("Learn from earlier answers"))
         self._memory.setChecked(assistant.uses_memory)
         self._has_retrieval = QCheckBox(tr("Use separate search settings"))
@@ -166,6 +169,7 @@ class AssistantDialog(QDialog):
         section.add_row(tr("Model"), self._model, is_wide=True)
         section.add_row(tr("Answers"), *self._kinds.values(), spacing_px=20)
         section.add_note(note(_KIND_NOTE))
+        section.add_row(tr("Rails"), self.rails, is_wide=True)
         section.add_row(tr("Memory"), self._memory)
         return section
 
@@ -208,6 +212,7 @@ class AssistantDialog(QDialog):
             retrieval=self._retrieval.retrieval if self._has_retrieval.isChecked() else None,
             is_open=selected_value(self._kinds) == _OPEN,
             uses_memory=self._memory.isChecked(),
+            rails=self.rails.rails,
         )
 
     @Slot()

@@ -1,7 +1,9 @@
 """A one-line summary of an assistant. Pure; any thread."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
+from desktop_rag.assistant_rails.rail_names import BUILT_IN
 from desktop_rag.core.assistant import Assistant, parse_filters
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.search_syntax import limits_in_words
@@ -25,4 +27,8 @@ def summary_of(assistant: Assistant, collections: Mapping[str, str]) -> str:
         parts.append(limits[0].lower() + limits[1:])
     if assistant.is_open:
         parts.append("may answer from its own knowledge")
+    if assistant.rails:
+        titles = {known.name: known.title for known in BUILT_IN}
+        title = titles.get(assistant.rails) or Path(assistant.rails).name
+        parts.append(tr("rails: {title}", title=title))
     return one_line(" · ".join(parts))

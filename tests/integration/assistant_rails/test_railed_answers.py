@@ -17,6 +17,7 @@ from desktop_rag.core.conversation import (
     SourcesFound,
     TextDelta,
 )
+from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import Settings
 from tests.asking import answer_of, ask, events_of
 from tests.indexed import index_texts
@@ -173,11 +174,20 @@ def test_broken_rails_give_no_answer(
 ) -> None:
     folder = tmp_path / "own"
     folder.mkdir()
+    (folder / "topics.co").write_text(_TOPICS)
+    railed = assistant(library, str(folder))
     (folder / "topics.co").write_text("define flow\n  user\n")
-    done = ask(library, QUESTION, assistant_id=assistant(library, str(folder)))
+    done = ask(library, QUESTION, assistant_id=railed)
     assert (done.state, done.text) == (MessageState.FAILED, "")
     assert "topics.co:2" in done.error_title
     assert not endpoint.chats
+    # An assistant isn't stored with them either.
+    known = library.chat.assistants.all()
+    with pytest.raises(AppError, match=r"topics\.co:2"):
+        library.chat.assistants.add(Assistant("", "Other", rails=str(folder)))
+    with pytest.raises(AppError, match="There are no rails"):
+        library.chat.assistants.add(Assistant("", "Other", rails="grownding"))
+    assert library.chat.assistants.all() == known
 
 
 def test_the_fault_of_the_endpoint_is_told_and_nothing_unchecked_is_shown(

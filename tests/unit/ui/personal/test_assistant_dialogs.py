@@ -45,6 +45,7 @@ OFFERS = {HERE.base_url: ("big", "small"), THERE.base_url: ("tiny",)}
 FULL = Assistant(
     "f", "Keeper", "Be brief.", THERE.base_url, "tiny", ("l",), "type:pdf",
     RetrievalSettings(3, 1200, 0.25, LaterSources.BOTH), is_open=True, uses_memory=False,
+    rails="grounding",
 )  # fmt: skip
 
 
@@ -138,6 +139,7 @@ def test_every_field_can_be_edited(window: QWidget, qtbot: QtBot) -> None:
     boxes.item(1).setCheckState(Qt.CheckState.Checked)
     field(dialog, QLineEdit, "Filters").setText("type:pdf")
     field(dialog, QRadioButton, "Answers: Also the model's own knowledge").click()
+    dialog.rails.choose("grounding")
     button(dialog, "Learn from earlier answers").click()
     button(dialog, "Use separate search settings").click()
     field(dialog, QSpinBox, "Passages per answer").setValue(3)

@@ -1,0 +1,63 @@
+"""What an assistant keeps of its rails: the name of a set of the app, or the path of a folder.
+
+Any thread. Imports nothing of the rails themselves, which the start of the app does without.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
+from desktop_rag.core.paths import resources_dir
+
+
+@dataclass(frozen=True, slots=True)
+class RailSet:
+    """A set of rails by the name that assistants keep, and what it does in a line."""
+
+    name: str
+    title: str
+    explanation: str
+
+
+BUILT_IN = (
+    RailSet(
+        "documents-only",
+        tr("Documents only"),
+        tr(
+            "Chats, poems and opinions are declined without a model. An answer that stands on no"
+            " document is not shown."
+        ),
+    ),
+    RailSet(
+        "polite-refusal",
+        tr("Polite refusal"),
+        tr("Politics, religion, and advice on health, law and money are politely declined."),
+    ),
+    RailSet(
+        "grounding",
+        tr("Checked answers"),
+        tr("An answer is shown only after each of its statements was found in its sources."),
+    ),
+    RailSet(
+        "personal-data",
+        tr("Hide personal data"),
+        tr("Mail addresses, telephone, card and account numbers are covered before you see them."),
+    ),
+)
+
+
+def is_built_in(rails: str) -> bool:
+    """Whether this is the name of a set that comes with the app."""
+    return any(known.name == rails for known in BUILT_IN)
+
+
+def folder_of(rails: str) -> Path:
+    """The folder of what an assistant keeps; AppError for what is no name and no whole path."""
+    if is_built_in(rails):
+        return resources_dir() / "rails" / rails
+    folder = Path(rails).expanduser()
+    if folder.is_absolute():
+        return folder
+    names = ", ".join(known.name for known in BUILT_IN)
+    raise AppError(f"There are no rails “{rails}”.", f"There are: {names}, or a folder's path.")
