@@ -6,6 +6,7 @@ from desktop_rag.core.domain import Collection, DocumentState, Source, WebLinks
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.ingest.library import Library
+from desktop_rag.models.embedding.bundled_models import BUNDLED, BUNDLED_MULTILINGUAL
 from desktop_rag.serve.access.callers import Caller
 from desktop_rag.serve.refusals import Refusal
 from desktop_rag.serve.rest.readable_library import (
@@ -94,6 +95,8 @@ class CollectionCalls:
 
     def _set(self, collection_id: str, chunking: Chunking | None, embedder: str | None) -> None:
         collections = self._library.collections
+        if embedder is not None:
+            self._check_embedder(embedder)
         try:
             if embedder is not None:
                 collections.set_embedder(collection_id, embedder)
@@ -104,6 +107,17 @@ class CollectionCalls:
                 collections.set_chunking(collection_id, chosen)
         except AppError as error:
             raise Refusal.of_error(error) from error
+
+    def _check_embedder(self, embedder: str) -> None:
+        """Refuses a model that the person has not chosen yet for some collection.
+
+        An address would be sent the text of every document, and a folder would be opened: neither
+        is for whoever has a token.
+        """
+        used = {collection.embedder for collection in self._library.collections.all()}
+        if embedder not in used | {BUNDLED, BUNDLED_MULTILINGUAL}:
+            said = "This model is not in use. Choose it for a collection in the app first."
+            raise Refusal(400, said, param="embedder", code="unknown_model")
 
     def _named(self, make: Any) -> Collection:  # noqa: ANN401  a call that may refuse the name
         try:

@@ -118,8 +118,9 @@ Embedder = Annotated[
     str,
     Field(
         max_length=2000,
-        description="A folder with a model, or the address of an endpoint with # and a model;"
-        ' "" is the model of the settings.',
+        description="A model that another collection uses already: a folder, or the address of an"
+        ' endpoint with # and a model. "" is the model of the settings, "bundled:multilingual" the'
+        " bundled one for many languages.",
     ),
 ]
 

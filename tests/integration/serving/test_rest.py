@@ -265,11 +265,17 @@ def test_the_methods_of_a_path_are_named_when_another_is_refused(admin: httpx2.C
     assert {"GET", "POST"} <= {each.strip() for each in refused.headers["allow"].split(",")}
 
 
-@pytest.mark.parametrize("embedder", ["0" * 2000, "~nobody-here/model", "/etc/hosts"])
-def test_a_path_that_cannot_be_a_model_is_refused(
+@pytest.mark.parametrize("embedder", ["0" * 2000, "/etc/hosts", "https://127.0.0.1:9/v1#model"])
+def test_a_model_that_nobody_has_chosen_is_refused(
     admin: httpx2.Client, wiki: str, embedder: str
 ) -> None:
-    assert admin.patch(wiki, json={"embedder": embedder}).status_code == 400
+    refused = admin.patch(wiki, json={"embedder": embedder})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "unknown_model")
+
+
+def test_a_collection_gets_the_model_for_many_languages(admin: httpx2.Client, wiki: str) -> None:
+    changed = admin.patch(wiki, json={"embedder": "bundled:multilingual"})
+    assert (changed.status_code, changed.json()["embedder"]) == (200, "bundled:multilingual")
 
 
 # --- asking ---------------------------------------------------------------------------------------
