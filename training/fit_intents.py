@@ -8,7 +8,7 @@ examples of the chosen intents are asked, some of the intents left out, and some
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from desktop_rag.core.paths import resources_dir
-from desktop_rag.models.embedding.bundled_models import BUNDLED, bundled_folders
-from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
+from desktop_rag.models.embedding.joined_embedding import joined_embedding
 from desktop_rag.rails.intent.intent_calibration import terms
 from desktop_rag.rails.intent.intent_names import readable_names
 from desktop_rag.rails.intent.intent_recognition import ACCEPTED_FROM
@@ -64,15 +63,15 @@ def main() -> None:
     parser.add_argument("retrieval", type=Path)
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
-    embedder = OnnxEmbedder(bundled_folders()[BUNDLED])
+    embed = joined_embedding()
     found = sorted(arguments.rails.glob("*/examples.jsonl"))
-    sets = [_load(path.parent, embedder) for path in found]
+    sets = [_load(path.parent, embed) for path in found]
     queries = [
         json.loads(line)["text"]
         for name in _QUERIES
         for line in (arguments.retrieval / name / "queries.jsonl").open(encoding="utf-8")
     ]
-    foreign = embedder.embed_passages(queries)
+    foreign = embed(queries)
     draws = {one.name: list(_draws(one, foreign)) for one in sets}
     for name, own in draws.items():
         others = [draw for other, drawn in draws.items() if other != name for draw in drawn]
@@ -82,7 +81,7 @@ def main() -> None:
         _write(coefficients, [one.name for one in sets])
 
 
-def _load(folder: Path, embedder: OnnxEmbedder) -> IntentSet:
+def _load(folder: Path, embed: Callable[[Sequence[str]], Vectors]) -> IntentSet:
     lines = (folder / "examples.jsonl").read_text(encoding="utf-8").splitlines()
     rows = sorted({(row["intent"], row["text"]) for row in map(json.loads, lines)})
     intents = sorted({intent for intent, _ in rows})
@@ -92,9 +91,9 @@ def _load(folder: Path, embedder: OnnxEmbedder) -> IntentSet:
         meant.setdefault(text.casefold(), set()).add(intent)
     return IntentSet(
         folder.name,
-        embedder.embed_passages([text for _, text in rows]),
+        embed([text for _, text in rows]),
         classes,
-        embedder.embed_passages(readable_names(intents)),
+        embed(readable_names(intents)),
         np.array([len(meant[text.casefold()]) > 1 for _, text in rows]),
     )
 

@@ -25,8 +25,7 @@ from desktop_rag.evaluate.intents import (
     evaluate,
     load_sentences,
 )
-from desktop_rag.models.embedding.bundled_models import BUNDLED, bundled_folders
-from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
+from desktop_rag.models.embedding.joined_embedding import joined_embedding
 from desktop_rag.models.ports import Vectors
 from desktop_rag.rails.intent.intent_recognition import IntentExample
 
@@ -47,7 +46,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sets", type=Path)
     folder = parser.parse_args().sets
-    embedder = OnnxEmbedder(bundled_folders()[BUNDLED], threads=1)
+    embedding = joined_embedding(threads=1)
     for name, other in _OTHER.items():
         examples = load_sentences(folder / name / "examples.jsonl")
         tests = load_sentences(folder / name / "tests.jsonl")
@@ -56,7 +55,7 @@ def main() -> None:
 
         def embed(texts: Sequence[str], known: dict[str, Vectors] = vectors) -> Vectors:
             """Keep the vectors for the comparison with the mean of each intent."""
-            found = embedder.embed_passages(texts)
+            found = embedding(texts)
             known.update(zip(texts, found, strict=True))
             return found
 

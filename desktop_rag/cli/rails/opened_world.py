@@ -30,18 +30,10 @@ def open_world(*, is_library_used: bool) -> Generator[RailsWorld]:
 
 
 def bundled_embedding() -> "Callable[[Sequence[str]], Vectors]":
-    """The bundled model, loaded when the first sentence needs it."""
-    from desktop_rag.models.embedding.bundled_models import BUNDLED, bundled_folders
-    from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
+    """The bundled models, loaded when the first sentence needs them."""
+    from desktop_rag.models.embedding.joined_embedding import joined_embedding
 
-    opened: list[OnnxEmbedder] = []
-
-    def embed(texts: Sequence[str]) -> "Vectors":
-        if not opened:
-            opened.append(OnnxEmbedder(bundled_folders()[BUNDLED]))
-        return opened[0].embed_passages(list(texts))
-
-    return embed
+    return joined_embedding()
 
 
 def completion(services: "Services") -> Callable[[str], str] | None:

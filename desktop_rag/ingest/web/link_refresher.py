@@ -190,11 +190,13 @@ class LinkRefresher:
         if self._is_sweep_due:
             self._sweep()
         while run := self._next():
-            is_done = False
             try:
                 is_done = self._refresh(run)
-            finally:
-                self._end(run, is_done=is_done)
+            except BaseException:
+                # It may have taken note of a page that was not stored: it begins anew.
+                self._end(run, is_done=False, is_held=False)
+                raise
+            self._end(run, is_done=is_done)
 
     def _next(self) -> RefreshRun | None:
         """The next source to refresh, with what is known of an earlier attempt."""
@@ -227,15 +229,15 @@ class LinkRefresher:
             reader=self._reader, clock=self._clock, may_go_on=may_go_on,
         )  # fmt: skip
 
-    def _end(self, run: RefreshRun, *, is_done: bool) -> None:
-        """Hold an interrupted refresh, or close it."""
+    def _end(self, run: RefreshRun, *, is_done: bool, is_held: bool = True) -> None:
+        """Hold an interrupted refresh, or close it, and queue it again."""
         source = run.source
         is_left = source.source_id in self._forgotten or self._background.closing.is_set()
         with self._background.condition:
             self._run = None
             if not is_done and source.source_id not in self._forgotten:
                 self._queue.setdefault(source.source_id, source)
-            if not is_done and not is_left:
+            if is_held and not is_done and not is_left:
                 self._held[source.source_id] = run
                 run.log.set_state(CrawlState.PAUSED)
                 return

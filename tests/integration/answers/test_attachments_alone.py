@@ -27,7 +27,9 @@ def lease(services: Services, tmp_path: Path) -> Attachment:
     assert services.library.indexing.wait_until_idle(30)
     path = tmp_path / "lease.txt"
     path.write_text("The tenant pays 840 pounds on the first of the month. Dogs are not allowed.")
-    return services.library.documents.attach(path, cancel=Event())
+    attached = services.library.documents.attach(path, cancel=Event())
+    assert services.library.indexing.wait_until_idle(30)
+    return attached
 
 
 def test_the_model_gets_what_is_attached_and_nothing_else(
