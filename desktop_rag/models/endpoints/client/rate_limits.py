@@ -71,6 +71,7 @@ class Allowances:
         self._lock = Lock()
         self._counted = Usage(0, 0)
         self._lately: dict[str, list[tuple[float, int]]] = {}
+        self._noted: dict[str, list[tuple[float, int]]] = {}
         self._day = ""
         self._spent: dict[str, float] = {}
         self._is_saved = True
@@ -85,10 +86,10 @@ class Allowances:
             AppError: when the wait is long, or the daily limit is reached.
         """
         if not _is_limited(endpoint):
-            # The file is written to the disk and read again for each request: parallel ones would
-            # queue for it.
+            self._note(endpoint, tokens)
             return 0.0
         with self._shared():
+            self._count_noted(endpoint)
             self._check_spending(endpoint, tokens)
             wait_s = self._wait_s(endpoint, tokens, 2 if is_patient else 1)
             if not wait_s:
@@ -100,6 +101,20 @@ class Allowances:
                 f"Wait {math.ceil(wait_s)} seconds, then press Retry, or raise it in Settings.",
             )
         return wait_s
+
+    def _note(self, endpoint: EndpointSettings, tokens: int) -> None:
+        """Remember a request that no limit counts, should one be set within the minute.
+
+        Not in the file: it would be written to the disk for each request, and parallel ones would
+        queue for it.
+        """
+        with self._lock:
+            noted = self._recent(self._noted.get(endpoint.base_url, []))
+            self._noted[endpoint.base_url] = [*noted, (self._clock(), tokens)]
+
+    def _count_noted(self, endpoint: EndpointSettings) -> None:
+        if noted := self._noted.pop(endpoint.base_url, []):
+            self._lately[endpoint.base_url] = sorted([*self._counts(endpoint), *noted])
 
     def finish(
         self, endpoint: EndpointSettings, usage: Usage, expected: int, *, is_counted: bool = False
