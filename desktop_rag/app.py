@@ -30,7 +30,6 @@ from desktop_rag.answer.search.candidates import AnsweringIndex
 from desktop_rag.answer.search.filename_matching import FilenameMatcher
 from desktop_rag.answer.search.fusion import FusionModel
 from desktop_rag.answer.search.retriever import Retriever
-from desktop_rag.assistant_rails.bundled_embedding import BundledEmbedding
 from desktop_rag.assistant_rails.rail_service import AssistantRails
 from desktop_rag.backup.backups import Backups
 from desktop_rag.backup.snapshots import Snapshots
@@ -51,6 +50,7 @@ from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.connection_states import Connection, Facts, connections
 from desktop_rag.models.embedding.bundled_models import BUNDLED, bundled_folders
 from desktop_rag.models.embedding.embedder_opener import EmbedderOpener
+from desktop_rag.models.embedding.joined_embedding import joined_embedding
 from desktop_rag.models.embedding.remote_embedder import is_address
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.client.rate_limits import Allowances
@@ -164,7 +164,7 @@ def build_services(
         retriever = _make_retriever(engine, dense, priority)
         models = _make_models(home, settings, keys, recorder)
         personal = _make_personal(home, engine, library, dense)
-        rails = AssistantRails(BundledEmbedding(settings.index, dense.embedder, opener))
+        rails = AssistantRails(joined_embedding(dense.bundled))
         chat = _make_chat(
             engine, retriever, dense, models, personal, recorder, checker=checker, rails=rails
         )

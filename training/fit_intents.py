@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from desktop_rag.core.paths import resources_dir
-from desktop_rag.models.embedding.joined_embedding import joined_embedding
+from desktop_rag.models.embedding.joined_embedding import bundled_opener, joined_embedding
 from desktop_rag.rails.intent.intent_calibration import terms
 from desktop_rag.rails.intent.intent_names import readable_names
 from desktop_rag.rails.intent.intent_recognition import ACCEPTED_FROM
@@ -63,7 +63,7 @@ def main() -> None:
     parser.add_argument("retrieval", type=Path)
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
-    embed = joined_embedding()
+    embed = joined_embedding(bundled_opener())
     found = sorted(arguments.rails.glob("*/examples.jsonl"))
     sets = [_load(path.parent, embed) for path in found]
     queries = [

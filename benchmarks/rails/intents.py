@@ -25,7 +25,7 @@ from desktop_rag.evaluate.intents import (
     evaluate,
     load_sentences,
 )
-from desktop_rag.models.embedding.joined_embedding import joined_embedding
+from desktop_rag.models.embedding.joined_embedding import bundled_opener, joined_embedding
 from desktop_rag.models.ports import Vectors
 from desktop_rag.rails.intent.intent_recognition import IntentExample
 
@@ -46,7 +46,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sets", type=Path)
     folder = parser.parse_args().sets
-    embedding = joined_embedding(threads=1)
+    embedding = joined_embedding(bundled_opener(threads=1))
     for name, other in _OTHER.items():
         examples = load_sentences(folder / name / "examples.jsonl")
         tests = load_sentences(folder / name / "tests.jsonl")

@@ -31,9 +31,9 @@ def open_world(*, is_library_used: bool) -> Generator[RailsWorld]:
 
 def bundled_embedding() -> "Callable[[Sequence[str]], Vectors]":
     """The bundled models, loaded when the first sentence needs them."""
-    from desktop_rag.models.embedding.joined_embedding import joined_embedding
+    from desktop_rag.models.embedding.joined_embedding import bundled_opener, joined_embedding
 
-    return joined_embedding()
+    return joined_embedding(bundled_opener())
 
 
 def completion(services: "Services") -> Callable[[str], str] | None:

@@ -233,6 +233,10 @@ class EmbedderRegistry:
                     raise
             return self._embedders[spec]
 
+    def bundled(self, spec: str) -> Embedder:
+        """A bundled model, opened if nobody has yet; AppError when its files can't be used."""
+        return self._embedder(spec)
+
     def _wanted_index(self, spec: str) -> DenseIndex:
         """AppError when the model can't be used; EmbedderFaultError when it can't just now."""
         if spec in self._wanted:

@@ -10,29 +10,45 @@ from desktop_rag.models.embedding.bundled_models import (
     bundled_folders,
 )
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
-from desktop_rag.models.ports import Vectors
+from desktop_rag.models.ports import Embedder, Vectors
 
-# The share of the multilingual model in a similarity. Of 0, .3, .5, .7 and 1 the best for intents
-# with three examples each, over both sets of benchmarks/rails/intents.py without their tests.
+# The share of the multilingual model in a similarity: see decision 062.
 _SHARE = 0.3
+_BATCH = 32
 
 
-def joined_embedding(*, threads: int = 0) -> Callable[[Sequence[str]], Vectors]:
-    """Gives unit vectors, shape (len(texts), 896); the models are loaded at the first call.
+def joined_embedding(
+    open_model: Callable[[str], Embedder],
+) -> Callable[[Sequence[str]], Vectors]:
+    """Gives unit vectors, shape (len(texts), 896), and raises what `open_model` does.
 
-    The similarity of two is the weighted mean of the similarities that both models give.
+    It is asked for each model by its spec. The similarity of two vectors is the weighted mean of
+    the similarities that both models give.
     """
-    opened: list[OnnxEmbedder] = []
 
     def embed(texts: Sequence[str]) -> Vectors:
-        if not opened:
-            folders = bundled_folders()
-            opened.extend(
-                OnnxEmbedder(folders[spec], threads=threads)
-                for spec in (BUNDLED, BUNDLED_MULTILINGUAL)
-            )
-        first, second = (model.embed_passages(list(texts)) for model in opened)
-        parts = [np.sqrt(1 - _SHARE) * first, np.sqrt(_SHARE) * second]
+        parts = [
+            np.sqrt(share) * _vectors(open_model(spec), texts)
+            for spec, share in ((BUNDLED, 1 - _SHARE), (BUNDLED_MULTILINGUAL, _SHARE))
+        ]
         return np.concatenate(parts, axis=1).astype(np.float32)
 
     return embed
+
+
+def bundled_opener(*, threads: int = 0) -> Callable[[str], Embedder]:
+    """Loads each bundled model when it is first asked for, where there is no library."""
+    opened: dict[str, Embedder] = {}
+
+    def open_model(spec: str) -> Embedder:
+        if spec not in opened:
+            opened[spec] = OnnxEmbedder(bundled_folders()[spec], threads=threads)
+        return opened[spec]
+
+    return open_model
+
+
+def _vectors(model: Embedder, texts: Sequence[str]) -> Vectors:
+    batches = [texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH)]
+    found = [model.embed_passages(list(batch)) for batch in batches]
+    return np.concatenate(found) if found else np.zeros((0, model.dimensions), np.float32)

@@ -273,11 +273,6 @@ def test_a_model_that_nobody_has_chosen_is_refused(
     assert (refused.status_code, refused.json()["error"]["code"]) == (400, "unknown_model")
 
 
-def test_a_collection_gets_the_model_for_many_languages(admin: httpx2.Client, wiki: str) -> None:
-    changed = admin.patch(wiki, json={"embedder": "bundled:multilingual"})
-    assert (changed.status_code, changed.json()["embedder"]) == (200, "bundled:multilingual")
-
-
 # --- asking ---------------------------------------------------------------------------------------
 
 
