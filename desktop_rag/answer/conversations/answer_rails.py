@@ -60,7 +60,9 @@ class TriedSentence:
     def in_words(self) -> str:
         """Plain lines: what it would mean, what would be said, the nearest examples."""
         lines: list[str] = []
-        if self.intent and self.nearest:
+        if self.nearest and all(near.intent != self.intent for near in self.nearest):
+            lines.append(tr("No topic of these rails: only {score:.0%} sure.", score=self.score))
+        elif self.intent and self.nearest:
             lines.append(
                 tr("Understood as “{intent}” ({score:.0%} sure).", intent=self.intent,
                    score=self.score)

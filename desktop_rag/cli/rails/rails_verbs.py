@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from desktop_rag.cli.argument_types import add_json
+from desktop_rag.cli.rails.assistant_rails_verbs import add_assistant_rails
 from desktop_rag.cli.rails.opened_world import open_world
 from desktop_rag.cli.terminal import print_document, say
 from desktop_rag.core.errors import AppError
@@ -44,6 +45,7 @@ def add_rails(parser: argparse.ArgumentParser) -> None:
     added.add_argument("--save", type=Path, metavar="FILE", help="write the events into a file")
     text = "show the events of a file instead, and whether they lead to the same conversation"
     added.add_argument("--replay", type=Path, metavar="FILE", help=text)
+    add_assistant_rails(verbs.add_parser)
 
 
 def _add_folder(parser: argparse.ArgumentParser, run: Callable[..., int]) -> None:
