@@ -1,4 +1,4 @@
-"""The grounding rail at two settings: unsupported answers withheld, supported ones shown.
+"""The grounding rail at three settings: unsupported answers withheld, supported ones shown.
 
 Usage: grounding.py PAIRS.jsonl [--limit N], rows {source, claim, label}; a claim stands for an
 answer. The check is that of the app; an answer is withheld below the setting.
@@ -13,10 +13,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from bars import reported, table
 
 from desktop_rag.app import make_claim_checker
+from desktop_rag.core.claims import Verdict
 from desktop_rag.evaluate.grounding import evaluate, load_claims
 
 _SEED = 25
 _STRICT = 0.75
+# Assistants show an answer whose statements the checker calls supported.
+_ASSISTANTS, _PASSES = "assistants", 0.5
 
 
 def main() -> None:
@@ -31,8 +34,13 @@ def main() -> None:
     checker = make_claim_checker()
     judged = evaluate(claims, checker, print).claims
     bars = []
-    for name, least in (("usual", checker.threshold), ("strict", _STRICT)):
-        shown = [c for c in judged if c.checked.support >= least]
+    settings = (("usual", checker.threshold), ("strict", _STRICT), (_ASSISTANTS, _PASSES))
+    for name, least in settings:
+        shown = [
+            c for c in judged
+            if c.checked.support >= least
+            and (name != _ASSISTANTS or c.checked.verdict is Verdict.SUPPORTED)
+        ]  # fmt: skip
         of_right = sum(c.labelled.is_supported for c in judged)
         shown_right = sum(c.labelled.is_supported for c in shown)
         shown_wrong = len(shown) - shown_right
