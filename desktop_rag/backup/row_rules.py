@@ -133,6 +133,7 @@ _ASSISTANT: Mapping[str, Check] = {
     "uses_memory": flag,
     "changed_at": moment(),
     "own_collection_id": _ID_OR_NONE,
+    "rails": text(LONGEST_PATH),
 }
 _ASSISTANT_NEEDS = ("assistant_id", "name", "collection_ids")
 _ATTACHMENT = fields(
@@ -187,6 +188,7 @@ _NOTES = fields(
         ),
         "asked": text(),
         "scope": list_of(text()),
+        "rails": list_of(text()),
     },
     ("repaired", "filters", "searched"),
 )

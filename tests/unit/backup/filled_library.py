@@ -136,6 +136,7 @@ def _fill_chat(engine: Engine, sea: Collection, file: Source) -> tuple[Conversat
         Assistant(
             "a1", "Keeper", "Be brief.", "https://models.example/v1", "keeper",
             (sea.collection_id,), "type:md", RetrievalSettings(5), is_open=True, changed_at=5.0,
+            rails="grounding",
         )
     )  # fmt: skip
     attached = (
@@ -199,7 +200,15 @@ def _answer_fields() -> dict[str, Any]:
         "dusk", 7, 11, is_cited=True, part="p", url="https://example.com/x",
         also_in=("/docs/b.md",), query="SELECT 1",
     )  # fmt: skip
-    notes = SearchNotes((("lapm", "lamp"),), "type: md", 12, ("Hint.",), "When?", FileCounts(3, 2))
+    notes = SearchNotes(
+        (("lapm", "lamp"),),
+        "type: md",
+        12,
+        ("Hint.",),
+        "When?",
+        FileCounts(3, 2),
+        rails=("1 listen",),
+    )
     return {
         "model": "keeper", "seconds": 1.25, "thinking": "Hm.", "sources": (source,),
         "nearest": (SourceRef(1, "", "/x", "X", Anchor(page=2), "t", -1.5),), "notes": notes,
