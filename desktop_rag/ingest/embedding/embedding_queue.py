@@ -17,7 +17,9 @@ from desktop_rag.ingest.embedding.chunk_embedder import ChunkEmbedder
 from desktop_rag.ingest.embedding.embedder_backoff import EmbedderBackoff
 from desktop_rag.ingest.embedding.embedder_registry import Assigned, EmbedderRegistry, Part
 from desktop_rag.ingest.embedding.window_embedder import WindowEmbedder
+from desktop_rag.ingest.embedding.windows import MULTILINGUAL_WORDS, WORDS
 from desktop_rag.models.answer_priority import AnswerPriority, FairShare
+from desktop_rag.models.embedding.bundled_models import BUNDLED_MULTILINGUAL
 from desktop_rag.models.ports import EmbedderFaultError
 
 if TYPE_CHECKING:
@@ -221,7 +223,11 @@ class EmbeddingQueue:
     def _refine(self, assigned: Assigned) -> bool:
         """The third stage: windows of what has a vector; False when it had to stop."""
         vectors = assigned.index.vectors
-        embedder = WindowEmbedder(vectors, assigned.index.embedder, self._share)
+        is_multilingual = assigned.index.spec == BUNDLED_MULTILINGUAL
+        embedder = WindowEmbedder(
+            vectors, assigned.index.embedder, self._share,
+            MULTILINGUAL_WORDS if is_multilingual else WORDS,
+        )  # fmt: skip
         is_begun = False
         while page := self._chunks.without_windows(vectors.model_id, _WRITE):
             if not is_begun:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from desktop_rag.ingest.embedding.batch_size import BatchSize
-from desktop_rag.ingest.embedding.windows import windows
+from desktop_rag.ingest.embedding.windows import WORDS, windows
 from desktop_rag.models.answer_priority import FairShare
 from desktop_rag.models.ports import Embedder
 from desktop_rag.store.contract.vectors import VectorStore
@@ -16,8 +16,12 @@ from desktop_rag.store.contract.vectors import VectorStore
 class WindowEmbedder:
     """The embedder with the table of windows its vectors go to."""
 
-    def __init__(self, vectors: VectorStore, embedder: Embedder, share: FairShare) -> None:
+    def __init__(
+        self, vectors: VectorStore, embedder: Embedder, share: FairShare, most_words: int = WORDS
+    ) -> None:
+        """`most_words` is the size of a window."""
         self._vectors = vectors
+        self._most_words = most_words
         self._embedder = embedder
         self._share = share
         self._batch_size = BatchSize()
@@ -27,7 +31,9 @@ class WindowEmbedder:
 
         False when `may_go_on`, asked before each batch, ended it early: then nothing is stored.
         """
-        cut = [[text[start:end] for start, end in windows(text)] for _, text in rows]
+        cut = [
+            [text[start:end] for start, end in windows(text, self._most_words)] for _, text in rows
+        ]
         found = self._vectors_of([window for texts in cut for window in texts], may_go_on)
         if found is None:
             return False

@@ -7,7 +7,10 @@ import re
 
 from desktop_rag.core.text import sentences
 
-_WORDS = 60
+# The size of a window. The multilingual model is at its best with single sentences: for Chinese
+# questions about the English paragraphs of xquad, nDCG@10 by meaning is .862 with 30, .837 with 60.
+WORDS = 60
+MULTILINGUAL_WORDS = 30
 # Scripts without spaces: about two characters make a word.
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
@@ -17,13 +20,15 @@ _CHARACTERS_PER_WORD = 2
 _CHARS_PER_WORD = 8
 
 
-def windows(text: str) -> list[tuple[int, int]]:
-    """Spans [start, end) of whole sentences, up to about 60 words each; none for a text of one."""
+def windows(text: str, most_words: int = WORDS) -> list[tuple[int, int]]:
+    """Spans [start, end) of whole sentences, up to about so many words each; none for a text of
+    one.
+    """
     spans: list[tuple[int, int]] = []
     used = 0
     for start, end in sentences(text):
         words = _words(text[start:end])
-        if spans and used + words <= _WORDS:
+        if spans and used + words <= most_words:
             spans[-1] = (spans[-1][0], end)
             used += words
         else:
