@@ -46,6 +46,15 @@ def language_of(words: Sequence[str]) -> str:
     return best if is_many or (hits[best] and not hits[second]) else ""
 
 
+def is_hardly_english(words: Sequence[str]) -> bool:
+    """True when another language has more function words among these, at least two."""
+    folded = [word.casefold().replace("’", "'") for word in words]
+    hits = {
+        code: sum(word in known for word in folded) for code, known in _words_by_language().items()
+    }
+    return max(hits.values()) > max(hits["en"], 1)
+
+
 @cache
 def _words_by_language() -> dict[str, frozenset[str]]:
     path = resources_dir() / "retrieval" / "function_words.toml"

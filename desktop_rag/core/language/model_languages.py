@@ -2,7 +2,7 @@
 
 import re
 
-from desktop_rag.core.language.function_words import language_of
+from desktop_rag.core.language.function_words import is_hardly_english, language_of
 from desktop_rag.core.text import words
 
 UNKNOWN = ""
@@ -47,5 +47,7 @@ def question_language(text: str) -> str:
     found = words(text)
     if known := language_of(found):
         return known
+    if is_hardly_english(found):
+        return _OTHER_LATIN
     accented = sum(not _PLAIN.fullmatch(word) for word in found if word.isalpha())
     return _OTHER_LATIN if accented > _ACCENTED_SHARE * max(len(found), 1) else UNKNOWN

@@ -31,6 +31,12 @@ def test_what_may_be_english_is_a_question_for_both_models(question: str) -> Non
     assert question_language(question) in QUESTIONS_OF_MULTILINGUAL_MODEL
 
 
+@pytest.mark.parametrize("question", ["Wie hieß die alte Burg?", "Was finanzierten Ada und Vail?"])
+def test_a_short_question_in_another_language_is_not_for_the_english_model(question: str) -> None:
+    assert question_language(question) not in QUESTIONS_OF_ENGLISH_MODEL
+    assert question_language(question) in QUESTIONS_OF_MULTILINGUAL_MODEL
+
+
 def test_letters_that_english_lacks_are_not_for_the_english_model() -> None:
     language = question_language("Çalışma süreleri değişikliği")
     assert language not in QUESTIONS_OF_ENGLISH_MODEL
