@@ -189,6 +189,7 @@ KINDS: tuple[ConnectionKind, ...] = (
             "ui.documents.external_viewer",
             "ui.documents.file_opener",
             "ui.documents.link_confirmation",
+            "ui.programs.programs_page",
         ),
     ),
     ConnectionKind(
@@ -244,7 +245,19 @@ KINDS: tuple[ConnectionKind, ...] = (
             "serve.guards.request_guard",
             "serve.mcp_server.library_mcp",
             "serve.mcp_server.mcp_over_stdio",
+            "serve.mcp_programs.connection_check",
         ),
+    ),
+    ConnectionKind(
+        "rails-actions",
+        tr("Actions of your own in rails"),
+        Reach.NETWORK,
+        tr("Whomever the Python file asks that you named and agreed to; the app's own ask nobody."),
+        tr("What that file sends: it is a program of yours, and gets what its flows give it."),
+        tr("When a conversation through these rails calls such an action."),
+        tr("Leave the file out: desktop-rag rails run without --actions."),
+        Place.NOWHERE,
+        ("rails.actions.action_calls", "rails.actions.own_actions"),
     ),
     ConnectionKind(
         "rights",

@@ -197,6 +197,7 @@ _FOUND: dict[str, Callable[[Facts], _Found]] = {
     "keyring": _steady(ConnectionState.ON),
     "server": _server,
     "rights": _rights,
+    "rails-actions": _steady(ConnectionState.ON_REQUEST),
     "running-app": _steady(ConnectionState.ON),
     "parser": _steady(ConnectionState.ON),
     "desktop": _steady(ConnectionState.ON),
