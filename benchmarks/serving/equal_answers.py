@@ -109,8 +109,8 @@ def of_client(client: "OpenAI", asked: str) -> dict[str, Seen]:
         m for c in chunks for m in (c.choices[0].delta.model_extra or {}).get("annotations", [])
     ]
     response: Any = client.responses.create(model="desktop-rag", input=asked)
-    *_, last = client.responses.create(model="desktop-rag", input=asked, stream=True)
-    message, done = whole.choices[0].message, last.response  # type: ignore[union-attr]
+    events: list[Any] = list(client.responses.create(model="desktop-rag", input=asked, stream=True))
+    message, done = whole.choices[0].message, events[-1].response
     return {
         "chat completion": seen(
             message.content, whole.desktop_rag, [a.url_citation for a in message.annotations]
