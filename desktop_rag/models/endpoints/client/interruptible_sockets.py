@@ -26,6 +26,10 @@ _LONGEST_CONNECT_S = 10.0
 _T = TypeVar("_T")
 
 
+class _TooLate(Cancelled):
+    """Ended by the deadline. Told apart here: `cancel` may be cleared before it is looked at."""
+
+
 class Interruption(local):
     """The Event that ends network calls of the current thread."""
 
@@ -50,9 +54,7 @@ class Interruption(local):
         try:
             with self.by(cancel, after_s=limit_s):
                 yield
-        except Cancelled as exc:
-            if cancel.is_set():
-                raise
+        except _TooLate as exc:
             raise StreamError(Fault.SLOW) from exc
 
     def check(self) -> None:
@@ -60,7 +62,7 @@ class Interruption(local):
         if self._cancel is not None and self._cancel.is_set():
             raise Cancelled
         if time.monotonic() > self._deadline:
-            raise Cancelled
+            raise _TooLate
 
 
 class InterruptibleBackend(httpcore2.NetworkBackend):
