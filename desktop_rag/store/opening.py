@@ -1,14 +1,20 @@
 """Opens the engine that the settings name. Any thread; once per process."""
 
+import re
+
 from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import Settings
+from desktop_rag.core.settings import Settings, StoreSettings
 from desktop_rag.store.contract.engine import Engine, EngineOpener
 from desktop_rag.store.duckdb.duckdb_engine import DuckdbOpener
+from desktop_rag.store.duckdb.tables.table_queries import TableQueries
 
-_OPENERS: dict[str, EngineOpener] = {"duckdb": DuckdbOpener()}
+_EMBEDDED, _ON_SERVER = "duckdb", "postgres"
+_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+# What `engine` under [store] may be.
+ENGINE_NAMES = (_EMBEDDED, _ON_SERVER)
 
 
 def open_engine(home: Home, settings: Settings) -> Engine:
@@ -48,16 +54,36 @@ def repair_library(home: Home, settings: Settings, error: AppError) -> RepairRep
 
     None when `error` has another reason. Nobody may have it open.
     """
-    opener = _OPENERS.get(settings.store.engine)
-    return opener.repair(home, error) if opener else None
+    if settings.store.engine != _EMBEDDED:
+        return None
+    return DuckdbOpener().repair(home, error)
 
 
 def _opener(settings: Settings) -> EngineOpener:
     name = settings.store.engine
-    if name not in _OPENERS:
-        known = ", ".join(_OPENERS)
+    if name == _EMBEDDED:
+        return DuckdbOpener()
+    if name == _ON_SERVER:
+        return _opener_on_server(settings.store)
+    raise AppError(
+        f"There is no store engine “{name}”.",
+        f"Set `engine` under [store] in the settings file to one of: {_EMBEDDED}, {_ON_SERVER}.",
+    )
+
+
+def _opener_on_server(store: StoreSettings) -> EngineOpener:
+    if not store.address or not _NAME.fullmatch(store.library):
         raise AppError(
-            f"There is no store engine “{name}”.",
-            f"Set `engine` under [store] in the settings file to one of: {known}.",
+            "The address or the name of the library on the server is missing.",
+            "Set `address` under [store] in the settings file, as postgresql://user@host/database,"
+            " and `library` to small letters, digits and underscores.",
         )
-    return _OPENERS[name]
+    try:
+        # An extra: most people need no server.
+        from desktop_rag.store.postgres.postgres_engine import PostgresOpener  # noqa: PLC0415
+    except ImportError as exc:
+        raise AppError(
+            "What connects to PostgreSQL is not installed.",
+            "Install it with: pip install 'desktop-rag[team]'.",
+        ) from exc
+    return PostgresOpener(store.address, store.library, TableQueries())

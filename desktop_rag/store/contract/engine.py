@@ -10,6 +10,7 @@ from desktop_rag.core.paths import Home
 from desktop_rag.store.contract.assistant_store import AssistantStore
 from desktop_rag.store.contract.chunks import ChunkStore
 from desktop_rag.store.contract.documents import DocumentStore
+from desktop_rag.store.contract.experiment_store import ExperimentStore
 from desktop_rag.store.contract.inspection import Inspection
 from desktop_rag.store.contract.interaction_store import InteractionStore
 from desktop_rag.store.contract.precious import PreciousStore
@@ -90,6 +91,7 @@ class Engine:
     interactions: InteractionStore
     attachments: AttachmentStore
     standing: StandingStore
+    experiments: ExperimentStore
     evaluations: EvaluationStore
     precious: PreciousStore
     tables: TableQueries

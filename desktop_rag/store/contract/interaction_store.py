@@ -41,8 +41,9 @@ class InteractionStore(Protocol):
 
         A model answered them successfully in one step for the same assistant. Their answer still
         exists in a conversation other than `outside` and is not disliked. Unless it is liked, none
-        of its claims was found contradicted or unsupported. The inner product of their vector and
-        `vector` is at least `least`. Questions in the same words are returned once.
+        of its claims was found contradicted, unsupported or supported in part only. The inner
+        product of their vector and `vector` is at least `least`. Questions in the same words are
+        returned once.
         """
         ...
 

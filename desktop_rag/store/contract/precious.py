@@ -32,6 +32,7 @@ KINDS: Mapping[str, Kind] = {
     "image": Kind({"attached_images": "attachment_id"}),
     "standing": Kind({"standing_questions": "question_id"}),
     "standing_run": Kind({"standing_runs": "run_id"}),
+    "experiment": Kind({"experiments": "record_id"}),
     "evaluation": Kind({"evaluations": "evaluation_id"}),
 }
 

@@ -57,6 +57,20 @@ class VectorStore(Protocol):
         """The content hashes that have no vector."""
         ...
 
+    def stored(self, hashes: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        """The unit vectors by content hash, for a copy; absent for contents without one.
+
+        Right to ±ROUNDING, and stored again they stay what they are.
+        """
+        ...
+
+    def stored_windows(self, hashes: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        """The unit vectors of windows by content hash, shape (windows, dimensions), for a copy.
+
+        Absent for contents whose windows were not made yet. Rounded as `window_similarities` are.
+        """
+        ...
+
     # --- windows: a few sentences each, parts of a passage -----------------------------------
 
     def add_windows(self, hashes: Sequence[str], windows: Sequence[NDArray[np.float32]]) -> None:
@@ -121,6 +135,10 @@ class ModelStore(Protocol):
 
         `spec`, if given, is where to find the model from now on.
         """
+        ...
+
+    def stored(self) -> list[ModelRow]:
+        """Every model that has vectors here, whether it answers or not, by its number."""
         ...
 
     def search(self, model_id: int) -> VectorSearch:

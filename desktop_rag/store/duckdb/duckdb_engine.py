@@ -10,30 +10,33 @@ from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.repair import repair, replay_journal
 from desktop_rag.store.duckdb.database.store_errors import (
     DamagedStoreError,
-    mapping_journal_errors,
     mapping_open_errors,
 )
 from desktop_rag.store.duckdb.documents.chunk_store import ChunkStore
-from desktop_rag.store.duckdb.documents.document_store import DocumentStore
-from desktop_rag.store.duckdb.documents.source_store import SourceStore
-from desktop_rag.store.duckdb.documents.tag_store import TagStore
-from desktop_rag.store.duckdb.documents.web_page_store import WebPageStore
+from desktop_rag.store.duckdb.documents.content import ChunkNumbers
+from desktop_rag.store.duckdb.documents.staged_content import StagedContent
 from desktop_rag.store.duckdb.inspection.library_inspection import LibraryInspection
-from desktop_rag.store.duckdb.personal.assistant_store import AssistantStore
-from desktop_rag.store.duckdb.personal.attachment_store import AttachmentStore
-from desktop_rag.store.duckdb.personal.conversation_store import ConversationStore
-from desktop_rag.store.duckdb.personal.evaluation_store import EvaluationStore
-from desktop_rag.store.duckdb.personal.interaction_store import InteractionStore
-from desktop_rag.store.duckdb.personal.kept_conversation_store import KeptConversationStore
 from desktop_rag.store.duckdb.personal.precious_store import PreciousStore
-from desktop_rag.store.duckdb.personal.standing_store import StandingStore
-from desktop_rag.store.duckdb.personal.unfinished_store import UnfinishedAnswerStore
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.lexical_store import LexicalStore
 from desktop_rag.store.duckdb.search.model_store import ModelStore
 from desktop_rag.store.duckdb.search.name_store import NameStore
 from desktop_rag.store.duckdb.search.postings_merge import PostingsMerge
 from desktop_rag.store.duckdb.tables.table_queries import TableQueries
+from desktop_rag.store.sql.documents.document_store import DocumentStore
+from desktop_rag.store.sql.documents.source_store import SourceStore
+from desktop_rag.store.sql.documents.tag_store import TagStore
+from desktop_rag.store.sql.documents.web_page_store import WebPageStore
+from desktop_rag.store.sql.line_files import mapping_journal_errors
+from desktop_rag.store.sql.personal.assistant_store import AssistantStore
+from desktop_rag.store.sql.personal.attachment_store import AttachmentStore
+from desktop_rag.store.sql.personal.conversation_store import ConversationStore
+from desktop_rag.store.sql.personal.evaluation_store import EvaluationStore
+from desktop_rag.store.sql.personal.experiment_store import ExperimentStore
+from desktop_rag.store.sql.personal.interaction_store import InteractionStore
+from desktop_rag.store.sql.personal.kept_conversation_store import KeptConversationStore
+from desktop_rag.store.sql.personal.standing_store import StandingStore
+from desktop_rag.store.sql.personal.unfinished_store import UnfinishedAnswerStore
 
 
 class DuckdbOpener:
@@ -81,11 +84,11 @@ def library_file(home: Home) -> Path:
 
 def engine_over(database: Database) -> Engine:
     """The stores over an open file."""
-    cache = IndexCache(database)
+    cache, content = IndexCache(database), StagedContent(database, ChunkNumbers())
     return Engine(
-        documents=DocumentStore(database),
+        documents=DocumentStore(database, content),
         chunks=ChunkStore(database, cache),
-        sources=SourceStore(database),
+        sources=SourceStore(database, content),
         web_pages=WebPageStore(database),
         tags=TagStore(database),
         lexical=LexicalStore(database, cache),
@@ -96,8 +99,9 @@ def engine_over(database: Database) -> Engine:
         unfinished=UnfinishedAnswerStore(database.path.with_name("unfinished")),
         assistants=AssistantStore(database),
         interactions=InteractionStore(database),
-        attachments=AttachmentStore(database),
+        attachments=AttachmentStore(database, content),
         standing=StandingStore(database),
+        experiments=ExperimentStore(database),
         evaluations=EvaluationStore(database),
         precious=PreciousStore(database),
         tables=TableQueries(),

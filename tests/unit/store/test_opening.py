@@ -10,6 +10,8 @@ from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings, StoreSettings
 from desktop_rag.store.duckdb.duckdb_engine import database_of, library_file
 from desktop_rag.store.opening import library_bytes, open_engine, repair_library
+from tests.engines import UNTESTED
+from tests.servers.postgres_server import address
 
 UNKNOWN = Settings(store=StoreSettings(engine="paper"))
 
@@ -36,6 +38,29 @@ def test_an_unknown_engine_is_refused_with_the_known_ones(tmp_path: Path) -> Non
     assert "duckdb" in refused.value.hint
     assert list(tmp_path.iterdir()) == []
     assert repair_library(Home(tmp_path), UNKNOWN, refused.value) is None
+
+
+@pytest.mark.parametrize(
+    "store",
+    [
+        StoreSettings("postgres"),
+        StoreSettings("postgres", "postgresql://server/db", "no name"),
+        StoreSettings("postgres", "postgresql://server/db", 'x"; DROP SCHEMA public'),
+    ],
+)
+def test_an_engine_on_a_server_needs_its_address(tmp_path: Path, store: StoreSettings) -> None:
+    with pytest.raises(AppError, match="missing"):
+        open_engine(Home(tmp_path), Settings(store=store))
+    assert repair_library(Home(tmp_path), Settings(store=store), AppError("", "")) is None
+
+
+def test_a_library_on_a_server_is_opened_by_the_settings(tmp_path: Path) -> None:
+    if reason := UNTESTED.get("postgres"):
+        pytest.skip(reason)
+    store = StoreSettings("postgres", address(), "opened_by_settings")
+    engine = open_engine(Home(tmp_path), Settings(store=store))
+    assert engine.documents.documents() == []
+    engine.close()
 
 
 def test_only_a_damaged_library_is_repaired(tmp_path: Path) -> None:

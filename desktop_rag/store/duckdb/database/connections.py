@@ -3,6 +3,8 @@
 import duckdb
 
 Connection = duckdb.DuckDBPyConnection
+# What it raises for a value that a column can't hold.
+REFUSALS = (duckdb.ConversionException,)
 
 # No extension is downloaded.
 OPTIONS = {

@@ -7,7 +7,7 @@ DuckDB 2.0 a connection with an unfinished result refuses other work.
 
 import logging
 import threading
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -15,11 +15,10 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import duckdb
-import numpy as np
-from numpy.typing import NDArray
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.store.duckdb.database.active_readers import ActiveReaders, closed_error
+from desktop_rag.store.duckdb.database.bulk_rows import DERIVED, Columns, insert
 from desktop_rag.store.duckdb.database.checkpoints import Checkpoints, has_room
 from desktop_rag.store.duckdb.database.compaction import compact, is_wasteful, remove_unfinished
 from desktop_rag.store.duckdb.database.connections import Connection
@@ -30,25 +29,22 @@ from desktop_rag.store.duckdb.database.file_opening import (
     open_to_write,
 )
 from desktop_rag.store.duckdb.database.journal import FOLDER, Journal
-from desktop_rag.store.duckdb.database.precious_rows import Entity
 from desktop_rag.store.duckdb.database.snapshot_cache import Lookup, Snapshot, SnapshotCache
 from desktop_rag.store.duckdb.database.store_errors import (
     mapping_duckdb_errors,
-    mapping_journal_errors,
     mapping_open_errors,
 )
+from desktop_rag.store.sql.line_files import mapping_journal_errors
+from desktop_rag.store.sql.precious_rows import Entity
+from desktop_rag.store.sql.sql_engine import sql_in
+from desktop_rag.store.sql.text_sql import key_of
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-Columns = dict[str, Sequence[Any] | NDArray[Any]]
 
 # A cancelled verification ends after this many rows.
 _ROWS_VERIFIED = 200_000
-# At most this many rows are passed as parameters.
-_FEW_ROWS = 4
-# At most this many numbers are written into the statement.
-_FEW_NUMBERS = 32
 
 
 class Database:
@@ -172,6 +168,15 @@ class Database:
             self._queue.put(run)
         with mapping_duckdb_errors():
             return result.result()
+
+    def insert(self, con: Connection, table: str, columns: Columns) -> None:
+        """Insert rows given as columns, with the columns that are derived from them."""
+        insert(con, table, columns, DERIVED.get(table))
+
+    def with_ids(self, document_ids: Sequence[str]) -> tuple[str, list[Any]]:
+        """SQL that is true for the rows of these documents, and its parameters."""
+        which = f"{sql_in('key', document_ids)} AND {sql_in('document_id', document_ids)}"
+        return which, [*map(key_of, document_ids), *document_ids]
 
     def subscribe(self, listener: Callable[[], None]) -> None:
         """Call `listener` on the lane after each change of a precious thing."""
@@ -311,77 +316,3 @@ class Database:
         except duckdb.TransactionException:
             # A commit that failed has already ended the transaction.
             log.info("nothing to roll back")
-
-
-def sql_in(column: str, values: Sequence[Any]) -> str:
-    """SQL that is true when a column equals one of the values, which are its parameters.
-
-    For a few values, IN (?, ?) is twice as fast as unnest(); for one, = is twice as fast again.
-    """
-    if len(values) == 1:
-        return f"{column} = ?"
-    return f"{column} IN ({', '.join('?' * len(values)) or 'NULL'})"
-
-
-def sql_in_numbers(
-    con: Connection, column: str, numbers: Iterable[int], kind: str = "BIGINT"
-) -> str:
-    """SQL that is true when a column of a type equals one of the numbers. Until the next call.
-
-    A table of numbers is twice as fast as unnest() of a list.
-    """
-    numbers = list(numbers)
-    if not numbers:
-        return "false"
-    if len(numbers) <= _FEW_NUMBERS:
-        return f"{column} IN (VALUES {', '.join(f'({number}::{kind})' for number in numbers)})"
-    con.register("wanted", {"number": np.array(numbers, kind.replace("BIGINT", "int64").lower())})
-    return f"{column} IN (SELECT number FROM wanted)"
-
-
-def insert(
-    connection: Connection,
-    table: str,
-    columns: Columns,
-    computed: Mapping[str, tuple[str, Callable[[str], str]]] | None = None,
-) -> None:
-    """Insert rows given as columns (name → sequence of equal length), possibly none.
-
-    `computed` are further columns: the given column each is made of, and a function that turns its
-    name into SQL. Whole columns are five times faster than `executemany` or list parameters, except
-    for a few rows.
-    """
-    count = len(next(iter(columns.values())))
-    if not count:
-        return
-    given = list(columns)
-    made = dict(computed or {})
-    target = f"INSERT INTO {table} ({', '.join([*given, *made])})"
-    if count <= _FEW_ROWS and all(isinstance(values, list) for values in columns.values()):
-        row = f"({', '.join([*'?' * len(given), *(sql('?') for _, sql in made.values())])})"
-        values = [*columns.values(), *(columns[name] for name, _ in made.values())]
-        parameters = [value for row in zip(*values, strict=True) for value in row]
-        connection.execute(f"{target} VALUES {', '.join([row] * count)}", parameters)
-        return
-    # Not unregistered: that takes time, and the next insert replaces it.
-    connection.register("incoming", {n: _as_array(values) for n, values in columns.items()})
-    values = [*given, *(sql(name) for name, sql in made.values())]
-    connection.execute(f"{target} SELECT {', '.join(values)} FROM incoming")
-
-
-def _as_array(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
-    if isinstance(values, np.ndarray) and values.ndim == 1:
-        return values
-    if len(values) and isinstance(values[0], int | float | bool):
-        array = np.asarray(values)
-        # NumPy turns integers on both sides of 2^63 into floats, which lose the last bits.
-        is_rounded = array.dtype.kind == "f" and all(isinstance(v, int) for v in values)
-        return np.array(values, np.uint64) if is_rounded else array
-    # NumPy would turn texts into a fixed-width array and vectors into a matrix.
-    objects = np.empty(len(values), dtype=object)
-    if len(values) and isinstance(values[0], str):
-        objects[:] = values
-        return objects
-    for index, value in enumerate(values):
-        objects[index] = value
-    return objects

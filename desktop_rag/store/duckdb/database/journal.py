@@ -20,9 +20,9 @@ from urllib.parse import quote
 
 from desktop_rag.core.files.atomic_file import write_atomically
 from desktop_rag.store.contract.precious import KINDS, Rows
-from desktop_rag.store.duckdb.database.connections import Connection
-from desktop_rag.store.duckdb.database.line_files import append_lines
-from desktop_rag.store.duckdb.database.precious_rows import (
+from desktop_rag.store.duckdb.database.connections import REFUSALS, Connection
+from desktop_rag.store.sql.line_files import append_lines
+from desktop_rag.store.sql.precious_rows import (
     Entity,
     all_rows,
     put_rows,
@@ -219,7 +219,7 @@ def _applied(connection: Connection, lines: Sequence[Line]) -> int:
     """Apply the lines in one transaction, or one by one when one of them does not fit."""
     connection.begin()
     try:
-        put_rows(connection, [(line.entity, line.rows) for line in lines])
+        put_rows(connection, [(line.entity, line.rows) for line in lines], REFUSALS)
         connection.commit()
     except ValueError as exc:
         connection.rollback()

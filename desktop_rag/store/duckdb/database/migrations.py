@@ -199,6 +199,14 @@ def m024_programs(connection: Connection) -> None:
     connection.execute("ALTER TABLE conversations ADD COLUMN kept_by VARCHAR DEFAULT ''")
 
 
+def m025_experiments(connection: Connection) -> None:
+    """Sets of questions with their runs, answers and judgements, each as JSON."""
+    connection.execute(
+        "CREATE TABLE experiments (record_id VARCHAR, kind VARCHAR, owner_id VARCHAR,"
+        " made_of VARCHAR, number BIGINT)"
+    )
+
+
 MIGRATIONS: list[Callable[[Connection], None]] = [
     m001_first_schema,
     m002_places_parts_and_links,
@@ -224,6 +232,7 @@ MIGRATIONS: list[Callable[[Connection], None]] = [
     m022_scheduled_questions,
     m023_followed_links_and_mirrored_sites,
     m024_programs,
+    m025_experiments,
 ]
 LATEST = len(MIGRATIONS)
 

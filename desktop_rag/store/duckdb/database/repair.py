@@ -15,7 +15,7 @@ from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection
 from desktop_rag.store.duckdb.database.creation import create
 from desktop_rag.store.duckdb.database.journal import FOLDER
 from desktop_rag.store.duckdb.database.migrations import LATEST
-from desktop_rag.store.duckdb.database.precious_rows import PRECIOUS_TABLES
+from desktop_rag.store.sql.precious_rows import PRECIOUS_TABLES
 
 log = logging.getLogger(__name__)
 

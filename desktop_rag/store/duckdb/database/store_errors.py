@@ -96,20 +96,6 @@ def mapping_duckdb_errors() -> Generator[None]:
         raise DamagedStoreError(Path("The library"), _first_line(exc)) from exc
 
 
-@contextmanager
-def mapping_journal_errors() -> Generator[None]:
-    """Turn failures to write the journal into AppError."""
-    try:
-        yield
-    except OSError as exc:
-        if exc.errno in _FULL:
-            raise DiskFullError("A change could not be saved.") from exc
-        raise AppError(
-            "A change could not be saved.",
-            f"{exc.filename}: {exc.strerror}. Check that the disk has free space.",
-        ) from exc
-
-
 def _open_error(path: Path, exc: duckdb.Error) -> AppError:
     text = str(exc)
     if holder := _HOLDER.search(text):

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from desktop_rag.store.duckdb.database.connections import Connection
-from desktop_rag.store.duckdb.database.packed_vectors import (
+from desktop_rag.store.sql.packed_vectors import (
     COLUMN,
     packed,
     packed_windows,

@@ -6,15 +6,18 @@ transaction.
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.store.contract.documents import IndexingOutcome
-from desktop_rag.store.duckdb.database.database import Columns, Connection, insert, sql_in
-from desktop_rag.store.duckdb.search.postings import key_of, sort_recent
+from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
+from desktop_rag.store.duckdb.database.database import Connection
+from desktop_rag.store.duckdb.search.postings import sort_recent
+from desktop_rag.store.sql.sql_engine import chunk_rows, sql_in
+from desktop_rag.store.sql.text_sql import key_of
 
 # A chunk of a document, and its terms.
 ChunkRow = tuple[str, Chunk, Counter[str]]
@@ -128,11 +131,19 @@ def chunks_of(con: Connection, document_id: str) -> list[Chunk]:
     ]
 
 
-def chunk_rows(outcomes: Iterable[IndexingOutcome]) -> Iterator[ChunkRow]:
-    """The chunks of these outcomes, one after the other."""
-    for item in outcomes:
-        for chunk, count in zip(item.chunks, item.term_counts, strict=True):
-            yield item.document.document_id, chunk, count
+def purge_orphans(con: Connection) -> int:
+    """Remove content without a document; returns the number of chunks removed."""
+    orphans = "chunks ANTI JOIN documents USING (document_id)"
+    rows = con.execute(
+        f"SELECT document_id, count(*) FROM {orphans} GROUP BY document_id"
+    ).fetchall()
+    delete_content(con, [row[0] for row in rows])
+    # A damaged file may have lost the chunk ranges of documents.
+    left = f"(SELECT chunk_id FROM {orphans})"
+    con.execute(f"DELETE FROM recent_postings WHERE chunk_id IN {left}")
+    con.execute(f"INSERT INTO dead_chunks FROM {left}")
+    con.execute(f"DELETE FROM chunks WHERE chunk_id IN {left}")
+    return sum(row[1] for row in rows)
 
 
 def insert_chunks(con: Connection, rows: Sequence[ChunkRow], ids: range) -> None:

@@ -13,26 +13,28 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.parsed import Chunk
 from desktop_rag.store.contract.documents import IndexingOutcome
 from desktop_rag.store.duckdb.database.database import Connection, Database
 from desktop_rag.store.duckdb.documents.content import (
     ChunkNumbers,
     ChunkRow,
-    chunk_rows,
+    chunks_of,
+    delete_content,
     insert_chunks,
     insert_content,
     insert_texts,
+    purge_orphans,
     remove_chunks,
+    text_of,
 )
-from desktop_rag.store.duckdb.search.postings import MERGED
+from desktop_rag.store.duckdb.search.postings import FINISHED, MERGED
+from desktop_rag.store.sql.sql_engine import Family, chunk_rows
 
 log = logging.getLogger(__name__)
 
 # A document with more chunks, its parts included, is written in slices of as many.
 SLICE = 2_000
-
-# A document with the documents inside it.
-Family = Sequence[IndexingOutcome]
 
 
 @dataclass
@@ -63,6 +65,24 @@ class StagedContent:
             is_left = bool(con.execute("FROM unfinished_content LIMIT 1").fetchall())
         if is_left:
             database.write(lambda lane: _remove(lane, "true"))
+
+    finished = FINISHED
+
+    def delete(self, con: Connection, document_ids: Sequence[str]) -> None:
+        """Remove text, chunks and postings of these documents."""
+        delete_content(con, document_ids)
+
+    def text_of(self, con: Connection, document_id: str) -> tuple[str | None, str]:
+        """The whole text of a document, None without one, and its places as JSON."""
+        return text_of(con, document_id)
+
+    def chunks_of(self, con: Connection, document_id: str) -> list[Chunk]:
+        """The chunks of a document in reading order."""
+        return chunks_of(con, document_id)
+
+    def purge_orphans(self, con: Connection) -> int:
+        """Remove content without a document; returns the number of chunks removed."""
+        return purge_orphans(con)
 
     @contextmanager
     def staged(self, outcomes: Sequence[IndexingOutcome]) -> Generator[Staged]:

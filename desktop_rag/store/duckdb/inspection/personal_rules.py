@@ -14,6 +14,7 @@ _LISTED_ONCE = (
     ("attached_images", "attachment_id", "attached images"),
     ("standing_questions", "question_id", "scheduled questions"),
     ("standing_runs", "run_id", "answers to scheduled questions"),
+    ("experiments", "record_id", "sets of questions and their runs"),
     ("evaluations", "evaluation_id", "evaluation runs"),
 )
 
@@ -50,6 +51,12 @@ PERSONAL_RULES = (
     Rule(
         "answers without their scheduled question",
         "standing_runs ANTI JOIN standing_questions USING (question_id)",
+        is_precious=True,
+    ),
+    Rule(
+        "runs without their set of questions, or answers without their run",
+        "(SELECT owner_id AS record_id FROM experiments WHERE owner_id <> '')"
+        " ANTI JOIN experiments USING (record_id)",
         is_precious=True,
     ),
 )

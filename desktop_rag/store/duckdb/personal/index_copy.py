@@ -10,8 +10,8 @@ from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.errors import AppError
 from desktop_rag.store.duckdb.database.database import Connection
 from desktop_rag.store.duckdb.database.migrations import LATEST
-from desktop_rag.store.duckdb.database.precious_rows import PRECIOUS_TABLES
 from desktop_rag.store.duckdb.search.vector_table import VectorTable, create
+from desktop_rag.store.sql.precious_rows import PRECIOUS_TABLES
 
 OUTGOING, INCOMING = "outgoing", "incoming"
 _OWN = ("migrations", "journal_state")

@@ -8,21 +8,22 @@ import duckdb
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.store.contract.precious import Entry, Plan
+from desktop_rag.store.duckdb.database.connections import REFUSALS
 from desktop_rag.store.duckdb.database.database import Connection, Database
 from desktop_rag.store.duckdb.database.migrations import LATEST
-from desktop_rag.store.duckdb.database.precious_rows import (
-    Entity,
-    all_rows,
-    keys_of,
-    put_rows,
-    rows_of,
-)
 from desktop_rag.store.duckdb.personal.index_copy import (
     INCOMING,
     OUTGOING,
     copy_out,
     has_documents,
     take_over,
+)
+from desktop_rag.store.sql.precious_rows import (
+    Entity,
+    all_rows,
+    keys_of,
+    put_rows,
+    rows_of,
 )
 
 _IMAGE = "image"
@@ -93,7 +94,7 @@ class PreciousStore:
 
 def _put(con: Connection, entries: Iterable[Entry], changes: list[Entity]) -> None:
     rows = [(Entity(e.kind, e.key, e.conversation_id), e.rows) for e in entries]
-    put_rows(con, rows)
+    put_rows(con, rows, REFUSALS)
     changes.extend(entity for entity, _ in rows)
 
 

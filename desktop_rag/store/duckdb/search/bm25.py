@@ -14,9 +14,6 @@ from desktop_rag.core.question import Readable
 from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.contract.search import (
     K1,
-    NEIGHBOUR_LENGTH,
-    NEIGHBOUR_SHARE,
-    B,
     Weights,
     Words,
 )
@@ -25,11 +22,12 @@ from desktop_rag.store.duckdb.search.postings import (
     Ids,
     Numbers,
     PostingList,
-    key_of,
     merged,
     summed,
 )
 from desktop_rag.store.duckdb.search.scope_sql import condition_of
+from desktop_rag.store.sql.neighbour_scores import length_norm, neighbour_scores
+from desktop_rag.store.sql.text_sql import key_of
 
 # Reading a word in at most this many chunks costs no more than deciding whether it matters.
 CHEAP = 20_000
@@ -116,15 +114,7 @@ def scores_of(
     if not len(ids) or not weights.words:
         return {}
     tf = _Postings(snapshot, weights).tf_in(ids)
-    # 1 where the row above is the chunk before in the same document.
-    follows = np.zeros(len(ids) + 1, np.float64)
-    follows[1:-1] = (np.diff(ids) == 1) & found.continues[1:]
-    before, after = follows[:-1, np.newaxis], follows[1:, np.newaxis]
-    neighbour_tf = before * np.roll(tf, 1, axis=0) + after * np.roll(tf, -1, axis=0)
-    neighbour_lengths = follows[:-1] * np.roll(lengths, 1) + follows[1:] * np.roll(lengths, -1)
-    norm = _norm(weights, lengths + NEIGHBOUR_LENGTH * neighbour_lengths)[:, np.newaxis]
-    tf = tf + NEIGHBOUR_SHARE * neighbour_tf
-    totals = (np.array(weights.idf) * (K1 + 1) * tf / (tf + norm)).sum(axis=1)
+    totals = neighbour_scores(weights, ids, lengths, found.continues, tf)
     wanted = np.isin(ids, np.array(chunk_ids, np.int64)) & snapshot.visible(ids) & (totals > 0)
     return dict(zip(ids[wanted].tolist(), totals[wanted].tolist(), strict=True))
 
@@ -219,11 +209,7 @@ def _next_end(weights: Weights, added: int, cheap: int) -> int:
 def _scores(weights: Weights, n: int, postings: PostingList) -> Numbers:
     """The contribution of the n-th word to the score of each chunk it occurs in."""
     tf, lengths = postings.tf.astype(np.float64), postings.lengths.astype(np.float64)
-    return weights.idf[n] * (K1 + 1) * tf / (tf + _norm(weights, lengths))
-
-
-def _norm(weights: Weights, lengths: Numbers) -> Numbers:
-    return K1 * (1 - B) + K1 * B / weights.mean_length * lengths
+    return weights.idf[n] * (K1 + 1) * tf / (tf + length_norm(weights, lengths))
 
 
 def _nth_greatest(scores: Numbers, n: int) -> float:

@@ -17,13 +17,15 @@ from desktop_rag.store.contract.search import (
     Weights,
     Words,
 )
-from desktop_rag.store.duckdb.database.database import Database, sql_in_numbers
+from desktop_rag.store.duckdb.database.bulk_rows import sql_in_numbers
+from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.search.bm25 import best, scores_of, weights_of
 from desktop_rag.store.duckdb.search.index_cache import IndexCache, IndexSnapshot
-from desktop_rag.store.duckdb.search.mirrored_sites import address_of, read_sites
-from desktop_rag.store.duckdb.search.postings import FINISHED, key_of
+from desktop_rag.store.duckdb.search.postings import FINISHED
 from desktop_rag.store.duckdb.search.readable_terms import completing_within, nearest_within
 from desktop_rag.store.duckdb.search.scope_sql import condition_of
+from desktop_rag.store.sql.documents.mirrored_sites import address_of, read_sites
+from desktop_rag.store.sql.text_sql import key_of
 
 
 class LexicalStore:

@@ -12,7 +12,12 @@ from desktop_rag.store.duckdb.database.database import Connection, Database
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.vector_search import VectorSearch
 from desktop_rag.store.duckdb.search.vector_store import VectorStore
-from desktop_rag.store.duckdb.search.vector_table import VectorTable, find_or_create, table_name
+from desktop_rag.store.duckdb.search.vector_table import (
+    VectorTable,
+    find,
+    find_or_create,
+    table_name,
+)
 
 
 class ModelStore:
@@ -41,10 +46,21 @@ class ModelStore:
 
     def _table(self, name: str, dimensions: int) -> VectorTable:
         if (name, dimensions) not in self._tables:
-            self._tables[name, dimensions] = self._database.write(
+            # A library that is open to be read has the tables that it has.
+            with self._database.read() as con:
+                known = find(con, name, dimensions)
+            self._tables[name, dimensions] = known or self._database.write(
                 lambda con: find_or_create(con, name, dimensions)
             )
         return self._tables[name, dimensions]
+
+    def stored(self) -> list[ModelRow]:
+        """Every model that has vectors here, by its number."""
+        with self._database.read() as con:
+            rows = con.execute(
+                "SELECT model_id, name, dimensions, folder FROM models ORDER BY model_id"
+            ).fetchall()
+        return [ModelRow(*row) for row in rows]
 
     def search(self, model_id: int) -> VectorSearch:
         """The search over the vectors of a model."""

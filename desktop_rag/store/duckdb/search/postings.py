@@ -7,10 +7,8 @@ key of a term is the lower half of its MD5: a number is found five times faster 
 sorted numbers compress to almost nothing.
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -62,13 +60,6 @@ class PostingList:
     def nbytes(self) -> int:
         """The size of the arrays in memory."""
         return self.chunk_ids.nbytes + self.tf.nbytes + self.lengths.nbytes
-
-
-@lru_cache(maxsize=50_000)
-def key_of(text: str) -> int:
-    """The key of a term, or of another text that is looked up often; SQL: md5_number_lower()."""
-    digest = hashlib.md5(text.encode(), usedforsecurity=False).digest()
-    return int.from_bytes(digest[8:], "little")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 from desktop_rag.core.question import Readable
 from desktop_rag.store.duckdb.search.bm25 import counts_within
 from desktop_rag.store.duckdb.search.index_cache import IndexSnapshot
-from desktop_rag.store.duckdb.search.postings import key_of
+from desktop_rag.store.sql.text_sql import key_of
 
 _ALL = "(SELECT term FROM terms UNION SELECT term FROM recent_postings)"
 # Nobody means one of so many terms, and each is counted.

@@ -7,12 +7,11 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from desktop_rag.core.query import Filters
-from desktop_rag.core.question import Readable
 from desktop_rag.core.question_scope import ScopeItem, ScopeKind
 from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.duckdb.database.database import Connection
 from desktop_rag.store.duckdb.search.library_statistics import LibraryStatistics
-from desktop_rag.store.duckdb.search.postings import key_of
+from desktop_rag.store.sql.text_sql import folded, key_of, readable_rows
 
 _CHUNKS_OF = (
     " AND {column} IN (SELECT c.{column} FROM chunks c JOIN documents d USING (document_id)"
@@ -36,16 +35,6 @@ _NOT_ATTACHED = {
     "chunk_id": f" AND chunk_id NOT IN {_ATTACHED_CHUNKS}",
     "content_hash": " AND content_hash NOT IN (SELECT unnest($attached_only::UUID[]))",
 }
-
-
-def folded(text: str) -> str:
-    """SQL for a text in lower case and NFC; macOS returns names in another Unicode form."""
-    return f"replace(replace(nfc_normalize(lower({text})), 'ß', 'ss'), '\u03c2', '\u03c3')"
-
-
-def plain_name(path: str) -> str:
-    """SQL for the value of `documents.plain_name`, stored because every question scans it."""
-    return folded(f"parse_filename({path})")
 
 
 def condition_of(
@@ -110,7 +99,7 @@ def _of_documents(scope: Scope) -> tuple[list[str], dict[str, Any]]:
         conditions.append(f"({' OR '.join(each)})")
         parameters |= keys
     if scope.readable:
-        condition, values = _readable(scope.readable, "s.collection_id", "d.document_id")
+        condition, values = readable_rows(scope.readable, "s.collection_id", "d.document_id")
         conditions.append(condition)
         parameters |= values
     if scope.but:
@@ -121,30 +110,6 @@ def _of_documents(scope: Scope) -> tuple[list[str], dict[str, Any]]:
         conditions += found
         parameters |= values
     return conditions, parameters
-
-
-def readable_documents(readable: Readable | None) -> tuple[str, dict[str, Any]]:
-    """SQL that begins with AND, for readable rows of `documents`, and its parameters."""
-    if readable is None:
-        return "", {}
-    collection = "(SELECT collection_id FROM sources s WHERE s.source_id = documents.source_id)"
-    condition, parameters = _readable(readable, collection, "document_id")
-    return f" AND {condition}", parameters
-
-
-def _readable(
-    readable: Readable, collection_id: str, document_id: str
-) -> tuple[str, dict[str, Any]]:
-    """SQL that holds for what is readable, by SQL for the two ids, and its parameters."""
-    sql = (
-        f"({collection_id} IN (SELECT unnest($readable_collections::VARCHAR[]))"
-        f" OR {document_id} IN (SELECT unnest($readable_documents::VARCHAR[])))"
-    )
-    values = {
-        "readable_collections": list(readable.collection_ids),
-        "readable_documents": list(readable.document_ids),
-    }
-    return sql, values
 
 
 def _about(items: Sequence[ScopeItem]) -> tuple[list[str], dict[str, list[str]]]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from desktop_rag.store.duckdb.database.database import Connection, sql_in_numbers
+from desktop_rag.store.duckdb.database.bulk_rows import sql_in_numbers
+from desktop_rag.store.duckdb.database.database import Connection
 from desktop_rag.store.duckdb.search.chunk_cache import Chunks, ContentKeys, content_key
 from desktop_rag.store.duckdb.search.postings import Ids
 

@@ -9,11 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from desktop_rag.store.duckdb.database.database import Connection, Database, insert
-from desktop_rag.store.duckdb.database.packed_vectors import packed, packed_windows, sign_bits
+from desktop_rag.store.duckdb.database.bulk_rows import insert
+from desktop_rag.store.duckdb.database.database import Connection, Database
 from desktop_rag.store.duckdb.search.chunk_cache import ContentKeys, content_keys
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.vector_table import VectorTable
+from desktop_rag.store.sql.packed_vectors import (
+    packed,
+    packed_windows,
+    sign_bits,
+    unpacked,
+    unpacked_windows,
+)
 
 
 class VectorStore:
@@ -48,6 +55,22 @@ class VectorStore:
             ).fetchall()
         return {row[0].hex for row in rows}
 
+    def stored(self, hashes: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        """The unit vectors by content hash; absent for contents without one."""
+        rows = self._rows("vector", hashes)
+        vectors = unpacked([row for _, row in rows], self._table.dimensions)
+        return dict(zip((key for key, _ in rows), vectors, strict=True))
+
+    def _rows(self, column: str, hashes: Sequence[str]) -> list[tuple[str, bytes]]:
+        """(content hash, packed value) of those that have one."""
+        with self._database.read() as con:
+            rows = con.execute(
+                f"SELECT content_hash, {column} FROM {self._table.name} WHERE content_hash IN"
+                f" (SELECT unnest(?::UUID[])) AND {column} IS NOT NULL",
+                [list(hashes)],
+            ).fetchall()
+        return [(key.hex, value) for key, value in rows]
+
     # --- windows -----------------------------------------------------------------------------
 
     def add_windows(self, hashes: Sequence[str], windows: Sequence[NDArray[np.float32]]) -> None:
@@ -76,6 +99,12 @@ class VectorStore:
             " AND content_hash IN (SELECT content_hash FROM with_windows)"
         )
         con.execute("DROP TABLE with_windows")
+
+    def stored_windows(self, hashes: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        """The unit vectors of windows by content hash; absent where none were made yet."""
+        dimensions = self._table.dimensions
+        rows = self._rows("windows", hashes)
+        return {key: unpacked_windows([value], dimensions) for key, value in rows}
 
     def window_counts(self) -> tuple[int, int]:
         """(contents with a vector, those of them without windows yet)."""

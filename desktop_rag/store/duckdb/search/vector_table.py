@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from desktop_rag.store.duckdb.database.connections import Connection
-from desktop_rag.store.duckdb.database.packed_vectors import COLUMN, words_of
 from desktop_rag.store.duckdb.search.chunk_cache import ContentKeys, content_key
+from desktop_rag.store.sql.packed_vectors import COLUMN, words_of
 
 
 def table_name(model_id: int) -> str:
@@ -47,13 +47,18 @@ class VectorTable:
         return rows["content"], np.stack([rows[name] for name in self.sign_columns])
 
 
-def find_or_create(con: Connection, model: str, dimensions: int) -> VectorTable:
-    """The table of a model, inside a transaction."""
+def find(con: Connection, model: str, dimensions: int) -> VectorTable | None:
+    """The table of a model; None for one without vectors."""
     known = con.execute(
         "SELECT model_id FROM models WHERE name = ? AND dimensions = ?", [model, dimensions]
     ).fetchall()
-    if known:
-        return VectorTable(known[0][0], dimensions)
+    return VectorTable(known[0][0], dimensions) if known else None
+
+
+def find_or_create(con: Connection, model: str, dimensions: int) -> VectorTable:
+    """The table of a model, inside a transaction."""
+    if known := find(con, model, dimensions):
+        return known
     [(number,)] = con.execute("SELECT coalesce(max(model_id), 0) + 1 FROM models").fetchall()
     table = VectorTable(number, dimensions)
     con.execute(

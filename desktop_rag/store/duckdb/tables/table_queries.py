@@ -15,8 +15,8 @@ from threading import Event
 import duckdb
 
 from desktop_rag.store.contract.tables import OpenTables, QueryRefusedError, QueryResult, QueryTable
+from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
 from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection
-from desktop_rag.store.duckdb.database.database import Columns, insert
 from desktop_rag.store.duckdb.tables.sql_allowlist import (
     CheckedSelect,
     checked_select,

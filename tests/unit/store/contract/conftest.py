@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.store.contract.engine import Engine
-from tests.engines import ENGINES, Open
+from tests.engines import ENGINES, UNTESTED, Open
 
 
-@pytest.fixture(scope="session", params=ENGINES.values(), ids=list(ENGINES))
+@pytest.fixture(scope="session", params=list(ENGINES))
 def open_engine(request: pytest.FixtureRequest) -> Open:
-    return request.param
+    if reason := UNTESTED.get(request.param):
+        pytest.skip(reason)
+    return ENGINES[request.param]
 
 
 @pytest.fixture

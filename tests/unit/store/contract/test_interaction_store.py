@@ -139,7 +139,7 @@ def test_an_answer_that_says_what_no_source_does_is_none_unless_it_is_liked(
     engine: Engine, store: InteractionStore, verdict: Verdict
 ) -> None:
     kept = answered(engine, "a")
-    check(engine, kept, Verdict.SUPPORTED, Verdict.PARTLY, Verdict.NOT_CHECKED)
+    check(engine, kept, Verdict.SUPPORTED, Verdict.SUPPORTED, Verdict.NOT_CHECKED)
     assert found(store) == ["a"]
     check(engine, kept, Verdict.SUPPORTED, verdict)
     answered(engine, "b", towards(1, 0.2))

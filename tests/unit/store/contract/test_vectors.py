@@ -279,3 +279,29 @@ def test_a_small_scope_in_a_large_library_is_searched_whole(engine: Engine) -> N
     assert set(engine.models.search(store.model_id).nearest(query, 5, scope).chunk_ids) == set(
         ids(engine, "far").values()
     )
+
+
+def test_stored_vectors_are_copied_without_further_loss(engine: Engine) -> None:
+    store, by_text, _ = with_vectors(engine, 20)
+    hashes = [row[0] for row in engine.chunks.without_windows(store.model_id, 100)]
+    read = store.stored([*hashes, "0" * 32])
+    assert read.keys() == set(hashes)
+    texts = dict(engine.chunks.without_windows(store.model_id, 100))
+    for content_hash, vector in read.items():
+        original = by_text[texts[content_hash]]
+        assert float(vector @ original) == pytest.approx(1.0, abs=ROUNDING)
+    other = vectors_of(engine, "copy")
+    other.add(list(read), np.array(list(read.values())))
+    again = other.stored(hashes)
+    assert all(np.allclose(again[key], read[key], atol=1e-6) for key in hashes)
+    assert store.stored([]) == {}
+
+
+def test_every_model_is_listed(engine: Engine) -> None:
+    first = vectors_of(engine)
+    second = engine.models.vectors("other", 8, "a folder")
+    rows = [(r.model_id, r.name, r.dimensions, r.spec) for r in engine.models.stored()]
+    assert rows == [
+        (first.model_id, "model", DIMENSIONS, ""),
+        (second.model_id, "other", 8, "a folder"),
+    ]

@@ -82,3 +82,15 @@ def test_windows_of_two_models_never_mix(engine: Engine) -> None:
     store.add_windows([engine.chunks.without_windows(store.model_id, 1)[0][0]], [unit_vectors(2)])
     assert (store.window_counts(), other.window_counts()) == ((1, 0), (1, 1))
     assert similarities(engine, other, by_text["text 0"], numbers.values()) == {}
+
+
+def test_stored_windows_can_be_copied(engine: Engine) -> None:
+    store, _, _ = with_vectors(engine, 3)
+    made, empty, unmade = (key for key, _ in engine.chunks.without_windows(store.model_id, 9))
+    windows = unit_vectors(2)
+    none = np.empty((0, DIMENSIONS), np.float32)
+    store.add_windows([made, empty], [windows, none])
+    read = store.stored_windows([made, empty, unmade])
+    assert read.keys() == {made, empty}
+    assert read[empty].shape == (0, DIMENSIONS)
+    assert np.einsum("ij,ij->i", read[made], windows) == pytest.approx(1.0, abs=0.02)

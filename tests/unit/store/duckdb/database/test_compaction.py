@@ -4,8 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
+from desktop_rag.store.duckdb.database.bulk_rows import insert
 from desktop_rag.store.duckdb.database.compaction import compact
-from desktop_rag.store.duckdb.database.database import Connection, Database, insert
+from desktop_rag.store.duckdb.database.database import Connection, Database
 
 ROWS = 40_000
 MB = 1_000_000

@@ -10,7 +10,8 @@ import duckdb
 import pytest
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.store.duckdb.database.database import Connection, Database, insert
+from desktop_rag.store.duckdb.database.bulk_rows import insert
+from desktop_rag.store.duckdb.database.database import Connection, Database
 from desktop_rag.store.duckdb.database.migrations import LATEST
 
 WAIT_S = 30.0

@@ -12,8 +12,6 @@ from desktop_rag.store.contract.search import NamedDocuments
 from desktop_rag.store.contract.vectors import ROUNDING
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.migrations import LATEST, MIGRATIONS
-from desktop_rag.store.duckdb.documents.document_store import DocumentStore
-from desktop_rag.store.duckdb.documents.source_store import SourceStore
 from desktop_rag.store.duckdb.duckdb_engine import engine_over
 from tests.old_library import file_of_version
 
@@ -22,10 +20,10 @@ from tests.old_library import file_of_version
 def test_a_library_of_an_older_app_is_taken_over(path: Path, version: int) -> None:
     file_of_version(path, version)
     database = Database(path, memory_mb=256, backups=path.parent)
-    documents = DocumentStore(database)
-    [document] = documents.documents()
-    [chunk] = documents.chunks("d")
-    [source] = SourceStore(database).sources()
+    engine = engine_over(database)
+    [document] = engine.documents.documents()
+    [chunk] = engine.documents.chunks("d")
+    [source] = engine.sources.sources()
     database.close()
     assert (document.state, document.parent_id, document.readers) == (
         DocumentState.SEARCHABLE, "", 0,

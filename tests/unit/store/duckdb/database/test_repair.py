@@ -5,7 +5,7 @@ from pathlib import Path
 
 from desktop_rag.store.duckdb.database.database import Connection, Database
 from desktop_rag.store.duckdb.database.repair import repair
-from desktop_rag.store.duckdb.documents.tag_store import TagStore
+from desktop_rag.store.sql.documents.tag_store import TagStore
 
 ROWS = 8000
 _WORDS = " ".join(f"word{n}" for n in range(40))

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from desktop_rag.store.duckdb.database.packed_vectors import sign_bits
 from desktop_rag.store.duckdb.search import binary_vector_index
 from desktop_rag.store.duckdb.search.binary_vector_index import BinaryVectorIndex
+from desktop_rag.store.sql.packed_vectors import sign_bits
 
 DIMENSIONS = 192
 Bits = NDArray[np.int64]

@@ -9,7 +9,7 @@ from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.search.bm25 import best, scores_of, weights_of
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
-from desktop_rag.store.duckdb.search.postings import key_of
+from desktop_rag.store.sql.text_sql import key_of
 from tests.stored_rows import put, remove
 
 ALL = 10_000

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from desktop_rag.store.duckdb.database.database import Columns, Connection, Database, insert
+from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
+from desktop_rag.store.duckdb.database.database import Connection, Database
 from desktop_rag.store.duckdb.documents.chunk_store import ChunkStore
 from desktop_rag.store.duckdb.search import index_cache, vector_rows
 from desktop_rag.store.duckdb.search.binary_vector_index import BinaryVectorIndex

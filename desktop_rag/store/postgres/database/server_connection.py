@@ -1,0 +1,82 @@
+"""A connection to PostgreSQL that takes the SQL of `store/sql`: `?` and `$name` as parameters."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import psycopg
+from psycopg import sql
+from psycopg.adapt import AdaptersMap
+
+# Text in quotation marks, which is left as it is, or a parameter.
+_PARTS = re.compile(r"'(?:[^']|'')*'|\?|\$([a-z]\w*)|%")
+# Rows of one INSERT; above that, COPY is faster.
+_FEW_ROWS = 8
+
+Own = psycopg.Connection[tuple[Any, ...]]
+
+
+class ServerConnection:
+    """One connection, for one thread, inside a transaction."""
+
+    def __init__(self, own: Own) -> None:
+        self.own = own
+        # Called once the transaction is committed, and not at all when it is rolled back.
+        self.after_commit: list[Callable[[], object]] = []
+
+    def execute(self, query: str, parameters: object = None) -> psycopg.Cursor[tuple[Any, ...]]:
+        """Run a statement; parameters are a list for `?` and a mapping for `$name`."""
+        values: Any = parameters
+        if isinstance(values, Mapping):
+            values = {name: _sent(value) for name, value in values.items()}  # type: ignore[misc]
+        elif values is not None:
+            values = [_sent(value) for value in values]
+        return self.own.execute(_translated(query).encode(), values or None)
+
+    def insert(self, table: str, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Insert rows given as columns (name → sequence of equal length), possibly none."""
+        rows = zip(*columns.values(), strict=True)
+        names = ", ".join(columns)
+        if len(next(iter(columns.values()))) <= _FEW_ROWS:
+            holes = ", ".join(["%s"] * len(columns))
+            with self.own.cursor() as cursor:
+                cursor.executemany(f"INSERT INTO {table} ({names}) VALUES ({holes})".encode(), rows)
+            return
+        self.copy(table, names, rows)
+
+    def copy(self, table: str, names: str, rows: Any) -> None:  # noqa: ANN401
+        """Send many rows by COPY."""
+        statement = sql.SQL("COPY {}").format(sql.SQL(f"{table} ({names}) FROM STDIN"))  # type: ignore[arg-type]
+        with self.own.cursor() as cursor, cursor.copy(statement) as copy:
+            for row in rows:
+                copy.write_row(row)
+
+
+@lru_cache(maxsize=2_000)
+def _translated(query: str) -> str:
+    """The statement with the placeholders of psycopg; a percent sign in it is doubled."""
+    if "?" not in query and "$" not in query:
+        return query
+
+    def placed(match: re.Match[str]) -> str:
+        whole = match.group()
+        if whole.startswith("'"):
+            return whole.replace("%", "%%")
+        if whole == "?":
+            return "%s"
+        return f"%({match[1]})s" if match[1] else "%%"
+
+    return _PARTS.sub(placed, query)
+
+
+def _sent(value: object) -> object:
+    if isinstance(value, np.generic):
+        return value.item()
+    return value
+
+
+def adapters() -> AdaptersMap:
+    """How values are sent: as psycopg does."""
+    return psycopg.adapters

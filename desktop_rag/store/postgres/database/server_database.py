@@ -1,0 +1,248 @@
+"""The connections to one library on a server: reading, writing one after the other, rights.
+
+Any thread may call. A writing transaction begins with an advisory lock, so that writers of all
+processes take turns; a read takes a connection of the pool and never waits for a write.
+"""
+
+import threading
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import sql
+from psycopg.types.string import TextLoader
+from psycopg_pool import ConnectionPool
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.question import Readable
+from desktop_rag.store.contract.inspection import NoLibraryError, NotReadableNowError
+from desktop_rag.store.postgres.database.rights import become_reader
+from desktop_rag.store.postgres.database.server_connection import Own, ServerConnection
+from desktop_rag.store.postgres.database.server_errors import closed_error, mapping_server_errors
+from desktop_rag.store.postgres.database.server_migrations import (
+    LATEST,
+    lock_number,
+    migrate,
+    version_of,
+)
+from desktop_rag.store.sql.precious_rows import Entity
+
+T = TypeVar("T")
+Lookup = Callable[[ServerConnection], T]
+_MOST_CONNECTIONS = 10
+_WAIT_S = 30.0
+_CONNECT_TIMEOUT_S = 10
+
+
+class ServerSnapshot:
+    """The library at one moment, in a transaction of its own, for one thread."""
+
+    def __init__(
+        self, con: ServerConnection, database: "ServerDatabase", who: Readable | None
+    ) -> None:
+        self.con = con
+        self._database = database
+        self._who = who
+        con.own.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        [(self.changes,)] = con.own.execute("SELECT changes FROM library_state").fetchall()
+        if who is not None:
+            become_reader(con.own, who)
+
+    def cached(self, lookup: Lookup[T]) -> T:
+        """The result of a lookup in this snapshot, read once per state of the library."""
+        return self._database.looked_up(lookup, self._who, self.changes, self.con)
+
+
+class ServerDatabase:
+    """An open library on a server."""
+
+    def __init__(self, address: str, schema: str, *, is_read_only: bool = False) -> None:
+        """Connect, and create or update the tables of the schema.
+
+        AppError when the server can't be reached, is too old, lacks pgvector or rights, or has a
+        library of a newer version; with `is_read_only` also when there is none or an older one.
+        """
+        self.schema = schema
+        self.is_read_only = is_read_only
+        self._lane = threading.Lock()
+        self._is_closed = False
+        self._listeners: list[Callable[[], None]] = []
+        self._lookups: dict[tuple[Any, Readable | None], tuple[int, Any]] = {}
+        self._address = address
+        with mapping_server_errors():
+            with self._connected() as connection:
+                if is_read_only:
+                    _refuse_other_version(version_of(connection, schema))
+                else:
+                    migrate(connection, schema)
+            self._pool: ConnectionPool[Own] = ConnectionPool(
+                address,
+                kwargs={"connect_timeout": _CONNECT_TIMEOUT_S},
+                configure=self._configure,
+                min_size=1,
+                max_size=_MOST_CONNECTIONS,
+                timeout=_WAIT_S,
+                open=True,
+                name="store-pool",
+            )
+
+    @contextmanager
+    def _connected(self) -> Generator[Own]:
+        """A connection outside of the pool, in which each statement is a transaction."""
+        with psycopg.connect(
+            self._address, autocommit=True, connect_timeout=_CONNECT_TIMEOUT_S
+        ) as connection:
+            self._configure(connection)
+            yield connection
+
+    def _configure(self, connection: Own) -> None:
+        path = sql.SQL("SET search_path TO {}, public").format(sql.Identifier(self.schema))
+        connection.execute(path)
+        # As text, like every other column: the stores decode it.
+        connection.adapters.register_loader("json", TextLoader)
+        if not connection.autocommit:
+            connection.commit()
+
+    @contextmanager
+    def read(self) -> Generator[ServerConnection]:
+        """A connection for reading."""
+        with mapping_server_errors():
+            self._refuse_closed()
+            with self._pool.connection() as own:
+                yield ServerConnection(own)
+
+    @contextmanager
+    def snapshot(self, readable: Readable | None = None) -> Generator[ServerSnapshot]:
+        """The library as it is now; of it only what is `readable`, if given."""
+        with self.read() as con:
+            yield ServerSnapshot(con, self, readable)
+
+    @contextmanager
+    def outside_transactions(self) -> Generator[Own]:
+        """A connection for what can't be part of a transaction, as building an index beside it."""
+        with mapping_server_errors():
+            self._refuse_closed()
+            with self._connected() as connection:
+                yield connection
+
+    def cached(self, lookup: Lookup[T]) -> T:
+        """The result of a lookup, read again only after a change of the library."""
+        with self.snapshot() as snapshot:
+            return snapshot.cached(lookup)
+
+    def looked_up(
+        self, lookup: Lookup[T], who: Readable | None, changes: int, con: ServerConnection
+    ) -> T:
+        """The result of a lookup in a state of the library, for somebody who may read a part."""
+        known = self._lookups.get((lookup, who))
+        if known and known[0] == changes:
+            return known[1]
+        value = lookup(con)
+        if len(self._lookups) > _MOST_LOOKUPS:
+            self._lookups.clear()
+        self._lookups[lookup, who] = (changes, value)
+        return value
+
+    def write(self, work: Callable[[ServerConnection], T], *, changes: Iterable[Entity] = ()) -> T:
+        """Change the library: run `work(connection)` in one transaction."""
+        return self._write(work, changes, invalidates=True)
+
+    def write_uncached(
+        self, work: Callable[[ServerConnection], T], *, changes: Iterable[Entity] = ()
+    ) -> T:
+        """The same, for tables that no cached lookup reads: vectors, conversations."""
+        return self._write(work, changes, invalidates=False)
+
+    def _write(
+        self,
+        work: Callable[[ServerConnection], T],
+        changes: Iterable[Entity],
+        *,
+        invalidates: bool,
+    ) -> T:
+        if self.is_read_only:
+            raise AppError("The library is open for reading only.", "Start the app to change it.")
+        # One connection of the pool at most waits for the lock of the server.
+        with mapping_server_errors(), self._lane:
+            self._refuse_closed()
+            with self._pool.connection() as own:
+                own.execute("SELECT pg_advisory_xact_lock(%s)", [lock_number(self.schema)])
+                con = ServerConnection(own)
+                result = work(con)
+                changed = bool(list(changes))
+                if invalidates or changed:
+                    own.execute(
+                        "UPDATE library_state SET changes = changes + %s,"
+                        " generation = generation + %s",
+                        [int(invalidates), int(changed)],
+                    )
+            for call in con.after_commit:
+                call()
+        for listener in self._listeners if changed else ():
+            listener()
+        return result
+
+    def insert(
+        self, con: ServerConnection, table: str, columns: Mapping[str, Sequence[Any]]
+    ) -> None:
+        """Insert rows given as columns; the server derives further ones."""
+        con.insert(table, columns)
+
+    def with_ids(self, document_ids: Sequence[str]) -> tuple[str, list[Any]]:
+        """SQL that is true for the rows of these documents, and its parameters."""
+        return "document_id = ANY (?::text[])", [list(document_ids)]
+
+    def subscribe(self, listener: Callable[[], None]) -> None:
+        """Call `listener` after each change of a precious thing by this process."""
+        self._listeners.append(listener)
+
+    def let_go(self) -> None:
+        """Free what is kept in memory."""
+        self._lookups.clear()
+
+    def verify(self, may_go_on: Callable[[], bool] = lambda: True) -> None:
+        """Read every row of every table of the library."""
+        with self.read() as con:
+            tables = con.execute(
+                "SELECT tablename FROM pg_tables WHERE schemaname = ?", [self.schema]
+            ).fetchall()
+            for (table,) in tables:
+                if not may_go_on():
+                    return
+                con.execute(f"SELECT count(t.*) FROM {table} t").fetchall()
+
+    def size_bytes(self) -> int:
+        """The space that the tables and indexes of the library take on the server."""
+        with self.read() as con:
+            [(size,)] = con.execute(
+                "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c"
+                " JOIN pg_namespace n ON n.oid = c.relnamespace"
+                " WHERE n.nspname = ? AND c.relkind = 'r'",
+                [self.schema],
+            ).fetchall()
+        return int(size)
+
+    def close(self) -> None:
+        """Finish the write under way, then close the connections. Idempotent."""
+        with self._lane:
+            if not self._is_closed:
+                self._is_closed = True
+                self._pool.close()
+
+    def _refuse_closed(self) -> None:
+        if self._is_closed:
+            raise closed_error()
+
+
+# Results of lookups that are kept, for as many as ask at the same time.
+_MOST_LOOKUPS = 64
+
+
+def _refuse_other_version(version: int | None) -> None:
+    if version is None:
+        raise NoLibraryError(has_journal=False)
+    if version < LATEST:
+        raise NotReadableNowError("The library is of an earlier version.", "Start the app once.")
+    if version > LATEST:
+        raise AppError("The library is from a newer version of the app.", "Update the app.")

@@ -1,0 +1,194 @@
+"""The content of documents on a server: texts, chunks, postings. Inside a transaction.
+
+Rows go by COPY in the server's binary form, which NumPy makes of whole columns at once.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.parsed import Chunk
+from desktop_rag.store.contract.documents import IndexingOutcome
+from desktop_rag.store.postgres.database.binary_rows import copy_numbers
+from desktop_rag.store.postgres.database.server_connection import ServerConnection
+from desktop_rag.store.sql.sql_engine import Family, chunk_rows
+from desktop_rag.store.sql.text_sql import key_of
+
+# The maximum of the columns that count terms.
+_MAX_COUNT = 65_535
+# Chunks whose terms are in memory at once.
+_SLICE = 2_000
+# Terms known to be stored take thirty megabytes at most.
+_MOST_TERMS = 500_000
+_SIGN = 1 << 63
+
+
+def signed_key(term: str) -> int:
+    """The number of a term, as a bigint holds it."""
+    key = key_of(term)
+    return key - 2 * _SIGN if key >= _SIGN else key
+
+
+@dataclass
+class _Outcomes:
+    """Outcomes to be stored; one transaction holds them, whatever their size."""
+
+    outcomes: list[IndexingOutcome]
+    stored_terms: set[int]
+
+    def insert(self, con: ServerConnection, families: Sequence[Family]) -> None:
+        """Store the content of these documents, in the transaction that stores their rows."""
+        with_chunks = [o for family in families for o in family if o.chunks]
+        if with_chunks:
+            _insert_content(con, with_chunks, self.stored_terms)
+
+
+class ServerContent:
+    """Texts, chunks and postings of the documents of a library."""
+
+    finished = "true"
+
+    def __init__(self) -> None:
+        # Numbers of terms that the server has for sure: most of a new document are among them.
+        self._stored_terms: set[int] = set()
+
+    @contextmanager
+    def staged(self, outcomes: Sequence[IndexingOutcome]) -> Generator[_Outcomes]:
+        """Nothing is prepared: a transaction of the server may be large."""
+        yield _Outcomes(list(outcomes), self._stored_terms)
+
+    def delete(self, con: ServerConnection, document_ids: Sequence[str]) -> None:
+        """Remove text, chunks and postings of these documents."""
+        if not document_ids:
+            return
+        spans = con.execute(
+            "DELETE FROM document_texts WHERE document_id = ANY (?::text[])"
+            " RETURNING first_chunk, last_chunk",
+            [list(document_ids)],
+        ).fetchall()
+        for first, last in spans:
+            for table in ("chunks", "postings"):
+                con.execute(f"DELETE FROM {table} WHERE chunk_id BETWEEN ? AND ?", [first, last])
+
+    def text_of(self, con: ServerConnection, document_id: str) -> tuple[str | None, str]:
+        """The whole text of a document, None without one, and its places as JSON."""
+        rows = con.execute(
+            "SELECT text, places FROM document_texts WHERE document_id = ?", [document_id]
+        ).fetchall()
+        return (rows[0][0], rows[0][1]) if rows else (None, "")
+
+    def chunks_of(self, con: ServerConnection, document_id: str) -> list[Chunk]:
+        """The chunks of a document in reading order."""
+        rows = con.execute(
+            "SELECT position, start_offset, end_offset, text, anchor, context, content_hash"
+            " FROM chunks WHERE document_id = ? ORDER BY position",
+            [document_id],
+        ).fetchall()
+        return [
+            Chunk(n, start, end, text, Anchor.from_json(json.loads(anchor)), context, digest.hex)
+            for n, start, end, text, anchor, context, digest in rows
+        ]
+
+    def purge_orphans(self, con: ServerConnection) -> int:
+        """Remove content without a document; returns the number of chunks removed."""
+        gone = "document_id NOT IN (SELECT document_id FROM documents)"
+        con.execute(f"DELETE FROM document_texts WHERE {gone}")
+        removed = con.execute(f"DELETE FROM chunks WHERE {gone}").rowcount
+        con.execute(
+            "DELETE FROM postings p WHERE NOT EXISTS"
+            " (SELECT 1 FROM chunks c WHERE c.chunk_id = p.chunk_id)"
+        )
+        return removed
+
+
+def _insert_content(
+    con: ServerConnection, outcomes: Sequence[IndexingOutcome], stored_terms: set[int]
+) -> None:
+    """Store text, places, chunks and postings, with consecutive chunk ids."""
+    count = sum(len(item.chunks) for item in outcomes)
+    # Nobody else takes numbers meanwhile: writes have a lock. They are never given twice.
+    [(first,)] = con.execute("SELECT nextval('chunk_numbers')").fetchall()
+    con.execute("SELECT setval('chunk_numbers', ?)", [first + count - 1])
+    ends = np.cumsum([first - 1, *(len(item.chunks) for item in outcomes)]).tolist()
+    con.copy(
+        "document_texts",
+        "document_id, text, places, first_chunk, last_chunk",
+        (
+            (item.document.document_id, item.text, item.places, end + 1, last)
+            for item, end, last in zip(outcomes, ends[:-1], ends[1:], strict=True)
+        ),
+    )
+    rows = chunk_rows(outcomes)
+    while part := list(islice(rows, _SLICE)):
+        terms = _insert_chunks(con, part, first)
+        _insert_terms(con, terms, stored_terms)
+        first += len(part)
+
+
+def _insert_chunks(
+    con: ServerConnection, rows: Sequence[tuple[str, Chunk, Counter[str]]], first: int
+) -> dict[str, int]:
+    """Store chunks and postings; returns the number of each term."""
+    con.copy(
+        "chunks",
+        "chunk_id, document_id, position, start_offset, end_offset, text, context, anchor,"
+        " content_hash, term_count",
+        (
+            (
+                chunk_id, document_id, chunk.position, chunk.start, chunk.end, chunk.text,
+                chunk.context, json.dumps(chunk.anchor.to_json()), chunk.content_hash,
+                count.total(),
+            )
+            for chunk_id, (document_id, chunk, count) in enumerate(rows, first)
+        ),
+    )  # fmt: skip
+    return _insert_postings(con, [count for _, _, count in rows], first)
+
+
+def _insert_postings(
+    con: ServerConnection, counts: Sequence[Counter[str]], first: int
+) -> dict[str, int]:
+    keys = {term: signed_key(term) for term in set[str]().union(*counts)}
+    sizes = [len(count) for count in counts]
+    key = np.array([keys[term] for count in counts for term in count], np.int64)
+    tf = np.array([n for count in counts for n in count.values()], np.int64)
+    lengths = np.repeat([min(count.total(), _MAX_COUNT) for count in counts], sizes)
+    chunk_ids = np.repeat(np.arange(first, first + len(counts)), sizes)
+    # In the order of the index, which takes neighbours several times as fast.
+    order = np.lexsort((chunk_ids, key))
+    copy_numbers(
+        con,
+        "postings",
+        {
+            "key": (key[order], 8),
+            "chunk_id": (chunk_ids[order], 8),
+            "tf": (np.minimum(tf, _MAX_COUNT)[order], 4),
+            "term_count": (lengths[order], 4),
+        },
+    )
+    return keys
+
+
+def _insert_terms(con: ServerConnection, keys: dict[str, int], stored: set[int]) -> None:
+    """Add terms to the vocabulary, in the order of its index."""
+    new = {key: term for term, key in keys.items() if key not in stored}
+    if not new:
+        return
+    con.own.execute(
+        "INSERT INTO terms (key, term) SELECT * FROM unnest(%s::bigint[], %s::text[])"
+        " ON CONFLICT DO NOTHING",
+        [sorted(new), [new[key] for key in sorted(new)]],
+    )
+
+    def remember() -> None:
+        if len(stored) > _MOST_TERMS:
+            stored.clear()
+        stored.update(new)
+
+    con.after_commit.append(remember)

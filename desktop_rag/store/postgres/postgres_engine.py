@@ -1,0 +1,93 @@
+"""The engine that keeps a library on a PostgreSQL server with pgvector. Any thread."""
+
+from desktop_rag.core.domain import RepairReport
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.paths import Home
+from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.contract.tables import TableQueries
+from desktop_rag.store.postgres.database.server_database import ServerDatabase
+from desktop_rag.store.postgres.documents.server_chunk_store import ServerChunkStore
+from desktop_rag.store.postgres.documents.server_content import ServerContent
+from desktop_rag.store.postgres.search.server_lexical_store import ServerLexicalStore
+from desktop_rag.store.postgres.search.server_models import ServerModelStore
+from desktop_rag.store.postgres.search.server_name_store import ServerNameStore
+from desktop_rag.store.postgres.search.server_upkeep import ServerUpkeep
+from desktop_rag.store.postgres.server_inspection import ServerInspection
+from desktop_rag.store.postgres.server_precious_store import ServerPreciousStore
+from desktop_rag.store.sql.documents.document_store import DocumentStore
+from desktop_rag.store.sql.documents.source_store import SourceStore
+from desktop_rag.store.sql.documents.tag_store import TagStore
+from desktop_rag.store.sql.documents.web_page_store import WebPageStore
+from desktop_rag.store.sql.personal.assistant_store import AssistantStore
+from desktop_rag.store.sql.personal.attachment_store import AttachmentStore
+from desktop_rag.store.sql.personal.conversation_store import ConversationStore
+from desktop_rag.store.sql.personal.evaluation_store import EvaluationStore
+from desktop_rag.store.sql.personal.experiment_store import ExperimentStore
+from desktop_rag.store.sql.personal.interaction_store import InteractionStore
+from desktop_rag.store.sql.personal.kept_conversation_store import KeptConversationStore
+from desktop_rag.store.sql.personal.standing_store import StandingStore
+from desktop_rag.store.sql.personal.unfinished_store import UnfinishedAnswerStore
+
+
+class PostgresOpener:
+    """Opens one library of a server; `library` is the name of its schema."""
+
+    def __init__(self, address: str, library: str, tables: TableQueries) -> None:
+        """`address` is a connection string of libpq; passwords belong into its password file."""
+        self._address = address
+        self._library = library
+        self._tables = tables
+
+    def open(self, home: Home, memory_mb: int) -> Engine:
+        """Open or create the library and bring its schema up to date."""
+        return self._engine(home, ServerDatabase(self._address, self._library))
+
+    def open_to_read(self, home: Home, memory_mb: int) -> Engine:
+        """Open an existing library so that nothing in it changes."""
+        return self._engine(home, ServerDatabase(self._address, self._library, is_read_only=True))
+
+    def restore(self, home: Home) -> None:
+        """There is no journal beside the library: the server has its own."""
+        raise AppError(
+            "A library on a server has no journal beside it.",
+            "Whoever runs the server restores it from a backup of the server.",
+        )
+
+    def size_bytes(self, home: Home) -> int:
+        """The space that the library takes on the server."""
+        database = ServerDatabase(self._address, self._library, is_read_only=True)
+        try:
+            return database.size_bytes()
+        finally:
+            database.close()
+
+    def repair(self, home: Home, error: AppError) -> RepairReport | None:
+        """None: a damaged server is for whoever runs it."""
+        return None
+
+    def _engine(self, home: Home, database: ServerDatabase) -> Engine:
+        content = ServerContent()
+        return Engine(
+            documents=DocumentStore(database, content),
+            chunks=ServerChunkStore(database),
+            sources=SourceStore(database, content),
+            web_pages=WebPageStore(database),
+            tags=TagStore(database),
+            lexical=ServerLexicalStore(database),
+            names=ServerNameStore(database),
+            models=ServerModelStore(database),
+            conversations=ConversationStore(database),
+            kept_conversations=KeptConversationStore(database),
+            unfinished=UnfinishedAnswerStore(home.root / "unfinished"),
+            assistants=AssistantStore(database),
+            interactions=InteractionStore(database),
+            attachments=AttachmentStore(database, content),
+            standing=StandingStore(database),
+            experiments=ExperimentStore(database),
+            evaluations=EvaluationStore(database),
+            precious=ServerPreciousStore(database),
+            tables=self._tables,
+            upkeep=ServerUpkeep(database),
+            inspection=ServerInspection(database, content),
+            storage=database,
+        )

@@ -1,0 +1,168 @@
+"""Finds chunks by words, and the passages of chunk ids, on a server. Any thread."""
+
+import json
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.domain import Passage
+from desktop_rag.core.question import Readable
+from desktop_rag.store.contract.scope import EVERYWHERE, Scope
+from desktop_rag.store.contract.search import (
+    COMPLETED_ENDING,
+    SHORTEST_COMPLETED,
+    SHORTEST_STEM,
+    Weights,
+    Words,
+)
+from desktop_rag.store.postgres.database.server_database import ServerDatabase, ServerSnapshot
+from desktop_rag.store.postgres.documents.server_content import signed_key
+from desktop_rag.store.postgres.search.edit_distance import edits
+from desktop_rag.store.postgres.search.server_bm25 import (
+    best,
+    condition_within,
+    counts_of,
+    scores_of,
+    weights_of,
+)
+from desktop_rag.store.postgres.search.server_statistics import read_statistics
+from desktop_rag.store.sql.documents.mirrored_sites import address_of, read_sites
+
+# Nobody means one of so many terms, and each is counted.
+_COUNTED_AT_ONCE = 500
+
+
+class ServerLexicalStore:
+    """Ranks chunks by the words of a question."""
+
+    def __init__(self, database: ServerDatabase) -> None:
+        self._database = database
+
+    def weigh(self, words: Words, readable: Readable | None = None) -> Weights:
+        """The weight of each word. Once per question, for the searches that follow."""
+        with self._database.snapshot(readable) as snapshot:
+            return weights_of(snapshot, words)
+
+    def best(
+        self, words: Words | Weights, limit: int, scope: Scope = EVERYWHERE
+    ) -> list[tuple[int, float]]:
+        """The `limit` chunks with the highest BM25: (chunk id, score), best first. Exact."""
+        with self._database.snapshot(scope.readable) as snapshot:
+            return best(snapshot, _weights(snapshot, words), limit, scope)
+
+    def scores(self, words: Words | Weights, chunk_ids: Sequence[int]) -> dict[int, float]:
+        """BM25 of given chunks read with their neighbours; those without any word are absent."""
+        with self._database.snapshot() as snapshot:
+            return scores_of(snapshot, _weights(snapshot, words), chunk_ids)
+
+    def in_scope(self, chunk_ids: Sequence[int], scope: Scope) -> frozenset[int]:
+        """The chunks that are in the scope."""
+        with self._database.snapshot(scope.readable) as snapshot:
+            condition, parameters = condition_within(snapshot, scope)
+            rows = snapshot.con.execute(
+                f"SELECT chunk_id FROM chunks WHERE chunk_id = ANY ($asked::bigint[]){condition}",
+                parameters | {"asked": list(chunk_ids)},
+            ).fetchall()
+        return frozenset(row[0] for row in rows)
+
+    def documents_of(self, chunk_ids: Sequence[int]) -> frozenset[str]:
+        """The documents that the chunks belong to."""
+        with self._database.read() as con:
+            rows = con.execute(
+                "SELECT DISTINCT document_id FROM chunks WHERE chunk_id = ANY (?::bigint[])",
+                [list(chunk_ids)],
+            ).fetchall()
+        return frozenset(row[0] for row in rows)
+
+    def newest(self, limit: int, scope: Scope) -> dict[int, float]:
+        """The first chunks of the documents in the scope that changed last, with their times."""
+        with self._database.snapshot(scope.readable) as snapshot:
+            condition, parameters = condition_within(snapshot, scope)
+            rows = snapshot.con.execute(
+                "SELECT chunks.chunk_id, documents.mtime_ns::float8 / 1e9 FROM chunks"
+                " JOIN documents ON documents.document_id = chunks.document_id"
+                f" WHERE chunks.position = 0{condition} ORDER BY documents.mtime_ns DESC, 1"
+                f" LIMIT {limit:d}",
+                parameters,
+            ).fetchall()
+        return dict(rows)
+
+    def languages(self, readable: Readable | None = None) -> list[str]:
+        """The languages of the documents, the most frequent first; "" is unknown."""
+        with self._database.snapshot(readable) as snapshot:
+            return list(snapshot.cached(read_statistics).languages)
+
+    def nearest_term(self, term: str, errors: int, readable: Readable | None = None) -> str:
+        """The most frequent term at the smallest edit distance, up to `errors`, or "".
+
+        Distances are worked out here: few servers have a function for them.
+        """
+        with self._database.snapshot(readable) as snapshot:
+            rows = snapshot.con.execute(
+                "SELECT term FROM terms WHERE starts_with(term, $first)"
+                " AND abs(length(term) - length($term)) <= $errors",
+                {"first": term[:1], "term": term, "errors": errors},
+            ).fetchall()
+            near = sorted(
+                (distance, known)
+                for (known,) in rows
+                if (distance := edits(term, known, errors)) <= errors
+            )
+            for _, group in groupby(near, key=lambda pair: pair[0]):
+                if counts := _counts(snapshot, [known for _, known in group]):
+                    return min(counts, key=lambda known: (-counts[known], known))
+        return ""
+
+    def terms_completing(
+        self, word: str, limit: int, readable: Readable | None = None
+    ) -> tuple[str, ...]:
+        """The terms that begin with the word, most chunks first; else the longest stem of it."""
+        if len(word) < SHORTEST_COMPLETED:
+            return ()
+        least = max(SHORTEST_STEM, len(word) - COMPLETED_ENDING)
+        with self._database.snapshot(readable) as snapshot:
+            rows = snapshot.con.execute(
+                "SELECT term FROM terms WHERE starts_with(term, $word)"
+                " OR term = ANY ($stems::text[])",
+                {"word": word, "stems": [word[:length] for length in range(least, len(word))]},
+            ).fetchall()
+            counts = _counts(snapshot, [term for (term,) in rows])
+        longer = [term for term in counts if term.startswith(word)]
+        if longer:
+            return tuple(sorted(longer, key=lambda term: (-counts[term], term))[:limit])
+        return tuple(sorted(counts, key=len, reverse=True)[:1])
+
+    def passages(self, scores: dict[int, float]) -> list[Passage]:
+        """The passages of the scored chunks, best first; chunks deleted meanwhile are absent."""
+        with self._database.read() as con:
+            rows = con.execute(
+                "SELECT c.chunk_id, c.document_id, c.text, c.anchor, c.start_offset, c.end_offset,"
+                " d.path, d.title, d.part, d.url, d.source_id FROM chunks c"
+                " JOIN documents d USING (document_id) WHERE c.chunk_id = ANY (?::bigint[])",
+                [list(scores)],
+            ).fetchall()
+            sites = read_sites(con)
+        found: list[Passage] = []
+        for i, document_id, text, anchor, start, end, path, title, part, url, source_id in rows:
+            place = Anchor.from_json(json.loads(anchor))
+            address = url or address_of(sites, source_id, path)
+            found.append(
+                Passage(
+                    i, document_id, path, title, text, place, start, end, scores[i], part, address
+                )
+            )
+        return sorted(found, key=lambda passage: (-passage.score, passage.chunk_id))
+
+
+def _weights(snapshot: ServerSnapshot, words: Words | Weights) -> Weights:
+    return words if isinstance(words, Weights) else weights_of(snapshot, words)
+
+
+def _counts(snapshot: ServerSnapshot, terms: Sequence[str]) -> dict[str, int]:
+    """The number of chunks of each term that the transaction sees; without those in none."""
+    found: dict[Any, int] = {}
+    for begin in range(0, len(terms), _COUNTED_AT_ONCE):
+        some = terms[begin : begin + _COUNTED_AT_ONCE]
+        found |= counts_of(snapshot, [signed_key(term) for term in some])
+    return {term: found[signed_key(term)] for term in terms if found[signed_key(term)]}

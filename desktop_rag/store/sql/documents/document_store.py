@@ -1,0 +1,384 @@
+"""Documents: a row per file, with text and chunks. Any thread may call; writes take the lane.
+
+A document inside another one (an attachment) has a `parent_id`; it is added, moved and removed with
+its parent, in the same transaction.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from desktop_rag.core.domain import Document, DocumentState
+from desktop_rag.core.library_events import DocumentCounts, FileChange, LibraryFacets
+from desktop_rag.core.parsed import Chunk
+from desktop_rag.core.question import Readable
+from desktop_rag.store.contract.documents import IndexingOutcome, KnownRow, ReadRow
+from desktop_rag.store.sql.documents.file_changes import (
+    changes_since,
+    note_failures,
+    note_scan,
+)
+from desktop_rag.store.sql.documents.mirrored_sites import read_sites, with_sites
+from desktop_rag.store.sql.documents.row_values import (
+    DOCUMENT,
+    delete_rows,
+    document_from,
+    insert_rows,
+    rows_of,
+    taken_rows,
+)
+from desktop_rag.store.sql.documents.tag_store import follow_moves
+from desktop_rag.store.sql.precious_rows import Entity
+from desktop_rag.store.sql.sql_engine import (
+    Connection,
+    Database,
+    DocumentContent,
+    StagedOutcomes,
+    sql_in,
+)
+from desktop_rag.store.sql.text_sql import readable_documents
+
+_ORPHANS = "chunks WHERE document_id NOT IN (SELECT document_id FROM documents)"
+# Files attached to chats are no part of the library.
+_OF_LIBRARY = "source_id NOT IN (SELECT source_id FROM sources WHERE is_attached)"
+_OF_ONE_OR_ALL = f"(source_id = $source OR ($source = '' AND {_OF_LIBRARY}))"
+
+
+class DocumentStore:
+    """The rows of documents, their texts and chunks; one store per open file."""
+
+    def __init__(self, database: Database, content: DocumentContent) -> None:
+        self._database = database
+        self._content = content
+
+    # --- reading -----------------------------------------------------------------------------
+
+    def documents(
+        self,
+        source_id: str = "",
+        state: DocumentState | None = None,
+        readable: Readable | None = None,
+    ) -> list[Document]:
+        """The documents of a source (else the library), or in one state, by path and part."""
+        inside, parameters = readable_documents(readable)
+        parameters |= {"source": source_id, "state": state.value if state else ""}
+        with self._database.read() as con:
+            rows = con.execute(
+                f"SELECT {DOCUMENT} FROM documents WHERE {_OF_ONE_OR_ALL}{inside}"
+                " AND ($state = '' OR state = $state) ORDER BY path, part",
+                parameters,
+            ).fetchall()
+        return self.with_sites([document_from(row) for row in rows])
+
+    def counts(self, source_id: str = "", readable: Readable | None = None) -> DocumentCounts:
+        """The number of files and web pages of the source (or of all) in each state."""
+        inside, parameters = readable_documents(readable)
+        with self._database.read() as con:
+            rows = con.execute(
+                "SELECT state, count(*) FROM documents WHERE parent_id = ''"
+                f" AND {_OF_ONE_OR_ALL}{inside} GROUP BY state",
+                parameters | {"source": source_id},
+            ).fetchall()
+        return DocumentCounts({DocumentState(state): n for state, n in rows})
+
+    def facets(self) -> LibraryFacets:
+        """The formats and folders of the documents that searches may find."""
+        counted = (
+            f"count(*) FROM documents WHERE chunk_count > 0 AND state <> 'gone' AND {_OF_LIBRARY}"
+        )
+        with self._database.read() as con:
+            formats = con.execute(f"SELECT format, {counted} GROUP BY format").fetchall()
+            folders = con.execute(
+                f"SELECT parse_dirpath(path), {counted} AND url = '' GROUP BY 1"
+            ).fetchall()
+        return LibraryFacets(dict(formats), dict(folders))
+
+    def known_files(self, source_id: str) -> list[KnownRow]:
+        """The rows that a scan compares with the disk; plain tuples, as there may be 50,000."""
+        with self._database.read() as con:
+            return con.execute(
+                "SELECT document_id, path, size_bytes, mtime_ns, inode, CASE WHEN state = 'skipped'"
+                " AND content_hash = '' THEN reason ELSE '' END, gone_at"
+                " FROM documents WHERE source_id = ? AND parent_id = ''",
+                [source_id],
+            ).fetchall()
+
+    def read_files(self, sizes_bytes: Collection[int]) -> list[ReadRow]:
+        """Files of all sources that were read and have one of these sizes."""
+        with self._database.read() as con:
+            rows = con.execute(
+                "SELECT source_id, content_hash, document_id, path, size_bytes, mtime_ns, inode,"
+                " '', gone_at FROM documents WHERE parent_id = '' AND url = ''"
+                f" AND content_hash <> '' AND size_bytes IN (SELECT unnest(?::BIGINT[]))"
+                f" AND {_OF_LIBRARY}",
+                [list(sizes_bytes)],
+            ).fetchall()
+        return [(row[0], row[1], row[2:]) for row in rows]
+
+    def get(self, document_ids: Sequence[str]) -> list[Document]:
+        """The rows of these documents; unknown ids are ignored."""
+        with self._database.read() as con:
+            found = rows_of(con, document_ids)
+        return self.with_sites(found)
+
+    def parts(self, document_id: str) -> list[Document]:
+        """The documents inside this one, in order of their parts."""
+        with self._database.read() as con:
+            select = f"SELECT {DOCUMENT} FROM documents WHERE parent_id = ? ORDER BY part"
+            rows = con.execute(select, [document_id]).fetchall()
+        return self.with_sites([document_from(row) for row in rows])
+
+    def with_sites(self, documents: Sequence[Document]) -> list[Document]:
+        """The documents with their addresses on the sites that their folders mirror."""
+        return with_sites(documents, self._database.cached(read_sites))
+
+    def text(self, document_id: str) -> str | None:
+        """The whole extracted text; None when the document is unknown."""
+        return self.content(document_id)[0]
+
+    def content(self, document_id: str) -> tuple[str | None, str]:
+        """The whole extracted text, None without one, and its places as JSON."""
+        with self._database.read() as con:
+            return self._content.text_of(con, document_id)
+
+    def chunks(self, document_id: str) -> list[Chunk]:
+        """The chunks of a document in reading order."""
+        with self._database.snapshot() as snapshot:
+            return self._content.chunks_of(snapshot.con, document_id)
+
+    def outdated(self, collection_id: str, chunking: str, limit: int) -> list[Document]:
+        """Up to `limit` documents of a collection whose chunks were made with other settings."""
+        with self._database.read() as con:
+            rows = con.execute(
+                f"SELECT {DOCUMENT} FROM documents WHERE chunk_count > 0 AND chunking <> ?"
+                " AND state IN ('searchable', 'searchable by words') AND source_id IN"
+                " (SELECT source_id FROM sources WHERE collection_id = ?)"
+                " ORDER BY document_id LIMIT ?",
+                [chunking, collection_id, limit],
+            ).fetchall()
+        return [document_from(row) for row in rows]
+
+    def changes_since(self, at: float) -> list[FileChange]:
+        """What happened to files of the library from this time on, the newest first."""
+        with self._database.read() as con:
+            return changes_since(con, at)
+
+    # --- writing -----------------------------------------------------------------------------
+
+    def apply_changes(
+        self,
+        source_id: str,
+        added: Sequence[Document],
+        changed: Mapping[str, Callable[[Document], Document]],
+        gone: Sequence[str],
+    ) -> list[Document]:
+        """Store the result of a scan in one transaction; returns the new and the changed rows.
+
+        `changed` maps an id to a function from its current row to the new one. A row that becomes
+        skipped loses its content. Documents inside another one follow it. No effect when the
+        source was removed meanwhile.
+        """
+        entities = list[Entity]()
+
+        def work(con: Connection) -> list[Document]:
+            if not con.execute("SELECT 1 FROM sources WHERE source_id = ?", [source_id]).fetchall():
+                return []
+            before = rows_of(con, list(changed))
+            now = [changed[d.document_id](d) for d in before]
+            note_scan(self._database, con, added, zip(before, now, strict=True), rows_of(con, gone))
+            entities.extend(follow_moves(con, before, {d.document_id: d for d in now}))
+            skipped = [d.document_id for d in now if d.state is DocumentState.SKIPPED]
+            self._delete_parts(con, [*gone, *skipped])
+            self._content.delete(con, [*gone, *skipped])
+            delete_rows(con, [*gone, *(d.document_id for d in now)])
+            insert_rows(self._database, con, [*added, *now])
+            return [*added, *now, *self._parts_following(con, now)]
+
+        return self._database.write(work, changes=entities)
+
+    def settle(self, outcomes: Sequence[IndexingOutcome]) -> list[Document]:
+        """Store the outcomes of reading in one transaction, in place of the old content.
+
+        The chunks of a large document are written before, unseen, in transactions of their own.
+        Documents are searchable by words once this returns. Skipped are documents that no longer
+        wait, because they were deleted or excluded, and those that changed again; one that moved
+        keeps its new path. Returns the rows as stored. Ids must be distinct.
+        """
+        ids = [outcome.document.document_id for outcome in outcomes]
+        assert len(set(ids)) == len(ids), "two outcomes for one document"
+
+        def work(con: Connection, staged: StagedOutcomes) -> list[Document]:
+            now = {d.document_id: d for d in taken_rows(self._database, con, ids)}
+            kept = [o for o in staged.outcomes if _is_current(now.get(o.document.document_id), o)]
+            kept = [_merged(now.pop(o.document.document_id), o) for o in kept]
+            replaced = [o.document.document_id for o in kept if not o.keeps_content]
+            before = self._delete_parts(con, replaced)
+            self._content.delete(con, replaced)
+            families = [(o, *_parts(o, before)) for o in kept]
+            rows = [o.document for family in families for o in family]
+            insert_rows(self._database, con, [*rows, *now.values()])
+            note_failures(self._database, con, rows)
+            staged.insert(con, families)
+            return rows
+
+        with self._content.staged(outcomes) as staged:
+            return self._database.write(partial(work, staged=staged))
+
+    def recut(self, outcome: IndexingOutcome) -> Document | None:
+        """Replace the chunks of a document whose text stays; None when it changed meanwhile.
+
+        `outcome.document` is its row as it was when chunking began, with the new count.
+        """
+        wanted = outcome.document
+
+        def work(con: Connection, staged: StagedOutcomes) -> Document | None:
+            found = rows_of(con, [wanted.document_id])
+            if not found or found[0].content_hash != wanted.content_hash:
+                return None
+            if not found[0].state.is_searchable:
+                return None
+            row = replace(
+                found[0], state=DocumentState.SEARCHABLE_BY_WORDS,
+                chunk_count=wanted.chunk_count, chunking=wanted.chunking,
+            )  # fmt: skip
+            delete_rows(con, [row.document_id])
+            insert_rows(self._database, con, [row])
+            text, places = self._content.text_of(con, row.document_id)
+            self._content.delete(con, [row.document_id])
+            staged.insert(con, [(replace(outcome, text=text or "", places=places),)])
+            return row
+
+        with self._content.staged([outcome]) as staged:
+            return self._database.write(partial(work, staged=staged))
+
+    def requeue_failed(self) -> list[Document]:
+        """Queue the failed files for reading again; returns their rows."""
+        return self._requeue("state = 'failed' AND (url = '' OR content_hash <> '')")
+
+    def requeue_older_than(self, readers: int) -> list[Document]:
+        """Queue files again that older readers read or refused; returns their rows."""
+        known = "state IN ('searchable', 'searchable by words', 'failed')"
+        refused = "(state = 'skipped' AND content_hash <> '')"
+        fetched = "(url = '' OR content_hash <> '')"
+        return self._requeue(f"readers < {readers:d} AND {fetched} AND ({known} OR {refused})")
+
+    def requeue(self, document_ids: Sequence[str]) -> list[Document]:
+        """Queue these files to be read anew, even if unchanged; returns their rows."""
+        return self._requeue(
+            "document_id IN (SELECT unnest(?::VARCHAR[]))", [list(document_ids)], ", readers = 0"
+        )
+
+    def _requeue(self, which: str, values: Sequence[Any] = (), also: str = "") -> list[Document]:
+        def work(con: Connection) -> list[Document]:
+            rows = con.execute(
+                f"UPDATE documents SET state = 'waiting', reason = ''{also}"
+                f" WHERE parent_id = '' AND {_OF_LIBRARY} AND {which} RETURNING document_id",
+                values,
+            ).fetchall()
+            return rows_of(con, [row[0] for row in rows])
+
+        return self._database.write(work)
+
+    # --- what is inside a document
+
+    def _parts_following(self, con: Connection, parents: Sequence[Document]) -> list[Document]:
+        """Move and hide the documents inside others with their parents; returns their new rows."""
+        by_id = {d.document_id: d for d in parents}
+        rows = con.execute(
+            f"SELECT {DOCUMENT} FROM documents WHERE parent_id IN (SELECT unnest(?::VARCHAR[]))",
+            [list(by_id)],
+        ).fetchall()
+        now = [_following(document_from(row), by_id[row[13]]) for row in rows]
+        delete_rows(con, [d.document_id for d in now])
+        insert_rows(self._database, con, now)
+        return now
+
+    def _delete_parts(
+        self, con: Connection, document_ids: Sequence[str]
+    ) -> dict[tuple[str, str], str]:
+        """Remove the documents inside these; returns their ids by parent and name of the part."""
+        if not document_ids:
+            return {}
+        rows = con.execute(
+            "SELECT parent_id, part, document_id FROM documents"
+            f" WHERE {sql_in('parent_id', document_ids)}",
+            list(document_ids),
+        ).fetchall()
+        if rows:
+            ids = [row[2] for row in rows]
+            self._content.delete(con, ids)
+            delete_rows(con, ids)
+        return {(parent_id, part): document_id for parent_id, part, document_id in rows}
+
+    # --- checks ------------------------------------------------------------------------------
+
+    def count_orphans(self) -> int:
+        """The number of chunks without a document: 0 unless the file was damaged."""
+        with self._database.read() as con:
+            [(count,)] = con.execute(f"SELECT count(*) FROM {_ORPHANS}").fetchall()
+        return int(count)
+
+    def count_inconsistent(self) -> int:
+        """The number of documents with two rows, or with other chunks than their row says."""
+        with self._database.read() as con:
+            [(count,)] = con.execute(
+                "SELECT count(*) FROM (SELECT document_id, count(*) AS times, sum(chunk_count) AS n"
+                " FROM documents GROUP BY document_id) d LEFT JOIN (SELECT document_id, count(*)"
+                " AS found, count(DISTINCT position) AS positions, min(chunk_id) AS lowest,"
+                " max(chunk_id) AS highest FROM chunks"
+                f" WHERE {self._content.finished} GROUP BY document_id) c USING (document_id)"
+                " LEFT JOIN document_texts t USING (document_id) WHERE times > 1"
+                " OR n <> coalesce(found, 0) OR found <> positions OR lowest <> first_chunk"
+                " OR highest <> last_chunk OR coalesce(found, 0) <>"
+                " coalesce(last_chunk - first_chunk + 1, 0)"
+            ).fetchall()
+        return int(count)
+
+    def purge_orphans(self) -> int:
+        """Remove content without a document; returns the number of chunks removed."""
+        return self._database.write(self._content.purge_orphans)
+
+
+def _is_current(now: Document | None, outcome: IndexingOutcome) -> bool:
+    if now is None or now.state is not DocumentState.WAITING:
+        return False
+    return outcome.taken_stat in (None, now.stat)
+
+
+def _merged(now: Document, outcome: IndexingOutcome) -> IndexingOutcome:
+    """The outcome with the current source and path of its document."""
+    count = now.chunk_count if outcome.keeps_content else outcome.document.chunk_count
+    row = replace(outcome.document, source_id=now.source_id, path=now.path, chunk_count=count)
+    return replace(outcome, document=row)
+
+
+# --- what is inside a document ---------------------------------------------------------------
+
+
+def _parts(
+    outcome: IndexingOutcome, before: Mapping[tuple[str, str], str]
+) -> list[IndexingOutcome]:
+    """The outcomes inside one, placed with their parent; a part with a known name keeps its id."""
+    parent = outcome.document
+    placed: list[IndexingOutcome] = []
+    for part in outcome.parts:
+        known = before.get((parent.document_id, part.document.part))
+        row = replace(
+            part.document, source_id=parent.source_id, path=parent.path,
+            parent_id=parent.document_id, document_id=known or part.document.document_id,
+        )  # fmt: skip
+        placed.append(replace(part, document=row))
+    return placed
+
+
+def _following(part: Document, parent: Document) -> Document:
+    state = part.state
+    if parent.state is DocumentState.GONE:
+        state = DocumentState.GONE
+    elif state is DocumentState.GONE:
+        has_content = part.chunk_count > 0
+        state = DocumentState.SEARCHABLE_BY_WORDS if has_content else DocumentState.SKIPPED
+    return replace(
+        part, path=parent.path, source_id=parent.source_id, state=state, gone_at=parent.gone_at
+    )

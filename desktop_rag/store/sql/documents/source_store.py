@@ -1,0 +1,284 @@
+"""Collections and their sources. Any thread may call; writes take the lane."""
+
+import json
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from desktop_rag.core.domain import Collection, Source, SourceRules, WebLinks
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.parsed import ChunkSettings
+from desktop_rag.store.sql.precious_rows import Entity
+from desktop_rag.store.sql.sql_engine import Connection, Database, DocumentContent
+
+_SOURCE = (
+    "source_id, collection_id, path, added_at, rules, links, refreshed_at, base_address, program"
+)
+
+
+class SourceStore:
+    """Collections and the sources in them."""
+
+    def __init__(self, database: Database, content: DocumentContent) -> None:
+        self._database = database
+        self._content = content
+
+    # --- collections -----------------------------------------------------------------------
+
+    def collections(self) -> list[Collection]:
+        """All collections, the oldest first."""
+        return list(self._database.cached(_collections))
+
+    def add_collection(self, name: str) -> Collection:
+        """A new collection; AppError when the name is empty or taken."""
+        collection = Collection(uuid.uuid4().hex, name.strip())
+
+        def work(con: Connection) -> None:
+            _refuse_name(con, collection.name)
+            _insert_collection(con, collection)
+
+        self._database.write(work, changes=[_collection_entity(collection.collection_id)])
+        return collection
+
+    def default_collection(self, name: str) -> Collection:
+        """The oldest collection; created with this name when there is none."""
+        changes: list[Entity] = []
+
+        def work(con: Connection) -> Collection:
+            known = _collections(con)
+            if known:
+                return known[0]
+            made = Collection(uuid.uuid4().hex, name)
+            _insert_collection(con, made)
+            changes.append(_collection_entity(made.collection_id))
+            return made
+
+        return self._database.write(work, changes=changes)
+
+    def rename_collection(self, collection_id: str, name: str) -> Collection:
+        """Rename it; AppError when the name is empty or taken."""
+        name = name.strip()
+
+        def work(con: Connection) -> Collection:
+            _refuse_name(con, name, but=collection_id)
+            con.execute(
+                "UPDATE collections SET name = ? WHERE collection_id = ?", [name, collection_id]
+            )
+            return _collection(con, collection_id)
+
+        return self._database.write(work, changes=[_collection_entity(collection_id)])
+
+    def set_chunking(self, collection_id: str, chunking: ChunkSettings) -> Collection:
+        """Set how its documents are chunked from now on."""
+
+        def work(con: Connection) -> Collection:
+            con.execute(
+                "UPDATE collections SET chunking = ? WHERE collection_id = ?",
+                [json.dumps(asdict(chunking)), collection_id],
+            )
+            return _collection(con, collection_id)
+
+        return self._database.write(work, changes=[_collection_entity(collection_id)])
+
+    def set_embedder(self, collection_id: str, embedder: str) -> Collection:
+        """Set the model that embeds its documents from now on."""
+
+        def work(con: Connection) -> Collection:
+            con.execute(
+                "UPDATE collections SET embedder = ? WHERE collection_id = ?",
+                [embedder, collection_id],
+            )
+            return _collection(con, collection_id)
+
+        return self._database.write(work, changes=[_collection_entity(collection_id)])
+
+    def set_intranet_hosts(self, collection_id: str, hosts: Sequence[str]) -> Collection:
+        """Set the hosts of the local network that its links may name."""
+
+        def work(con: Connection) -> Collection:
+            con.execute(
+                "UPDATE collections SET intranet_hosts = ? WHERE collection_id = ?",
+                ["\n".join(hosts), collection_id],
+            )
+            return _collection(con, collection_id)
+
+        return self._database.write(work, changes=[_collection_entity(collection_id)])
+
+    def remove_collection(self, collection_id: str) -> None:
+        """Remove an empty collection; one that has sources stays."""
+        self._database.write(
+            lambda con: con.execute(
+                "DELETE FROM collections WHERE collection_id = $id AND NOT EXISTS"
+                " (SELECT 1 FROM sources WHERE collection_id = $id AND NOT is_attached)",
+                {"id": collection_id},
+            ),
+            changes=[_collection_entity(collection_id)],
+        )
+
+    # --- sources -----------------------------------------------------------------------------
+
+    def sources(self) -> list[Source]:
+        """All sources but attached files, the oldest first."""
+        with self._database.read() as con:
+            rows = con.execute(
+                f"SELECT {_SOURCE} FROM sources WHERE NOT is_attached ORDER BY added_at"
+            ).fetchall()
+        return [_source_from(row) for row in rows]
+
+    def add_source(
+        self, path: Path, collection_id: str, rules: SourceRules | None = None
+    ) -> Source:
+        """Add a folder or file as a source of a collection."""
+        source = Source(
+            uuid.uuid4().hex, collection_id, path, time.time(), rules=rules or SourceRules()
+        )
+        return self._insert(source)
+
+    def add_links(self, links: WebLinks, pages: Path, collection_id: str) -> Source:
+        """Add web links as a source that stores fetched pages in a folder below `pages`."""
+        source_id = uuid.uuid4().hex
+        return self._insert(
+            Source(source_id, collection_id, pages / source_id, time.time(), links=links)
+        )
+
+    def add_program(self, program: str, folder: Path, collection_id: str) -> Source:
+        """Add the documents that a program sends; they are kept in a folder below this one."""
+        source_id = uuid.uuid4().hex
+        path = folder / source_id
+        return self._insert(Source(source_id, collection_id, path, time.time(), program=program))
+
+    def add_attached(self, path: Path, collection_id: str) -> Source:
+        """Add a file that is attached to a chat."""
+        source = Source(uuid.uuid4().hex, collection_id, path, time.time())
+        return self._insert(source, is_attached=True)
+
+    def attached_ids(self) -> frozenset[str]:
+        """The ids of the sources that are attached files."""
+        with self._database.read() as con:
+            rows = con.execute("SELECT source_id FROM sources WHERE is_attached").fetchall()
+        return frozenset(row[0] for row in rows)
+
+    def set_path(self, source_id: str, path: Path) -> None:
+        """Point the source at another folder or file; its documents stay as they are."""
+        self._set(source_id, "path", str(path))
+
+    def set_collection(self, source_id: str, collection_id: str) -> None:
+        """Move the source, with its documents, to another collection."""
+        self._set(source_id, "collection_id", collection_id)
+
+    def set_rules(self, source_id: str, rules: SourceRules) -> None:
+        """Set what is excluded from the source from now on."""
+        self._set(source_id, "rules", json.dumps(asdict(rules)))
+
+    def set_links(self, source_id: str, links: WebLinks) -> None:
+        """Set the web links of a source and their limits."""
+        self._set(source_id, "links", json.dumps(asdict(links)))
+
+    def set_base_address(self, source_id: str, address: str) -> None:
+        """Set the address of the site that a folder mirrors; "" for none."""
+        self._set(source_id, "base_address", address)
+
+    def set_refreshed(self, source_id: str, at: float) -> None:
+        """Set when the pages of a source were last fetched."""
+        self._set(source_id, "refreshed_at", at)
+
+    def remove_source(self, source_id: str) -> None:
+        """Remove the source with all its documents; the files themselves are not touched."""
+        self._database.write(
+            lambda con: delete_source(con, source_id, self._content),
+            changes=[Entity("source", source_id)],
+        )
+
+    def _insert(self, source: Source, *, is_attached: bool = False) -> Source:
+        row: list[Any] = [
+            source.source_id, source.collection_id, str(source.path), source.added_at,
+            json.dumps(asdict(source.rules)),
+            json.dumps(asdict(source.links)) if source.links else "", source.refreshed_at,
+            source.base_address, source.program, is_attached,
+        ]  # fmt: skip
+        holes = ", ".join("?" * len(row))
+        sql = f"INSERT INTO sources ({_SOURCE}, is_attached) VALUES ({holes})"
+        self._database.write(
+            lambda con: con.execute(sql, row), changes=[Entity("source", source.source_id)]
+        )
+        return source
+
+    def _set(self, source_id: str, column: str, value: str | float) -> None:
+        self._database.write(
+            lambda con: con.execute(
+                f"UPDATE sources SET {column} = ? WHERE source_id = ?", [value, source_id]
+            ),
+            changes=[Entity("source", source_id)],
+        )
+
+
+def delete_source(con: Connection, source_id: str, content: DocumentContent) -> None:
+    """Remove a source with its documents, inside a transaction."""
+    rows = con.execute(
+        "SELECT document_id FROM documents WHERE source_id = ?", [source_id]
+    ).fetchall()
+    content.delete(con, [row[0] for row in rows])
+    con.execute("DELETE FROM documents WHERE source_id = ?", [source_id])
+    con.execute("DELETE FROM sources WHERE source_id = ?", [source_id])
+
+
+def _collection_entity(collection_id: str) -> Entity:
+    return Entity("collection", collection_id)
+
+
+def _collections(con: Connection) -> list[Collection]:
+    rows = con.execute(
+        "SELECT collection_id, name, chunking, embedder, intranet_hosts FROM collections"
+        " ORDER BY created_at"
+    ).fetchall()
+    return [
+        Collection(
+            i, name, ChunkSettings(**json.loads(chunking)), embedder, tuple(hosts.splitlines())
+        )
+        for i, name, chunking, embedder, hosts in rows
+    ]
+
+
+def _collection(con: Connection, collection_id: str) -> Collection:
+    found = next((c for c in _collections(con) if c.collection_id == collection_id), None)
+    if found is None:
+        raise AppError("The collection no longer exists.", "It was removed in the meantime.")
+    return found
+
+
+def _insert_collection(con: Connection, collection: Collection) -> None:
+    con.execute(
+        "INSERT INTO collections (collection_id, name, created_at) VALUES (?, ?, ?)",
+        [collection.collection_id, collection.name, time.time()],
+    )
+
+
+def _refuse_name(con: Connection, name: str, but: str = "") -> None:
+    taken = con.execute(
+        "SELECT 1 FROM collections WHERE lower(name) = lower(?) AND collection_id <> ?",
+        [name, but],
+    ).fetchall()
+    if taken or not name:
+        raise AppError(f"A collection can't be called “{name}”.",
+                       "Choose a name that is not empty and not in use.")  # fmt: skip
+
+
+def _source_from(row: Sequence[Any]) -> Source:
+    source_id, collection_id, path, added_at, rules, links, refreshed_at, base, program = row
+    source = Source(
+        source_id, collection_id, Path(path), added_at, refreshed_at=refreshed_at,
+        base_address=base, program=program,
+    )  # fmt: skip
+    read_rules = json.loads(rules)
+    if read_rules:
+        for name in ("excluded", "excluded_files"):
+            read_rules[name] = tuple(read_rules.get(name, ()))
+        source = replace(source, rules=SourceRules(**read_rules))
+    if links:
+        read_links: dict[str, Any] = json.loads(links)
+        urls = tuple(read_links.pop("urls"))
+        source = replace(source, links=WebLinks(urls, **read_links))
+    return source

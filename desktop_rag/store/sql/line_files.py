@@ -1,0 +1,64 @@
+"""Files that grow by whole lines, each on the disk before the call returns. One thread a file."""
+
+import errno
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from desktop_rag.core.errors import AppError, DiskFullError
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+def append_lines(file: Path, lines: bytes) -> None:
+    """Append lines, each with its end, to a file that is created when it is missing.
+
+    Only this user can read it. OSError when the disk refuses; a part may then be written, which
+    the next call separates from what follows.
+    """
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _opened(file) as written:
+        if written.seek(0, os.SEEK_END) and not _ends_a_line(file):
+            written.write(b"\n")  # the line before was cut off
+        is_new = not written.tell()
+        written.write(lines)
+        written.flush()
+        os.fsync(written.fileno())
+    if is_new:
+        _sync_folder(file.parent)
+
+
+def _opened(file: Path) -> BinaryIO:
+    return os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
+
+
+def _sync_folder(folder: Path) -> None:
+    """Bring the name of a new file to the disk; Windows does so by itself."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _ends_a_line(file: Path) -> bool:
+    with file.open("rb") as content:
+        content.seek(-1, os.SEEK_END)
+        return content.read(1) == b"\n"
+
+
+@contextmanager
+def mapping_journal_errors() -> Generator[None]:
+    """Turn failures to write the journal into AppError."""
+    try:
+        yield
+    except OSError as exc:
+        if exc.errno in _FULL:
+            raise DiskFullError("A change could not be saved.") from exc
+        raise AppError(
+            "A change could not be saved.",
+            f"{exc.filename}: {exc.strerror}. Check that the disk has free space.",
+        ) from exc

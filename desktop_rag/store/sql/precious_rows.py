@@ -1,0 +1,158 @@
+"""The rows that exist nowhere else, as JSON and back: chats, feedback, assistants, folders chosen.
+
+Everything else in the library is derived from the person's files and can be built again. Runs
+inside a transaction of the caller.
+"""
+
+import base64
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, cast
+
+from desktop_rag.store.contract.precious import KINDS, Rows
+from desktop_rag.store.sql.sql_engine import Connection
+
+_BLOB = "base64"
+# The order of arrival: a pseudocolumn, or a column of its own.
+_ROWID = "rowid"
+# Rows of one INSERT: eight times as fast as one each.
+_ROWS_TOGETHER = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """One precious thing by its kind and key; a message also names its conversation."""
+
+    kind: str
+    key: str
+    conversation_id: str = ""
+
+
+PRECIOUS_TABLES = tuple(table for kind in KINDS.values() for table in kind.tables)
+
+
+def all_rows(connection: Connection, but: Collection[str] = ()) -> Iterator[tuple[Entity, Rows]]:
+    """Every precious thing in the library with its rows; each table is read once.
+
+    The kinds named in `but` are left out.
+    """
+    for name in KINDS:
+        if name not in but:
+            yield from _found(connection, name, "", []).items()
+
+
+def keys_of(connection: Connection, kind: str) -> list[str]:
+    """The keys of all things of a kind."""
+    [(table, key), *_] = KINDS[kind].tables.items()
+    rows = connection.execute(f"SELECT {key} FROM {table} ORDER BY {_ROWID}").fetchall()
+    return [value for (value,) in rows]
+
+
+def rows_of(connection: Connection, entities: Sequence[Entity]) -> list[tuple[Entity, Rows]]:
+    """Each entity with its rows by table, as columns and values; no rows when it is gone."""
+    found: dict[tuple[str, str], Rows] = {}
+    for kind in {entity.kind for entity in entities}:
+        keys = [entity.key for entity in entities if entity.kind == kind]
+        which = (
+            " WHERE {key} IN (SELECT unnest(?::VARCHAR[]))" if len(keys) > 1 else " WHERE {key} = ?"
+        )
+        values: list[Any] = [keys] if len(keys) > 1 else keys
+        rows_by_entity = _found(connection, kind, which, values)
+        found |= {(kind, entity.key): rows for entity, rows in rows_by_entity.items()}
+    nothing = {kind: {table: [] for table in KINDS[kind].tables} for kind in KINDS}
+    return [(e, found.get((e.kind, e.key), nothing[e.kind])) for e in entities]
+
+
+def _found(
+    connection: Connection, name: str, which: str, values: Sequence[Any]
+) -> dict[Entity, Rows]:
+    """The things of a kind that the condition selects, with their rows."""
+    kind = KINDS[name]
+    found: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for table, key in kind.tables.items():
+        selected = f"{table}{which.format(key=key)} ORDER BY {_ROWID}"
+        for row in _rows(connection, selected, values, kind.derived):
+            tables = found.setdefault(row[key], {other: [] for other in kind.tables})
+            tables[table].append(row)
+    entities: dict[Entity, Rows] = {}
+    for value, rows in found.items():
+        first = next(iter(rows.get("messages", [])), {})
+        entities[Entity(name, value, first.get("conversation_id", ""))] = rows
+    return entities
+
+
+def put_rows(
+    connection: Connection,
+    changed: Sequence[tuple[Entity, Rows]],
+    refusals: tuple[type[Exception], ...],
+) -> None:
+    """Replace the rows of these entities. A column that the schema does not have is left out.
+
+    `refusals` are what the engine raises for a value that a column can't hold. ValueError when a
+    row does not fit the schema; then nothing may be committed.
+    """
+    for name, kind in KINDS.items():
+        own = [(entity, rows) for entity, rows in changed if entity.kind == name]
+        for table, key in kind.tables.items() if own else ():
+            connection.execute(
+                f"DELETE FROM {table} WHERE {key} IN (SELECT unnest(?::VARCHAR[]))",
+                [[entity.key for entity, _ in own]],
+            )
+            try:
+                _insert(connection, table, list(_new_rows(connection, table, own)))
+            except refusals as exc:
+                raise ValueError(f"a value does not fit {table}") from exc
+
+
+def _new_rows(
+    connection: Connection, table: str, own: Sequence[tuple[Entity, Rows]]
+) -> Iterator[dict[str, Any]]:
+    """The rows for a table with the columns that it has."""
+    known = set(_columns(connection, table))
+    for entity, rows in own:
+        for row in rows.get(table, ()):
+            if row.get(KINDS[entity.kind].tables[table]) != entity.key:
+                raise ValueError(f"a row of {table} belongs to something else")
+            yield {name: _decoded(value) for name, value in row.items() if name in known}
+
+
+def _insert(connection: Connection, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    for columns, alike in groupby(rows, key=tuple):
+        same = list(alike)
+        for at in range(0, len(same), _ROWS_TOGETHER):
+            part = same[at : at + _ROWS_TOGETHER]
+            holes = ", ".join([f"({', '.join('?' * len(columns))})"] * len(part))
+            sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES {holes}"
+            connection.execute(sql, [value for row in part for value in row.values()])
+
+
+def _rows(
+    connection: Connection, which: str, values: Sequence[str], derived: frozenset[str]
+) -> list[dict[str, Any]]:
+    result = connection.execute(f"SELECT * FROM {which}", list(values))
+    names = [column[0] for column in result.description or ()]
+    left_out = {*derived, _ROWID}
+    return [
+        {name: _encoded(v) for name, v in zip(names, row, strict=True) if name not in left_out}
+        for row in result.fetchall()
+    ]
+
+
+def _columns(connection: Connection, table: str) -> list[str]:
+    result = connection.execute(f"SELECT * FROM {table} LIMIT 0")
+    return [column[0] for column in result.description or () if column[0] != _ROWID]
+
+
+def _encoded(value: object) -> object:
+    return {_BLOB: base64.b64encode(value).decode()} if isinstance(value, bytes) else value
+
+
+def _decoded(value: object) -> object:
+    if not isinstance(value, dict):
+        return value
+    fields = cast("dict[str, str]", value)
+    try:
+        return base64.b64decode(fields[_BLOB], validate=True)
+    except (KeyError, TypeError, ValueError) as exc:
+        raise ValueError("a value is no text, number or data") from exc

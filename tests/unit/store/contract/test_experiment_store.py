@@ -1,0 +1,102 @@
+from dataclasses import replace
+
+import pytest
+
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.answer_claims import Claim
+from desktop_rag.core.claims import CheckedClaim, Difference, DifferenceKind, Evidence, Verdict
+from desktop_rag.core.conversation import MessageState, SourceRef
+from desktop_rag.core.experiments.question_set import QuestionSet, SetQuestion
+from desktop_rag.core.experiments.run import (
+    Judgement,
+    Memory,
+    Preference,
+    Run,
+    RunAnswer,
+    RunState,
+    SetUp,
+)
+from desktop_rag.core.parsed import ChunkSettings
+from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.contract.experiment_store import ExperimentStore
+
+QUESTION = SetQuestion("q", "Wann? 漢 “&” <b>\nGenau.", ("At dusk.",), ("Noon",), ("sea",), ("/a",))
+SET = QuestionSet("s", "Lamps", (QUESTION,), 3, 7.5)
+UP = SetUp("B", "a", "http://x/v1", "m", "c", 4, 900, 0.25, "Short.", ChunkSettings("words"), "/m")
+RUN = Run(
+    "r", "s", 3, UP, SET.questions, 5.0, RunState.PAUSED, 4.5, "1", {"a": [1, None]}, "T", "H"
+)
+SOURCE = SourceRef(
+    1, "d", "/docs/a.md", "A", Anchor(page=3), "Lit at dusk.", 0.5, "dusk", 7, 11, is_cited=True,
+    also_in=("/b",),
+)  # fmt: skip
+CLAIM = Claim(
+    0, 4,
+    CheckedClaim(
+        "Lit.", Verdict.PARTLY, 0.5, Evidence(0, 1, 2),
+        (Difference(DifferenceKind.NUMBER, (1, 2), None),), "Other number.",
+    ), 1,
+)  # fmt: skip
+ANSWER = RunAnswer(
+    "x", "r", "q", "At dusk [1].", 9.0, MessageState.FAILED, "m", True, 1.5, (SOURCE,), (CLAIM,),
+    10, 20, 0.5, Memory(3, 2), Memory(5, 4), "partly", "T", "H",
+)  # fmt: skip
+JUDGEMENT = Judgement("j", "s", "q", "r", 8.0, "r2", Preference.SAME, 0, "Alike", "judge")
+
+
+@pytest.fixture
+def store(engine: Engine) -> ExperimentStore:
+    return engine.experiments
+
+
+def filled(store: ExperimentStore) -> ExperimentStore:
+    store.put_set(SET)
+    assert store.put_run(RUN)
+    assert store.put_run(replace(RUN, run_id="r2"))
+    assert store.put_answer(ANSWER)
+    assert store.put_judgement(JUDGEMENT)
+    return store
+
+
+def test_all_comes_back_equal(store: ExperimentStore) -> None:
+    filled(store)
+    assert store.sets() == [SET]
+    assert store.runs("s") == store.runs() == [RUN, replace(RUN, run_id="r2")]
+    assert store.answers("r") == [ANSWER]
+    assert store.answers("r2") == []
+    assert store.judgements("s") == [JUDGEMENT]
+
+
+def test_what_is_put_again_stays_in_its_place(store: ExperimentStore) -> None:
+    filled(store)
+    store.put_set(QuestionSet("a", "a first one"))
+    changed = replace(RUN, state=RunState.DONE)
+    assert store.put_run(changed)
+    assert [run.run_id for run in store.runs("s")] == ["r", "r2"]
+    assert store.runs("s")[0] == changed
+    assert store.answers("r") == [ANSWER]
+    assert [each.name for each in store.sets()] == ["a first one", "Lamps"]
+
+
+def test_nothing_is_stored_for_what_is_gone(store: ExperimentStore) -> None:
+    assert not store.put_run(RUN)
+    assert not store.put_answer(ANSWER)
+    assert not store.put_judgement(JUDGEMENT)
+    assert store.runs() == []
+
+
+def test_a_run_goes_with_its_answers_and_their_judgements(store: ExperimentStore) -> None:
+    filled(store)
+    store.remove_run("r2")
+    assert store.runs() == [RUN]
+    assert store.answers("r") == [ANSWER]
+    assert store.judgements("s") == []
+
+
+def test_a_set_goes_with_everything(store: ExperimentStore) -> None:
+    filled(store)
+    store.put_set(QuestionSet("other", "Other"))
+    store.remove_set("s")
+    store.remove_set("s")
+    assert [each.set_id for each in store.sets()] == ["other"]
+    assert (store.runs(), store.answers("r"), store.judgements("s")) == ([], [], [])
