@@ -1,216 +1,184 @@
 """Fits the numbers in resources/claims/checker.toml to claims labelled by people.
 
-python training/fit_checker.py GROUNDING PASSAGES [--write]
+python training/fit_checker.py GROUNDING CACHE [--most N] [--write]
 
-GROUNDING contains the sets of SETS, files of rows {source, claim, label}; PASSAGES contains folders
-in BEIR format, from whose passages further claims are made by edits (claim_edits.py). Prints for
-each set the balanced accuracy at the single threshold and the AUC of three fits: on everything;
-without a fifth of each set's sources in turn, which are then judged; and without the whole set. The
-first shows the quality on training data, the second on further claims of that kind, the third on
-other kinds.
+GROUNDING contains the sets that claim_sets.py lists; features are computed once and kept in the
+folder CACHE. Prints for each set AUC and balanced accuracy of word overlap, of the similarity in
+meaning alone, and of the model: in-sample, and left out, that is fitted without the whole set. No
+threshold has seen the set that it is measured on: it is the best for all others.
 """
 
 import argparse
-import json
-import math
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from boosted_trees import Bins, Floats, Grower, Tree, score
-from claim_edits import make_claims
-from numpy.typing import NDArray
+from claim_sets import FOREIGN, LEARNED, MEASURED, Flags, Floats, Measured, measured_sets
+from monotone_regression import Regression, fit
 
-from desktop_rag.answer.checking.claims.features import FEATURES, compare
-from desktop_rag.answer.checking.claims.source_index import SourceIndex
-from desktop_rag.answer.checking.claims.tokens import tokenize_claim
+from desktop_rag.answer.checking.claims.features import FEATURES, SIMILARITY
 from desktop_rag.core.paths import resources_dir
-from desktop_rag.evaluate.grounding import LabelledClaim, load_claims
 from desktop_rag.evaluate.metrics import area_under_curve, balanced_accuracy
-from desktop_rag.evaluate.query_sets import load_set
 
-SETS = {
-    "lfqa_verification": "pairs.jsonl",
-    "summedits": "pairs.jsonl",
-    "wice": "pairs_oracle.jsonl",
-    "qags": "pairs.jsonl",
-}
-# For evaluation only, and of other kinds: whole articles, whole answers, correctness of figures.
-OTHERS = ("wice/pairs.jsonl", "summedits/pairs_answer.jsonl", "financebench_answers/pairs.jsonl")
-PASSAGE_SETS = ("squad", "pubmedqa")
-MADE = "made"
-# The weight of each set: higher where the target is harder to reach.
-WEIGHTS = {"lfqa_verification": 5.0, "summedits": 1.5, "wice": 1.0, "qags": 1.3, MADE: 4.0}
-_MADE_CLAIMS = 12_000
-_PARTS = 5
-_SEED = 7
-DIRECTIONS = tuple(FEATURES.values())
-_TREES = 240
-# The number of claims that a set counts as, times its weight, half of them for each label.
-_WEIGHT_OF_ONE = 1000.0
-_THRESHOLD = 0.5
-_SUPPORTED_FROM = 0.6
-_UNSUPPORTED_BELOW = 0.4
+_MOST = 600
+# Of the claims of all sets that a verdict is given to, at least this share has the label that the
+# verdict says: half of the claims of each set are supported, by weight.
+_LEAST_RIGHT = 0.75
 _DIGITS = 4
+_CANDIDATES = np.linspace(0.02, 0.98, 97)
 
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A set's claims as feature rows, with labels and the fold of each source."""
-
-    claims: Sequence[LabelledClaim]
-    rows: Floats
-    labels: Floats
-    parts: Bins
-
-    def only(self, chosen: NDArray[np.bool_]) -> "Judged":
-        """The selected claims."""
-        claims = [self.claims[place] for place in np.flatnonzero(chosen).tolist()]
-        return Judged(claims, self.rows[chosen], self.labels[chosen], self.parts[chosen])
-
-    def beside(self, column: Floats) -> "Judged":
-        """The same with an additional feature."""
-        return replace(self, rows=np.column_stack([self.rows, column]))
+Scores = Mapping[str, Floats]
 
 
 def main() -> None:
     """Measure, fit and print; with --write replace the file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("grounding", type=Path)
-    parser.add_argument("passages", type=Path)
+    parser.add_argument("cache", type=Path)
+    parser.add_argument("--most", type=int, default=_MOST)
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
-    sets = {
-        name: judged(load_claims(arguments.grounding / name / file)) for name, file in SETS.items()
+    every = measured_sets(arguments.grounding, arguments.cache, arguments.most)
+    sets = {name: every[name] for name in (*LEARNED, *MEASURED)}
+    model = fitted(every, LEARNED)
+    left_out = {
+        name: fitted(every, [other for other in LEARNED if other != name]).support(of.rows)
+        for name, of in sets.items()
     }
-    sets[MADE] = judged(made_claims(arguments.passages))
-    trees = fit(sets)
-    report("all", {name: (score(trees, of.rows), of.labels) for name, of in sets.items()})
-    report("further sources", crossed(sets))
-    report("further sets", {name: without(sets, name) for name in SETS})
-    others = {name: judged(load_claims(arguments.grounding / name)) for name in OTHERS}
-    report("others", {name: (score(trees, of.rows), of.labels) for name, of in others.items()})
-    text = as_toml(trees)
+    similarity = list(FEATURES).index(SIMILARITY)
+    report(
+        sets,
+        {
+            "word overlap": {name: of.overlap for name, of in sets.items()},
+            "meaning": {name: of.rows[:, similarity] for name, of in sets.items()},
+            "in-sample": {name: model.support(of.rows) for name, of in sets.items()},
+            "left out": left_out,
+        },
+    )
+    bounds = verdict_bounds(sets, left_out)
+    for name in FOREIGN:
+        report_foreign(name, every[name], model, bounds[2])
+    text = as_toml(model, bounds)
+    print(text)
+    assert tomllib.loads(text)
     if arguments.write:
         path = resources_dir() / "claims" / "checker.toml"
         path.write_text(text, encoding="utf-8")
-    assert len(tomllib.loads(text)["trees"]) == _TREES
 
 
-def made_claims(folder: Path) -> list[LabelledClaim]:
-    """Claims made by edits from passages that no set of claims uses."""
-    corpora = [load_set(folder / name).corpus for name in PASSAGE_SETS]
-    passages = [row["text"] for corpus in corpora for row in corpus]
-    return [
-        LabelledClaim(str(made.passage), made.source, made.claim, made.is_supported)
-        for made in make_claims(passages, _MADE_CLAIMS, _SEED)
-    ]
-
-
-def judged(claims: Sequence[LabelledClaim]) -> Judged:
-    """The features of a set; claims with a common source, and equal claims, share a fold."""
-    rows = [features(claim) for claim in claims]
-    known = [place for place, row in enumerate(rows) if row]
-    groups: dict[str, int] = {}
-    numbers: list[int] = []
-    for claim in (claims[place] for place in known):
-        number = groups.get(claim.claim, groups.get(claim.source, len(groups)))
-        groups[claim.claim] = groups[claim.source] = number
-        numbers.append(number)
-    shuffled = np.random.default_rng(_SEED).permutation(max(numbers) + 1)
-    return Judged(
-        [claims[place] for place in known],
-        np.asarray([rows[place] for place in known]),
-        np.asarray([float(claims[place].is_supported) for place in known]),
-        shuffled[numbers] % _PARTS,
+def fitted(sets: Mapping[str, Measured], names: Iterable[str]) -> Regression:
+    """The model of some sets; each set, and each label in it, weighs the same."""
+    chosen = [sets[name] for name in names]
+    weights = [_balanced(of.labels) for of in chosen]
+    return fit(
+        np.vstack([of.rows for of in chosen]),
+        np.concatenate([of.labels for of in chosen]),
+        np.concatenate(weights) / len(chosen),
+        list(FEATURES.values()),
     )
 
 
-def features(labelled: LabelledClaim) -> list[float]:
-    """The features in order, without uncheckable claims."""
-    claim, index = tokenize_claim(labelled.claim), SourceIndex(labelled.source)
-    if not index.tokens or not any(token.is_content for token in claim):
-        return []
-    found = compare(claim, index).features
-    return [found[name] for name in FEATURES]
+def report(sets: Mapping[str, Measured], methods: Mapping[str, Scores]) -> None:
+    """AUC and balanced accuracy of each set by each method, and the means."""
+    print(f"{'':<20}" + "".join(f"{name:>16}" for name in methods))
+    figures = {
+        name: [
+            (_auc(scores[name], of.labels), _held(name, scores, sets))
+            for scores in methods.values()
+        ]
+        for name, of in sets.items()
+    }
+    figures["mean"] = np.mean(list(figures.values()), axis=0).tolist()
+    for name, row in figures.items():
+        print(f"{name:<20}" + "".join(f"{auc:>10.3f}{accuracy:>6.3f}" for auc, accuracy in row))
 
 
-def fit(sets: Mapping[str, Judged], directions: Sequence[int] = DIRECTIONS) -> list[Tree]:
-    """Trees for all sets, with the monotonic constraints of the features."""
-    weights = [weights_of(of.labels) * WEIGHTS[name] for name, of in sets.items()]
-    return Grower(
-        np.vstack([of.rows for of in sets.values()]),
-        np.concatenate([of.labels for of in sets.values()]),
-        np.concatenate(weights),
-        directions,
-        _SEED,
-    ).grow(_TREES)
+def report_foreign(name: str, of: Measured, model: Regression, supported_from: float) -> None:
+    """What the checker says in another language: its AUC, and how often it says supported."""
+    told = model.support(of.rows) >= supported_from
+    right = of.labels[told].mean() if told.any() else 0.0
+    print(
+        f"{name:<20} AUC {_auc(model.support(of.rows), of.labels):.3f}, taken for English "
+        f"{of.english.mean():.3f}, supported {told.mean():.3f}, of these right {right:.3f}, "
+        f"of all {of.labels.mean():.3f}"
+    )
 
 
-def weights_of(labels: Floats) -> Floats:
-    """A weight per claim that balances the labels."""
-    supported = labels > 0
-    shares = np.where(supported, 0.5 / supported.sum(), 0.5 / (~supported).sum())
-    return _WEIGHT_OF_ONE * shares
+def verdict_bounds(sets: Mapping[str, Measured], scores: Scores) -> tuple[float, float, float]:
+    """The bounds of absent, two classes, and supported, from left-out scores."""
+    threshold = _best_threshold(sets, scores)
+    joined = np.concatenate([scores[name] for name in sets])
+    labels = np.concatenate([of.labels for of in sets.values()])
+    weights = np.concatenate([_balanced(of.labels) for of in sets.values()])
+    low, high, candidates = threshold, threshold, _CANDIDATES.tolist()
+    for bound in [bound for bound in candidates if bound > threshold]:
+        if _share(labels, weights, joined >= bound) >= _LEAST_RIGHT:
+            high = bound
+            break
+    for bound in [bound for bound in reversed(candidates) if bound < threshold]:
+        if _share(~labels, weights, joined < bound) >= _LEAST_RIGHT:
+            low = bound
+            break
+    for name, found in (("supported", joined >= high), ("absent", joined < low)):
+        is_so = labels if name == "supported" else ~labels
+        told, right = weights[found].sum() / weights.sum(), _share(is_so, weights, found)
+        print(f"{name}: said of {told:.3f} of the claims left out, right {right:.3f}")
+    return low, threshold, high
 
 
-Scored = tuple[Floats, Floats]
-
-
-def crossed(
-    sets: Mapping[str, Judged], directions: Sequence[int] = DIRECTIONS
-) -> dict[str, Scored]:
-    """Scores of each fold of every set, from fits without that fold."""
-    scores = {name: np.zeros(len(sets[name].labels)) for name in SETS}
-    for part in range(_PARTS):
-        kept = {
-            name: of.only(of.parts != part) if name in SETS else of for name, of in sets.items()
-        }
-        trees = fit(kept, directions)
-        for name in SETS:
-            inside = sets[name].parts == part
-            scores[name][inside] = score(trees, sets[name].rows[inside])
-    return {name: (scores[name], sets[name].labels) for name in SETS}
-
-
-def without(
-    sets: Mapping[str, Judged], name: str, directions: Sequence[int] = DIRECTIONS
-) -> Scored:
-    """Scores of a set from a fit without it."""
-    trees = fit({other: of for other, of in sets.items() if other != name}, directions)
-    return score(trees, sets[name].rows), sets[name].labels
-
-
-def report(heading: str, scored: Mapping[str, Scored]) -> None:
-    """One line per set: balanced accuracy at the threshold, and AUC."""
-    limit = math.log(_THRESHOLD / (1 - _THRESHOLD))
-    for name, (scores, labels) in scored.items():
-        kinds = [label > 0 for label in labels.tolist()]
-        accuracy = balanced_accuracy([value >= limit for value in scores.tolist()], kinds)
-        auc = area_under_curve(scores.tolist(), kinds)
-        print(f"{heading:<16} {name:<34} {accuracy:.3f}  AUC {auc:.3f}", flush=True)
-
-
-def as_toml(trees: Sequence[Tree]) -> str:
-    """The file contents, with the rounding used at load time."""
+def as_toml(model: Regression, bounds: Sequence[float]) -> str:
+    """The contents of the file."""
+    low, threshold, high = bounds
     lines = [
         "# The model of a source's support for a claim. Written by training/fit_checker.py, which",
-        "# describes its training data. Read by desktop_rag/answer/checking/claims/model.py.",
+        "# describes its training data. Read by desktop_rag/answer/checking/claims/model.py. The",
+        "# figures of sets left out are in docs/decisions/067-claims-left-out.md.",
         "",
-        f"threshold = {_THRESHOLD}",
-        f"supported_from = {_SUPPORTED_FROM}",
-        f"unsupported_below = {_UNSUPPORTED_BELOW}",
-        "features = [",
-        *(f'    "{name}",' for name in FEATURES),
-        "]",
+        f"threshold = {threshold:.2f}",
+        f"supported_from = {high:.2f}",
+        f"unsupported_below = {low:.2f}",
+        f"intercept = {model.intercept:.{_DIGITS}f}",
+        "",
+        "[weights]",
+        *(
+            f"{name} = {weight:.{_DIGITS}f}"
+            for name, weight in zip(FEATURES, model.weights.tolist(), strict=True)
+        ),
     ]
-    for tree in trees:
-        values = [round(value, _DIGITS) for value in tree.values]
-        lines += ["", "[[trees]]", f"features = {tree.features}", f"cuts = {tree.cuts}"]
-        lines.append(f"values = {json.dumps(values)}")
     return "\n".join(lines) + "\n"
+
+
+def _held(name: str, scores: Scores, sets: Mapping[str, Measured]) -> float:
+    """The balanced accuracy of a set at the threshold that is best for the others."""
+    threshold = _best_threshold({n: of for n, of in sets.items() if n != name}, scores)
+    return _accuracy(scores[name], sets[name].labels, threshold)
+
+
+def _best_threshold(sets: Mapping[str, Measured], scores: Scores) -> float:
+    def mean(threshold: float) -> float:
+        accuracies = [_accuracy(scores[n], of.labels, threshold) for n, of in sets.items()]
+        return float(np.mean(accuracies))
+
+    return float(max(_CANDIDATES, key=mean))
+
+
+def _accuracy(scores: Floats, labels: Flags, threshold: float) -> float:
+    return balanced_accuracy((scores >= threshold).tolist(), labels.tolist())
+
+
+def _auc(scores: Floats, labels: Flags) -> float:
+    return area_under_curve(scores.tolist(), labels.tolist())
+
+
+def _balanced(labels: Flags) -> Floats:
+    """A weight for each claim, 1 in total, half of it for each label."""
+    return np.where(labels, 0.5 / labels.sum(), 0.5 / (~labels).sum())
+
+
+def _share(right: Flags, weights: Floats, chosen: Flags) -> float:
+    total = weights[chosen].sum()
+    return float(weights[chosen & right].sum() / total) if total else 0.0
 
 
 if __name__ == "__main__":

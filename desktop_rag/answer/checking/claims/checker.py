@@ -1,18 +1,21 @@
 """Checks claims against sources on this computer, without a language model, in milliseconds.
 
-One worker thread. It compares words: a paraphrase looks unsupported to it, and the right words in a
-wrong relation look supported. So it gives a probability, and the words to look at.
+One worker thread. It compares words, and the meaning of the best sentences as a whole: a free
+paraphrase looks less supported than it is, and the right words in a wrong relation look supported.
+So it gives a probability, and the words to look at. In other languages than English that
+probability says little, and a claim is not checked rather than called absent.
 """
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from desktop_rag.answer.checking.claims.differences import Differences, find_differences, words_of
-from desktop_rag.answer.checking.claims.features import Comparison, compare
-from desktop_rag.answer.checking.claims.languages import writing_of
+from desktop_rag.answer.checking.claims.features import SIMILARITY, Comparison, compare
+from desktop_rag.answer.checking.claims.languages import is_english, writing_of
+from desktop_rag.answer.checking.claims.meaning import Embed, Meaning
 from desktop_rag.answer.checking.claims.model import CheckerModel
 from desktop_rag.answer.checking.claims.source_index import SourceIndex
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, tokenize_claim
@@ -33,6 +36,11 @@ _CONTRADICTED_AT_MOST = 0.1
 _DECISIVE = frozenset(
     (DifferenceKind.NUMBER, DifferenceKind.DATE, DifferenceKind.UNIT, DifferenceKind.NEGATION)
 )
+# Of several sources, those with the best words are compared in meaning too, which takes longer.
+_MOST_COMPARED = 3
+# In another language than English, words tell that a source says a claim only when all but this
+# share of them, by weight, are in two of its sentences, and all but this share of neighbours are.
+_MOST_MISSING, _MOST_PARTED = 0.05, 0.35
 _MODEL = Path("claims") / "checker.toml"
 
 
@@ -49,7 +57,9 @@ class _Candidate:
 class ClaimChecker:
     """Checks claims one by one; the sources of an answer are indexed once."""
 
-    def __init__(self) -> None:
+    def __init__(self, embed: Embed | None = None) -> None:
+        """`embed` gives the vectors of `joined_embedding`; without it both models are loaded."""
+        self._meaning = Meaning(embed)
         self._indexes: OrderedDict[str, SourceIndex] = OrderedDict()
         self._cached = 0
         self._lock = threading.Lock()
@@ -83,16 +93,27 @@ class ClaimChecker:
         if not readable:
             return _not_checked(claim, "Its sources are in another language.")
         best = max(
-            (self._compared(tokens, number, index) for number, index in readable.items()),
+            self._compared(claim, tokens, readable),
             key=lambda candidate: (candidate.support, -candidate.source),
         )
         return self._checked(claim, tokens, best, list(readable.values()))
 
     def _compared(
-        self, tokens: Sequence[ClaimToken], number: int, index: SourceIndex
-    ) -> _Candidate:
-        comparison = compare(tokens, index)
-        return _Candidate(number, index, comparison, self._model.support(comparison.features))
+        self, claim: str, tokens: Sequence[ClaimToken], indexes: Mapping[int, SourceIndex]
+    ) -> list[_Candidate]:
+        """The claim compared with the sources that have most of its words."""
+        found = [(number, index, compare(tokens, index)) for number, index in indexes.items()]
+        # The similarity only adds to the odds, so that any value gives the same order.
+        found.sort(key=lambda one: -self._model.support({**one[2].features, SIMILARITY: 0.0}))
+        best = found[:_MOST_COMPARED]
+        passages = [index.text[slice(*one.window.span)] for _, index, one in best]
+        similarities = self._meaning.similarities(claim, passages)
+        return [
+            _Candidate(
+                number, index, one, self._model.support({**one.features, SIMILARITY: similarity})
+            )
+            for (number, index, one), similarity in zip(best, similarities, strict=True)
+        ]
 
     def _checked(
         self, claim: str, tokens: Sequence[ClaimToken], best: _Candidate, indexes: list[SourceIndex]
@@ -104,7 +125,7 @@ class ClaimChecker:
         start, end = best.comparison.window.span
         checked = CheckedClaim(
             claim=claim,
-            verdict=self._verdict(support, found),
+            verdict=self._verdict(support, found, best, claim),
             support=support,
             evidence=Evidence(best.source, start, end),
             differences=found.all,
@@ -113,9 +134,11 @@ class ClaimChecker:
         absent = [t for t in tokens if not any(t.stem in index.stems for index in indexes)]
         return replace(checked, explanation=_explanation(checked, best.index.text, absent))
 
-    def _verdict(self, support: float, found: Differences) -> Verdict:
+    def _verdict(self, support: float, found: Differences, best: _Candidate, claim: str) -> Verdict:
         if found.is_contradiction:
             return Verdict.CONTRADICTED
+        if not is_english(f"{claim}\n{best.index.text}") and not _is_copied(best):
+            return Verdict.NOT_CHECKED
         # With one wrong number among many right words, the score alone stays high.
         if support >= self._model.supported_from and not any(map(_is_decisive, found.all)):
             return Verdict.SUPPORTED
@@ -143,6 +166,15 @@ def _is_foreign(claim: str, tokens: Sequence[ClaimToken], index: SourceIndex) ->
     return found < _LEAST_IN_COMMON * len(content) and writing_of(claim).differs_from(index.writing)
 
 
+def _is_copied(candidate: _Candidate) -> bool:
+    """True when nearly all words of the claim are in the source, in nearly the same order."""
+    found = candidate.comparison.features
+    return (
+        found["missing_in_two_sentences"] < _MOST_MISSING
+        and found["neighbours_parted_in_window"] < _MOST_PARTED
+    )
+
+
 def _not_checked(claim: str, why: str) -> CheckedClaim:
     return CheckedClaim(claim, Verdict.NOT_CHECKED, 0.0, None, (), why)
 
@@ -160,6 +192,8 @@ def _explanation(checked: CheckedClaim, source: str, absent: Sequence[ClaimToken
         if token.is_content
     )
     match checked.verdict:
+        case Verdict.NOT_CHECKED:
+            return "Its words alone don't tell, and in this language no more is checked."
         case Verdict.SUPPORTED if missing:
             return f"The source says this, but not the words: {missing}."
         case Verdict.SUPPORTED:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import regex
 
-from desktop_rag.core.language.function_words import language_of
+from desktop_rag.core.language.function_words import english_share, language_of
 from desktop_rag.core.text import words
 
 # The beginning of a text that decides its language.
@@ -15,6 +15,9 @@ _CHARACTERS = 4000
 _LETTER = regex.compile(r"\p{L}")
 _LATIN = regex.compile(r"\p{Latin}")
 _MOSTLY = 0.8
+# From this many words on, English has at least this share of function words.
+_SENTENCE = 8
+_LEAST_ENGLISH = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +41,15 @@ def writing_of(text: str) -> Writing:
     letters = len(_LETTER.findall(text))
     latin = len(_LATIN.findall(text))
     return Writing(language_of(words(text)), latin / letters if letters else 0.5)
+
+
+def is_english(text: str) -> bool:
+    """True unless a text is clearly in another language than English."""
+    writing = writing_of(text)
+    if writing.language:
+        return writing.language == "en"
+    found = words(text[:_CHARACTERS])
+    if writing.latin < _MOSTLY:
+        return False
+    # Sentences in a language without a list of function words have hardly any English ones.
+    return len(found) < _SENTENCE or english_share(found) >= _LEAST_ENGLISH

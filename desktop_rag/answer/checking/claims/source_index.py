@@ -14,8 +14,6 @@ from desktop_rag.core.text import sentences
 _MOST_TOKENS = 60
 # Words with the same first letters count as forms of one word.
 _BEGINNING = 5
-# The number of occurrences of a word where a run may begin.
-_MOST_PLACES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +31,8 @@ class Window:
         return self.tokens[0].start, self.tokens[-1].end
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """`length` words of a claim from `start` on that are adjacent in the source too."""
-
-    start: int
-    length: int
-
-
 class SourceIndex:
-    """The sentences of a source, and the positions of each stem."""
+    """The sentences of a source, and which of them have each stem."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -54,15 +44,13 @@ class SourceIndex:
             for first in range(0, len(found), _MOST_TOKENS):
                 self.tokens += found[first : first + _MOST_TOKENS]
                 self._bounds.append(len(self.tokens))
-        self.places: defaultdict[str, list[int]] = defaultdict(list)
         self._sentences_of: defaultdict[str, list[int]] = defaultdict(list)
         for sentence in range(self.count):
             for place in range(self._bounds[sentence], self._bounds[sentence + 1]):
                 stem = self.tokens[place].stem
-                self.places[stem].append(place)
                 if self._sentences_of[stem][-1:] != [sentence]:
                     self._sentences_of[stem].append(sentence)
-        self.stems = frozenset(self.places)
+        self.stems = frozenset(self._sentences_of)
 
     @property
     def count(self) -> int:
@@ -104,25 +92,6 @@ class SourceIndex:
         """The tokens of each sentence of a window."""
         inside = [bound for bound in self._bounds if window.first <= bound <= window.last]
         return (self.tokens[a:b] for a, b in pairwise(inside))
-
-    def runs(self, stems: Sequence[str]) -> list[Run]:
-        """The claim split into runs of the source, greedily from the left."""
-        found: list[Run] = []
-        start = 0
-        while start < len(stems):
-            places = self.places.get(stems[start], ())[:_MOST_PLACES]
-            length = max((self._common(stems, start, place) for place in places), default=0)
-            if length:
-                found.append(Run(start, length))
-            start += max(length, 1)
-        return found
-
-    def _common(self, stems: Sequence[str], start: int, place: int) -> int:
-        length = 1
-        most = min(len(stems) - start, len(self.tokens) - place)
-        while length < most and self.tokens[place + length].stem == stems[start + length]:
-            length += 1
-        return length
 
 
 def _starts(sentences_with: Sequence[int], size: int, last_start: int) -> set[int]:

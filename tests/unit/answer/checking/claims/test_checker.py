@@ -1,10 +1,14 @@
 """Claims about a lighthouse, held against what its handbook says."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from desktop_rag.answer.checking.claims import checker as checking
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
 from desktop_rag.core.claims import CheckedClaim, DifferenceKind, Verdict
+from desktop_rag.models.embedding.joined_embedding import bundled_opener, joined_embedding
+from desktop_rag.models.ports import Vectors
 
 LIGHTHOUSE = (
     "The lighthouse at Skagen was built in 1858 by the architect Niels Bindesbøll. It is 46 metres "
@@ -36,7 +40,7 @@ def differing(checked: CheckedClaim, source: str) -> list[tuple[str, str, str]]:
         "The lighthouse at Skagen was built in 1858 by the architect Niels Bindesbøll.",
         "Visitors may climb the tower from April to October.",
         "The old keeper does not sleep during winter storms.",
-        "Its lamp is lit at dusk every day, according to the document.",
+        "Its lamp is lit at dusk every day.",
     ],
 )
 def test_what_the_source_says_is_supported(checker: ClaimChecker, claim: str) -> None:
@@ -78,6 +82,12 @@ def test_one_number_date_unit_or_negation_contradicts(
     assert checked.support < checker.threshold
     for word in filter(None, (said, written)):
         assert word in checked.explanation
+
+
+def test_a_phrase_that_frames_a_claim_takes_little_of_its_support(checker: ClaimChecker) -> None:
+    plain = "Its lamp is lit at dusk every day"
+    framed = checker.check(f"{plain}, according to the document.", [LIGHTHOUSE])
+    assert checker.check(f"{plain}.", [LIGHTHOUSE]).support > framed.support > checker.threshold
 
 
 def test_a_contradiction_is_told_in_one_plain_sentence(checker: ClaimChecker) -> None:
@@ -235,13 +245,63 @@ def test_what_is_in_another_language_than_its_sources_is_not_checked(
     assert checker.check(claim, [LIGHTHOUSE, claim]).verdict is Verdict.SUPPORTED
 
 
+@pytest.mark.parametrize(
+    ("source", "claim"),
+    [
+        (
+            "Pelabuhan ini dibuka pada tahun itu oleh raja.",
+            "Kapal nelayan dijual di kota lain oleh pedagang ikan.",
+        ),
+        ("漁師は港で魚を売っている。", "子供たちは学校で本を読む。"),
+        ("Der Leuchtturm wurde von einem Architekten gebaut.", "Die Fähre fährt nicht am Abend."),
+    ],
+)
+def test_what_words_cannot_tell_in_another_language_is_not_checked(
+    checker: ClaimChecker, source: str, claim: str
+) -> None:
+    checked = checker.check(claim, [source])
+    assert checked.verdict is Verdict.NOT_CHECKED
+    assert checked.support < checker.threshold
+    assert "in this language" in checked.explanation
+
+
+BUREAU = (
+    "New figures are out. In July, 8.4 million people were without a job, the Bureau of Labor "
+    "Statistics said on Friday. Economists had expected fewer."
+)
+
+
+def test_the_same_in_other_words_is_surer_than_a_wrong_number(checker: ClaimChecker) -> None:
+    right, wrong = (
+        checker.check(f"According to the Bureau, there were {n} million unemployed.", [BUREAU])
+        for n in ("8.4", "6.9")
+    )
+    assert right.support > wrong.support + 0.2
+    assert (right.verdict, wrong.verdict) == (Verdict.PARTLY, Verdict.NOT_IN_SOURCES)
+
+
+def test_only_the_sources_with_most_of_the_words_are_compared_in_meaning() -> None:
+    embed, compared = joined_embedding(bundled_opener(threads=1)), list[str]()
+
+    def counted(texts: Sequence[str]) -> Vectors:
+        compared.extend(texts[1:])
+        return embed(texts)
+
+    sources = [*(f"Page {n} is about boats and gulls." for n in range(20)), LIGHTHOUSE]
+    checked = ClaimChecker(counted).check("Visitors may climb the tower in October.", sources)
+    assert checked.evidence
+    assert checked.evidence.source == 20
+    assert len(compared) == 3
+
+
 def test_numbers_in_words_and_figures_are_the_same(checker: ClaimChecker) -> None:
     written, figures = (
         checker.check(f"It carries {number} passengers and no cars.", [FERRY])
         for number in ("two hundred", "200")
     )
     assert written.differences == figures.differences == ()
-    assert written.support == pytest.approx(figures.support)
+    # The models of meaning see a little difference.
+    assert written.support == pytest.approx(figures.support, abs=0.02)
     assert written.verdict is Verdict.SUPPORTED
 
 

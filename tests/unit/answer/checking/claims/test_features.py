@@ -1,7 +1,7 @@
 import pytest
 
 from desktop_rag.answer.checking.claims.alignment import align
-from desktop_rag.answer.checking.claims.features import FEATURES, compare
+from desktop_rag.answer.checking.claims.features import compare
 from desktop_rag.answer.checking.claims.source_index import SourceIndex
 from desktop_rag.answer.checking.claims.tokens import TokenRole, tokenize, tokenize_claim
 from desktop_rag.answer.checking.claims.words import has_opposite, importance, stem
@@ -62,33 +62,29 @@ def test_opposites(word: str, other: str, opposed: bool) -> None:
 
 def test_a_sentence_of_the_source_lacks_nothing() -> None:
     found = measured("The harbour of Skagen was opened in 1907.")
-    for name in ("missing", "missing_in_window", "numbers_missing", "not_aligned", "replaced"):
-        assert found[name] == pytest.approx(0)
-    assert found["copied"] == found["longest_run"] == 1
+    assert found == pytest.approx(dict.fromkeys(found, 0.0))
 
 
 @pytest.mark.parametrize(
     ("claim", "raised"),
     [
-        ("The harbour of Skagen was opened in 1923.", {"numbers_missing", "missing"}),
-        ("The harbour of Vienna was opened in 1907.", {"names_missing", "missing", "replaced"}),
-        ("The harbour of Skagen was never opened in 1907.", {"new_negation", "limits_added"}),
+        ("The harbour of Skagen was opened in 1923.", {"numbers_missing_in_window", "missing"}),
+        ("The harbour of Vienna was opened in 1907.", {"names_missing", "missing"}),
         ("The harbour of Skagen was closed in 1907.", {"opposites"}),
-        ("In 1907 Skagen opened the harbour.", {"out_of_order", "not_aligned"}),
+        ("In 1907 Skagen opened the harbour.", {"neighbours_parted_in_window"}),
         ("The larger harbour of Skagen was opened in 1907.", {"degrees_missing_in_window"}),
     ],
 )
 def test_each_edit_raises_its_feature(claim: str, raised: set[str]) -> None:
     plain = measured("The harbour of Skagen was opened in 1907.", SOURCE + " Then it was opened.")
     edited = measured(claim, SOURCE + " Then it was opened.")
-    assert raised <= {name for name in FEATURES if edited[name] > plain[name] + 1e-9}
+    assert raised <= {name for name in plain if edited[name] > plain[name] + 1e-9}
 
 
 def test_features_hardly_hang_on_what_else_the_source_says() -> None:
     more = SOURCE + " Nobody knows why the gulls left." * 50
     short, long = measured("Skagen has three piers."), measured("Skagen has three piers.", more)
-    for name in ("missing", "missing_in_window", "numbers_missing", "copied", "pieces"):
-        assert short[name] == long[name]
+    assert short == long
 
 
 def test_the_first_of_equal_windows_is_taken() -> None:
@@ -102,12 +98,6 @@ def test_what_never_ends_is_cut() -> None:
     index = SourceIndex("lamp " * 1000)
     assert index.count > 10
     assert all(len(sentence) <= 60 for sentence in index.sentences_of(index.window(0, index.count)))
-
-
-def test_runs_of_words_are_found_from_the_left() -> None:
-    index = SourceIndex("a red boat sails. the red boat of Anna sinks.")
-    stems = [token.stem for token in tokenize("red boat of Anna and a red lamp")]
-    assert [(run.start, run.length) for run in index.runs(stems)] == [(0, 4), (5, 2)]
 
 
 def test_alignment_keeps_the_order_and_tells_what_stands_between() -> None:
@@ -127,11 +117,18 @@ def test_nothing_in_common_has_no_gaps() -> None:
     assert list(align(tokenize("boats"), tokenize("lamps")).gaps()) == []
 
 
-def test_a_negation_is_new_only_where_the_source_has_none() -> None:
-    claim = "The harbour was not opened."
-    assert measured(claim)["new_negation"] == 1.0
-    assert measured(claim, "The harbour was not opened in 1907.")["new_negation"] == 0.0
-
-
 def test_one_of_one_missing_counts_half() -> None:
-    assert measured("The harbour was opened in 1950.")["numbers_missing"] == 0.5
+    assert measured("The harbour was opened in 1950.")["numbers_missing_in_window"] == 0.5
+
+
+def test_a_rounded_number_is_not_missing() -> None:
+    source = "The fleet has 4,860 boats."
+    assert measured("It has 5,000 boats.", source)["numbers_missing_in_window"] == 0
+    assert measured("It has 4,000 boats.", source)["numbers_missing_in_window"] == 0.5
+
+
+def test_what_two_distant_sentences_say_together_is_there() -> None:
+    source = "Skagen has a harbour. Nobody knows why. The gulls left. Its piers are of granite."
+    assert measured("The harbour piers of Skagen are of granite.", source)[
+        "missing_in_two_sentences"
+    ] == pytest.approx(0)
