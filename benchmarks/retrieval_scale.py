@@ -26,9 +26,11 @@ from desktop_rag.core.library_events import Stage
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
 from desktop_rag.evaluate.metrics import percentile
+from desktop_rag.models.embedding.bundled_models import BUNDLED, bundled_folders
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.duckdb.database.database import Columns, Database, insert
+from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
+from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.duckdb_engine import DuckdbOpener, database_of, library_file
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.postings_merge import PostingsMerge
@@ -178,7 +180,7 @@ def recall(texts: Sequence[str], queries: Sequence[str], folder: Path) -> list[B
     """Recall@10 of the candidate scan against exact search, over embeddings of these texts."""
     home = Home(folder)
     home.create()
-    embedder = OnnxEmbedder(app.model_folder(Settings().index))
+    embedder = OnnxEmbedder(bundled_folders()[BUNDLED])
     order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
     vectors = np.empty((len(texts), DIMENSIONS), np.float32)
     for first in range(0, len(order), _EMBED_BATCH):
@@ -225,7 +227,7 @@ def _fill(home: Home, passages: int) -> None:
 
 
 def _model() -> str:
-    return OnnxEmbedder(app.model_folder(Settings().index)).name
+    return OnnxEmbedder(bundled_folders()[BUNDLED]).name
 
 
 def _questions(count: int, seed: int = 5) -> list[str]:

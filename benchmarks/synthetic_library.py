@@ -15,23 +15,22 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from desktop_rag import app
 from desktop_rag.core.domain import Document, DocumentState, FileStat, Source
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
 from desktop_rag.ingest.chunking.chunker import chunking_signature
 from desktop_rag.ingest.indexing.indexer import READERS, stat_of
+from desktop_rag.models.embedding.bundled_models import BUNDLED, bundled_folders
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
-from desktop_rag.store.duckdb.database.database import Columns, Connection, Database, insert
-from desktop_rag.store.duckdb.documents.source_store import SourceStore
-from desktop_rag.store.duckdb.duckdb_engine import library_file
+from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
+from desktop_rag.store.duckdb.database.database import Connection, Database
+from desktop_rag.store.duckdb.duckdb_engine import engine_over, library_file
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
-from desktop_rag.store.duckdb.search.postings import key_of
 from desktop_rag.store.duckdb.search.postings_merge import PostingsMerge
-from desktop_rag.store.duckdb.search.scope_sql import plain_name
 from desktop_rag.store.duckdb.search.vector_store import VectorStore
 from desktop_rag.store.duckdb.search.vector_table import find_or_create
+from desktop_rag.store.sql.text_sql import key_of, plain_name
 
 DIMENSIONS = 384
 PASSAGES_A_DOCUMENT = 20
@@ -111,7 +110,7 @@ def build(
 ) -> VectorStore:
     """Fill an empty store as indexing would; returns its vectors."""
     made, layout = Generator(), layout or Layout()
-    sources = SourceStore(database)
+    sources = engine_over(database).sources
     collection = sources.default_collection("Made up")
     source = sources.add_source(folder, collection.collection_id)
     table = database.write(lambda con: find_or_create(con, model, DIMENSIONS))
@@ -145,7 +144,7 @@ def fill_home(place: Path, files: int, passages_a_file: int) -> None:
     folder = place / "files"
     folder.mkdir()
     settings = Settings().index
-    embedder = OnnxEmbedder(app.model_folder(settings))
+    embedder = OnnxEmbedder(bundled_folders()[BUNDLED])
     limit = min(embedder.max_tokens, _LONGEST_PASSAGE)
     chunking = chunking_signature(ChunkSettings(), limit, embedder.name.partition("@")[0])
     memory_mb = settings.database_memory_mb

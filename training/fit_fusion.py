@@ -1,83 +1,90 @@
 """Fits the numbers in resources/retrieval/fusion.toml on retrieval sets.
 
-python training/fit_fusion.py SETS --scratch FOLDER [--write]
+python training/fit_fusion.py SETS --scratch FOLDER [--questions N] [--only SET …]
+    [--without-relevance | --write]
 
-SETS contains folders in BEIR format. The app indexes each set once into SCRATCH; each question's
-candidates are scored and ranked with every weight of a grid, and the logistic functions that weigh
-each question are optimised (fusion_search.py) for the highest mean nDCG@10 over the sets, with a
-penalty for falling below a set's limit. The same is repeated without each group of sets in turn, to
-measure the numbers on held-out sets. The relevance of a passage is a logistic regression of a set's
-own questions against questions of other sets.
+SETS contains folders in BEIR format. The app searches each set once (retrieval_pools.py). For each
+set it prints nDCG@10 by words alone, by meaning alone and with fixed weights, then of three models,
+each once fitted on all sets and once without the set and all others of its group:
+
+one weight: words weigh A times as much as meaning
+agreement: … times exp(B · the agreement of both rankings, in deviations)
+open questions: … times exp(D) for an open question, where company weighs C
+
+A model is chosen from a small grid by the mean over the groups of sets, less what it lacks, in any
+set, to the best of words, meaning and the fixed weight .3. The relevance of a passage is a logistic
+regression of a set's own questions against questions of other sets.
 """
 
 import argparse
-import json
+import itertools
 import math
-import pickle
 import tomllib
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from hashlib import sha256
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from fusion_search import COMPANIES, WEIGHTS, FusionSet, Numbers, gain_of, search, weights_of
-from numpy.typing import NDArray
+from retrieval_pools import RATIOS, Floats, Pool, Pools, pools_of
 
-from desktop_rag import answer, app
-from desktop_rag.answer.search.candidates import Candidates, leads, shares
-from desktop_rag.answer.search.fusion import (
-    FURTHEST,
-    MOST_COMPANY,
-    company,
-    fuse,
-    measure,
-    standardised,
-)
-from desktop_rag.answer.search.question_terms import SearchQuestion
-from desktop_rag.answer.search.retriever import Retriever
-from desktop_rag.core.paths import Home, resources_dir
-from desktop_rag.core.query import Query
-from desktop_rag.evaluate.query_sets import RetrievalSet, load_set
-from desktop_rag.evaluate.retrieval import write_corpus
-from desktop_rag.store.contract.scope import Scope
+from desktop_rag.answer.search.fusion import FURTHEST, standardised
+from desktop_rag.core.paths import resources_dir
+from desktop_rag.evaluate.metrics import ndcg
+from desktop_rag.evaluate.query_sets import load_set
 
-Floats = NDArray[np.float64]
-
-# Sets with the same questions or documents are held out together, and not used as foreign questions
-# for each other: XQuAD is a part of SQuAD in several languages.
+# Sets of one group have the same questions or documents. They are left out together, and are not
+# off topic for each other: XQuAD is a part of SQuAD in several languages.
 GROUPS = {
     "squad": "SQuAD", "xquad/de": "SQuAD", "xquad/en": "SQuAD", "xquad/ru": "SQuAD",
-    "xquad/zh": "SQuAD",
+    "xquad/zh": "SQuAD", "xquad/en asked by xquad/de": "SQuAD",
+    "xquad/en asked by xquad/ru": "SQuAD", "xquad/en asked by xquad/zh": "SQuAD",
 }  # fmt: skip
-SETS = (
-    "squad", "chunk_eval", "pubmedqa", "lfqa_docs", "wice_retrieval",
-    "xquad/de", "xquad/en", "xquad/ru", "xquad/zh",
-)  # fmt: skip
-WEIGHT_SIGNALS = ("cohesion", "closeness", "match", "standout", "singularity")
-COMPANY_SIGNALS = ("cohesion", "closeness", "match", "standout")
-# Targets of single sets; the others use the best fixed weights minus a tolerance.
-LIMITS = {"squad": 0.914, "chunk_eval": 0.906, "pubmedqa": 0.987, "lfqa_docs": 0.684}
-_MAY_LACK = 0.01
-_DEPTH = 10
+SETS = (*GROUPS, "chunk_eval", "pubmedqa", "lfqa_docs", "wice_retrieval", "cacm", "med", "lisa",
+        "time")  # fmt: skip
+FEATURES = ("agreement", "open")
 _OFF_TOPIC = 25
 # The lexical lead makes up for missing similarity only when it is clear.
 _STRICT = 15.0
-assert COMPANIES[-1] == MOST_COMPANY, "the grid ends where the app does"
+# The grid of each number.
+_RATIO = (0.5, 0.75, 1.0, 1.2, 1.4, 1.7, 2.0)
+_AGREEMENT = (0.0, 0.15, 0.3, 0.5, 0.7)
+_OPEN = (0.0, -1.4, -2.0, -3.0)
+_COMPANY = (0.0, 0.15, 0.35)
+# The usual agreement, and its deviation.
+_USUAL, _DEVIATION = 0.2, 0.28
+Scale = dict[str, tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """A question: nDCG@10 at each grid point, signals, values of the best passage."""
+class Numbers:
+    """A point of the grid; see the module's description."""
 
-    gains: Floats
-    signals: dict[str, float]
-    best: dict[str, float]
+    ratio: float
+    agreement: float = 0.0
+    open: float = 0.0
+    company: float = 0.0
 
 
-Questions = dict[str, list[Question]]
-# Mean and deviation by name.
-Scale = dict[str, tuple[float, float]]
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The results of a set: baselines by name, and nDCG@10 of each number of the grid."""
+
+    baselines: dict[str, float]
+    gains: dict[Numbers, float]
+
+    @property
+    def wanted(self) -> float:
+        """The best of words, meaning and the fixed weight .3."""
+        return max(self.baselines[name] for name in ("words", "meaning", "z .3"))
+
+
+MODELS: dict[str, list[Numbers]] = {
+    "one weight": [Numbers(r) for r in _RATIO],
+    "agreement": [Numbers(r, a) for r in _RATIO for a in _AGREEMENT],
+    "open questions": [
+        Numbers(*point) for point in itertools.product(_RATIO, _AGREEMENT, _OPEN, _COMPANY)
+    ],
+}
 
 
 def main() -> None:
@@ -85,20 +92,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sets", type=Path)
     parser.add_argument("--scratch", type=Path, required=True)
+    parser.add_argument("--questions", type=int, default=150, help="of each set, at most")
+    parser.add_argument("--only", nargs="+", default=SETS, help="these sets")
+    parser.add_argument("--without-relevance", action="store_true")
     parser.add_argument("--write", action="store_true")
-    arguments = parser.parse_args()
-    own, foreign = collect_all(arguments.sets, arguments.scratch)
-    scale = scaled(own)
-    sets = {name: fusion_set(name, own, scale) for name in SETS}
-    fitted = search(list(sets.values()))
-    report("fitted on all", sets, fitted, SETS)
-    for group in dict.fromkeys(map(group_of, SETS)):
-        left_out = [name for name in SETS if group_of(name) == group]
-        others = [sets[name] for name in SETS if name not in left_out]
-        report(f"without {group}", sets, search(others), left_out)
-    tables = {
-        "weight": table(fitted.weight, WEIGHT_SIGNALS, scale),
-        "company": table(fitted.company, COMPANY_SIGNALS, scale),
+    asked = parser.parse_args()
+    pools: dict[str, Pools] = {}
+    for name in asked.only:
+        strangers = [] if asked.without_relevance else off_topic(asked.sets, name, asked.only)
+        pools[name] = pools_of(asked.sets, asked.scratch, name, strangers, asked.questions)
+    judged = {name: judge(found.own) for name, found in pools.items()}
+    report(judged)
+    chosen = choose(MODELS["open questions"], judged, list(judged))
+    print(f"chosen: {chosen}")
+    if asked.without_relevance:
+        return
+    own = {name: found.own for name, found in pools.items()}
+    foreign = {name: found.foreign for name, found in pools.items()}
+    scale: Scale = {"agreement": (_USUAL, _DEVIATION), "open": (0.0, 1.0)}
+    weight = np.array([math.log(chosen.ratio), chosen.agreement, chosen.open])
+    tables: dict[str, dict[str, object]] = {
+        "weight": table(weight, FEATURES, scale),
+        "company": {"open": chosen.company},
         "relevance": regression(own, foreign, ("nearness", "standout")),
         "relevance_among_few": regression(own, foreign, ("nearness", "share")),
         "relevance_by_words": regression(own, foreign, ("share",)),
@@ -106,157 +121,129 @@ def main() -> None:
     }
     text = as_toml(tables)
     print(text)
-    if arguments.write:
+    if asked.write:
         path = resources_dir() / "retrieval" / "fusion.toml"
         path.write_text(text, encoding="utf-8")
         assert tomllib.loads(text) == tables
 
 
-def collect_all(sets: Path, scratch: Path) -> tuple[Questions, Questions]:
-    """Each set's own and foreign questions, searched once and cached in `scratch`."""
-    kept = scratch / f"questions-{code_digest()}.pickle"
-    if kept.exists():
-        return pickle.loads(kept.read_bytes())
-    asked = {name: load_set(sets / name) for name in SETS}
-    own: Questions = {}
-    foreign: Questions = {}
-    for name in SETS:
-        own[name], foreign[name] = collect(name, asked, scratch)
-        print(f"{name}: {len(own[name])} questions, {len(foreign[name])} off topic", flush=True)
-    kept.write_bytes(pickle.dumps((own, foreign)))
-    return own, foreign
-
-
-def code_digest() -> str:
-    """A hash of the ranking code: results of other code are not reused."""
-    package = Path(answer.__path__[0]).parent
-    files = [p for room in ("core", "store", "answer") for p in (package / room).rglob("*.py")]
-    return sha256(b"".join(p.read_bytes() for p in sorted(files))).hexdigest()[:12]
-
-
 def group_of(name: str) -> str:
-    """Sets of one group are held out together."""
+    """Sets of one group are left out together."""
     return GROUPS.get(name, name)
 
 
-def collect(
-    name: str, asked: dict[str, RetrievalSet], scratch: Path
-) -> tuple[list[Question], list[Question]]:
-    """The set's own questions, and some of every other group, searched in its library."""
-    folder = scratch / "corpus" / name.replace("/", "_")
-    if folder.exists():
-        ids = json.loads(folder.with_suffix(".json").read_text(encoding="utf-8"))
-    else:
-        folder.mkdir(parents=True)
-        ids = write_corpus(asked[name].corpus, folder)
-        folder.with_suffix(".json").write_text(json.dumps(ids), encoding="utf-8")
-    services = app.build_services(Home(scratch / "homes" / name.replace("/", "_")))
-    try:
-        services.library.start(watch=False)
-        if not services.library.sources.all():
-            services.library.sources.add(folder)
-        while not services.library.indexing.wait_until_idle(10.0):
-            pass
-        relevant = asked[name].relevant
-        own = [
-            pool_of(services.retriever, text, relevant[i], ids) for i, text in asked[name].queries
-        ]
-        strangers = [
-            text
-            for other in SETS
-            if group_of(other) != group_of(name) and "xquad" not in (other[:5], name[:5])
-            for _, text in asked[other].queries[:_OFF_TOPIC]
-        ]
-        foreign = [pool_of(services.retriever, text, {}, ids) for text in strangers]
-    finally:
-        services.close()
-    return own, foreign
+def off_topic(sets: Path, name: str, names: Sequence[str]) -> list[str]:
+    """Questions of other groups that a set's corpus does not answer."""
+    others = [n for n in names if group_of(n) != group_of(name) and " asked by " not in n]
+    if "xquad" in name:
+        others = [n for n in others if group_of(n) != "SQuAD"]
+    return [text for n in others for _, text in load_set(sets / n, _OFF_TOPIC).queries]
 
 
-def pool_of(
-    retriever: Retriever, text: str, grades: dict[str, int], ids: dict[str, str]
-) -> Question:
-    """The information that the app has about the question before fusion."""
-    question = SearchQuestion(text, lambda: retriever.reader.read(Query(text)))
-    pool = retriever.candidate_search.gather(question, Scope())
-    assert pool is not None, "the bundled model answers"
-    signals = measure(pool.lexical, pool.similar, pool.near, pool.alike)
-    best = int(fuse(pool.lexical, pool.near, 0.5).argmax())
-    values = {
-        "nearness": float(pool.near[best]),
-        "standout": float(standardised(pool.lexical)[best]),
-        "share": float(shares(pool)[best]),
-        "lead": float(leads(pool)[best]),
+# --- models --------------------------------------------------------------------------------------
+
+
+def judge(pools: Sequence[Pool]) -> Judged:
+    """The baselines and every number of the grid, on the questions of a set."""
+    baselines = {
+        "words": _mean([ndcg(list(dict.fromkeys(p.by_words)), p.grades) for p in pools]),
+        "meaning": _mean([_ndcg(p, p.near) for p in pools]),
+        "z .3": _mean([_ndcg(p, _mixed(p, 0.3, standardised)) for p in pools]),
+        "z .5": _mean([_ndcg(p, _mixed(p, 0.5, standardised)) for p in pools]),
+        "min-max .3": _mean([_ndcg(p, _mixed(p, 0.3, _between)) for p in pools]),
+        "min-max .5": _mean([_ndcg(p, _mixed(p, 0.5, _between)) for p in pools]),
     }
-    paths = {
-        p.chunk_id: ids[p.path] for p in retriever.lexical.passages(dict.fromkeys(pool.ids, 0.0))
-    }
-    gains = gains_of(pool, [paths[i] for i in pool.ids], grades) if grades else np.zeros((0, 0))
-    return Question(gains, asdict(signals), values)
+    grids = [_grid(pool) for pool in pools]
+    distance = np.array([(p.agreement - _USUAL) / _DEVIATION for p in pools])
+    distance = distance.clip(-FURTHEST, FURTHEST)
+    is_open = np.array([p.open for p in pools])
+    gains: dict[Numbers, float] = {}
+    for numbers in MODELS["open questions"]:
+        power = numbers.agreement * distance + numbers.open * is_open
+        found = math.log(numbers.ratio) + power
+        kept = [_COMPANY.index(numbers.company) if each else 0 for each in is_open]
+        gains[numbers] = _mean([
+            float(np.interp(at, np.log(RATIOS), grid[company]))
+            for at, grid, company in zip(found, grids, kept, strict=True)
+        ])  # fmt: skip
+    return Judged(baselines, gains)
 
 
-def gains_of(pool: Candidates, documents: Sequence[str], grades: dict[str, int]) -> Floats:
-    """nDCG@10 at each grid point, shape (weights, cluster weights)."""
-    gains = np.empty((len(WEIGHTS), len(COMPANIES)))
-    for i, weight in enumerate(WEIGHTS):
-        fused = fuse(pool.lexical, pool.near, weight)
-        near = company(fused, pool.alike)
-        for j, share in enumerate(COMPANIES):
-            gains[i, j] = _ndcg(fused + share * near, documents, grades)
-    return gains
+def _grid(pool: Pool) -> Floats:
+    """nDCG@10 by company and ratio."""
+    grid = np.empty((len(_COMPANY), len(RATIOS)))
+    for j, ratio in enumerate(RATIOS):
+        fused = standardised(ratio * pool.shares + pool.near)
+        for i, weight in enumerate(_COMPANY):
+            grid[i, j] = _ndcg(pool, fused + weight * pool.companies[j])
+    return grid
 
 
-def _ndcg(scores: Floats, documents: Sequence[str], grades: dict[str, int]) -> float:
-    ranked = [documents[int(i)] for i in np.argsort(-scores, kind="stable")]
-    first = list(dict.fromkeys(ranked))[:_DEPTH]
-    gained = sum(grades.get(d, 0) / math.log2(n + 2) for n, d in enumerate(first))
-    best = sorted(grades.values(), reverse=True)[:_DEPTH]
-    return gained / sum(grade / math.log2(n + 2) for n, grade in enumerate(best))
+def _mixed(pool: Pool, weight: float, scaled: Callable[[Floats], Floats]) -> Floats:
+    return weight * scaled(pool.shares) + (1 - weight) * scaled(pool.near)
 
 
-def scaled(own: Questions) -> Scale:
-    """Mean and deviation of each signal over all questions."""
-    names = dict.fromkeys(WEIGHT_SIGNALS + COMPANY_SIGNALS)
-    values = {s: np.array([q.signals[s] for qs in own.values() for q in qs]) for s in names}
-    return {name: (float(v.mean()), float(v.std())) for name, v in values.items()}
+def _between(values: Floats) -> Floats:
+    return (values - values.min()) / max(float(np.ptp(values)), 1e-6)
 
 
-def fusion_set(name: str, own: Questions, scale: Scale) -> FusionSet:
-    """A set for the optimiser. Sets of one group share the weight of one."""
-
-    def signals(names: Sequence[str]) -> Floats:
-        rows = [[(q.signals[s] - scale[s][0]) / scale[s][1] for s in names] for q in own[name]]
-        return np.clip(np.array(rows), -FURTHEST, FURTHEST)
-
-    gains = np.array([q.gains for q in own[name]])
-    best = float(gains.mean(axis=0).max())
-    share = 1 / math.sqrt(sum(group_of(other) == group_of(name) for other in SETS))
-    return FusionSet(
-        gains,
-        signals(WEIGHT_SIGNALS),
-        signals(COMPANY_SIGNALS),
-        LIMITS.get(name, best - _MAY_LACK),
-        share,
-    )
+def _ndcg(pool: Pool, scores: Floats) -> float:
+    ranked = [pool.documents[int(i)] for i in np.argsort(-scores, kind="stable")]
+    return ndcg(list(dict.fromkeys(ranked)), pool.grades)
 
 
-def report(title: str, sets: dict[str, FusionSet], numbers: Numbers, names: Sequence[str]) -> None:
-    """Print the results of the numbers on these sets, beside the best fixed weights."""
-    print(f"{title}: " + " ".join(f"{n:.2f}" for n in (*numbers.weight, *numbers.company)))
-    for name in names:
-        fixed = sets[name].gains.mean(axis=0)
-        i, j = np.unravel_index(fixed.argmax(), fixed.shape)
-        words, near = (float(w.mean()) for w in weights_of(sets[name], numbers))
-        print(
-            f"  {name:<16} {gain_of(sets[name], numbers):.4f}   words {words:.2f}"
-            f" company {near:.2f}   best fixed {fixed.max():.4f}"
-            f" at {WEIGHTS[i]:.2f} {COMPANIES[j]:.2f}",
-            flush=True,
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def choose(model: Sequence[Numbers], judged: Mapping[str, Judged], names: Sequence[str]) -> Numbers:
+    """The best numbers of a model on some sets. Each group weighs as the root of its size."""
+    share = {n: 1 / math.sqrt(sum(group_of(o) == group_of(n) for o in names)) for n in names}
+
+    def value(numbers: Numbers) -> float:
+        return sum(
+            share[n] * (gain - max(0.0, judged[n].wanted - gain))
+            for n in names
+            for gain in (judged[n].gains[numbers],)
         )
+
+    return max(model, key=value)
+
+
+def report(judged: Mapping[str, Judged]) -> None:
+    """Print the baselines, and each model in the sample and left out."""
+    names = list(judged)
+    rows = {
+        title: [judged[n].baselines[title] for n in names] for title in judged[names[0]].baselines
+    }
+    for title, model in MODELS.items():
+        fitted = choose(model, judged, names)
+        rows[title] = [judged[n].gains[fitted] for n in names]
+        left: list[float] = []
+        for name in names:
+            others = [n for n in names if group_of(n) != group_of(name)]
+            left.append(judged[name].gains[choose(model, judged, others or names)])
+        rows["… left out"] = left
+        print_rows(names, rows)
+        rows = {}
+
+
+def print_rows(names: Sequence[str], rows: Mapping[str, Sequence[float]]) -> None:
+    """One line for each row, one column for each set, then the mean."""
+    short = [name.replace("xquad/", "").replace(" asked by ", "<")[:8] for name in names]
+    print(" " * 16 + " ".join(f"{name:>8}" for name in (*short, "mean")))
+    for title, values in rows.items():
+        print(f"{title:<16}" + " ".join(f"{v:8.4f}" for v in (*values, _mean(values))), flush=True)
+
+
+# --- relevance -----------------------------------------------------------------------------------
 
 
 def regression(
-    own: Questions, foreign: Questions, names: Sequence[str], strict: float = 1.0
+    own: Mapping[str, Sequence[Pool]],
+    foreign: Mapping[str, Sequence[Pool]],
+    names: Sequence[str],
+    strict: float = 1.0,
 ) -> dict[str, object]:
     """A logistic regression: own questions of a set against foreign ones, by their best passage.
 
@@ -304,11 +291,12 @@ def as_toml(tables: dict[str, dict[str, object]]) -> str:
         "# desktop_rag/answer/search/fusion.py. Written by training/fit_fusion.py and reviewed.",
     ]
     for name, values in tables.items():
-        lines += ["", f"[{name}]", f"intercept = {values['intercept']}"]
+        lines += ["", f"[{name}]"]
+        lines += [f"{key} = {v}" for key, v in values.items() if not isinstance(v, dict)]
         for key in ("coefficients", "means", "deviations"):
-            inner = values[key]
-            assert isinstance(inner, dict)
-            lines.append(f"{key} = {{ {', '.join(f'{k} = {v}' for k, v in inner.items())} }}")
+            inner = values.get(key)
+            if isinstance(inner, dict):
+                lines.append(f"{key} = {{ {', '.join(f'{k} = {v}' for k, v in inner.items())} }}")
     return "\n".join(lines) + "\n"
 
 

@@ -1,16 +1,19 @@
 """Fuses the rankings by words and by meaning, and estimates relevance. Pure.
 
-Fusion is a convex combination of normalised scores (Bruch, Gai and Ingber, 2023, "An Analysis of
-Fusion Functions for Hybrid Retrieval"), which beats reciprocal ranks on nearly every set we tried.
-The company of a passage is added: its similarity to the top passages, because passages that are
-alike tend to be relevant together (Diaz, 2005, "Regularizing Ad Hoc Retrieval Scores").
-No balance is best for all questions, so each question gets its own from logistic functions of a few
-signals of the rankings. The numbers were fitted by `training/fit_fusion.py`.
+Fusion is a convex combination of two scores that are bounded by theory: the share of the best
+possible score by words, and the calibrated similarity (Bruch, Gai and Ingber, 2023, "An Analysis of
+Fusion Functions for Hybrid Retrieval", theoretical min-max). So a question whose words hardly occur
+is ranked by meaning without further ado, which z-scores would hide.
+Two signals move the balance: the agreement of both rankings, in whose favour words speak where they
+find what meaning finds, and whether the question is an open one ("Why …?", "How …?"), which
+passages answer in other words. For an open question the company of a passage is added: its
+similarity to the top passages, because passages that are alike tend to be relevant together (Diaz,
+2005, "Regularizing Ad Hoc Retrieval Scores"). The numbers were fitted by `training/fit_fusion.py`.
 """
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,18 +23,14 @@ Scores = NDArray[np.float64]
 
 # The share of the best window in the similarity of a passage.
 WINDOW_SHARE = 0.5
-# The bounds of the lexical weight: neither ranking is ever left out.
-_LEAST_WEIGHT, _MOST_WEIGHT = 0.02, 0.92
-# The greatest weight of company; words and meaning together weigh 1.
-MOST_COMPANY = 1.5
 # A passage below this relevance is not about the question.
 IRRELEVANT_BELOW = 0.3
 # Among fewer candidates nothing can stand out: there the share of the words shows relevance.
 FEW = 100
 # The number of top passages that stand for everything relevant.
 FIRST = 5
-# The rank that stands for the background of a ranking.
-_BACKGROUND_PLACE = 50
+# The number of top passages of each ranking whose agreement is measured.
+_COMPARED = 20
 # Signals are clipped at this many deviations from their mean, so that none outweighs all others in
 # a library unlike those of the training.
 FURTHEST = 3.0
@@ -43,18 +42,12 @@ _LEAST_SPREAD = 1e-6
 class Signals:
     """Signals of how far each ranking can be trusted.
 
-    `cohesion`: similarity among the passages nearest to the question, less that among all
-    candidates. `closeness`: similarity of the best passage to the question, less that among the
-    nearest ones. `match`: similarity of the best, times its distance from the background.
-    `standout`: deviations of the best passage by words from the mean. `singularity`: the product of
-    `closeness` and `match`.
+    `agreement`: the share of the first passages of both rankings that are the same, from 0, by
+    chance, to 1. `open`: 1 for an open question, else 0.
     """
 
-    cohesion: float
-    closeness: float
-    match: float
-    standout: float
-    singularity: float
+    agreement: float
+    open: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +78,10 @@ class Logistic:
 
 @dataclass(frozen=True, slots=True)
 class FusionModel:
-    """The fitted functions for the lexical weight, the weight of company, and relevance."""
+    """The fitted functions for the lexical weight and relevance, and the weight of company."""
 
     weight: Logistic
-    company: Logistic
+    company: float
     relevance: Logistic
     relevance_among_few: Logistic
     relevance_by_words: Logistic
@@ -107,58 +100,53 @@ class FusionModel:
 
         return cls(
             logistic("weight"),
-            logistic("company"),
+            float(tables["company"]["open"]),
             logistic("relevance"),
             logistic("relevance_among_few"),
             logistic("relevance_by_words"),
             logistic("relevance_by_lead"),
         )
 
-    def lexical_weight(self, signals: Signals, preference: float = 0.5) -> float:
-        """The weight of the ranking by words, between 0 and 1.
+    def lexical_weight(self, signals: Signals, count: int, preference: float = 0.5) -> float:
+        """The weight of the ranking by words among `count` candidates, between 0 and 1.
 
         `preference` is the person's setting: 0.5 leaves it to the signals, more favours words.
+        Among few candidates the rankings agree by chance, so the usual agreement takes its place.
         """
-        share = self.weight(asdict(signals))
-        weight = _LEAST_WEIGHT + (_MOST_WEIGHT - _LEAST_WEIGHT) * share
+        usual = self.weight.means["agreement"]
+        known = _part_of(count, _COMPARED)
+        agreement = usual + known * (signals.agreement - usual)
+        weight = self.weight({"agreement": agreement, "open": signals.open})
         words, meaning = weight * preference, (1 - weight) * (1 - preference)
         return words / (words + meaning)
 
     def company_weight(self, signals: Signals, count: int) -> float:
-        """The weight of company among `count` candidates, between 0 and MOST_COMPANY.
+        """The weight of company among `count` candidates, in standard deviations.
 
         The top passages are company only when they lead many others: among three passages, the one
         that differs may well be the right one.
         """
-        share = (count - FIRST) / (FEW - FIRST)
-        return min(max(share, 0.0), 1.0) * MOST_COMPANY * self.company(asdict(signals))
+        return self.company * signals.open * _part_of(count, FIRST)
 
 
-def measure(lexical: Scores, similar: Scores, dense: Scores, alike: Scores) -> Signals:
-    """The signals of the candidates; see `Candidates` for the arrays, where `dense` is `near`."""
-    first = best_places(dense)
-    among = alike[np.ix_(first, first)][~np.eye(len(first), dtype=bool)]
-    nearness = _mean(among, 0.0)
-    top = float(similar.max())
-    closeness, match = top - nearness, top * spread_of(similar)
-    return Signals(
-        cohesion=nearness - _mean(alike, 0.0),
-        closeness=closeness,
-        match=match,
-        standout=float(standardised(lexical).max()),
-        singularity=closeness * match,
-    )
+def _part_of(count: int, least: int) -> float:
+    """0 for up to `least` candidates, 1 from FEW on, linear in between."""
+    return min(max((count - least) / (FEW - least), 0.0), 1.0)
 
 
-def spread_of(similar: Scores) -> float:
-    """The distance of the most similar passage from the background."""
-    ordered_values = np.sort(similar)[::-1]
-    return float(ordered_values[0] - ordered_values[min(_BACKGROUND_PLACE, len(similar) - 1)])
+def agreement(lexical: Scores, near: Scores) -> float:
+    """The share of the first of both rankings that are the same, beyond chance; 0 for few."""
+    chance = _COMPARED / len(near)
+    if chance >= 1:
+        return 0.0
+    by_words = {int(i) for i in best_places(lexical, _COMPARED) if lexical[i] > 0}
+    both = by_words.intersection(best_places(near, _COMPARED).tolist())
+    return (len(both) / _COMPARED - chance) / (1 - chance)
 
 
-def fuse(lexical: Scores, dense: Scores, weight: float) -> Scores:
-    """One score per passage: the weighted sum of its z-scores in both rankings."""
-    return weight * standardised(lexical) + (1 - weight) * standardised(dense)
+def fuse(shares: Scores, near: Scores, weight: float) -> Scores:
+    """One score per passage, from the share of the best score by words and the similarity."""
+    return weight * shares + (1 - weight) * near
 
 
 def company(fused: Scores, alike: Scores) -> Scores:
@@ -172,14 +160,9 @@ def company(fused: Scores, alike: Scores) -> Scores:
     return standardised(np.where(has_any, likeness, likeness[has_any].mean()))
 
 
-def best_places(scores: Scores) -> NDArray[np.intp]:
-    """The indices of the FIRST best, best first."""
-    return np.argsort(-scores, kind="stable")[:FIRST]
-
-
-def _mean(values: Scores, otherwise: float) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if known.size else otherwise
+def best_places(scores: Scores, count: int = FIRST) -> NDArray[np.intp]:
+    """The indices of the `count` best, best first."""
+    return np.argsort(-scores, kind="stable")[:count]
 
 
 def standardised(values: Scores) -> Scores:

@@ -18,14 +18,17 @@ from desktop_rag.answer.search.fusion import (
     FEW,
     IRRELEVANT_BELOW,
     FusionModel,
+    Scores,
+    Signals,
+    agreement,
     company,
     fuse,
-    measure,
     ordered,
     standardised,
 )
 from desktop_rag.answer.search.question_terms import QuestionReader, QuestionReading, SearchQuestion
 from desktop_rag.core.domain import Passage, SearchMode
+from desktop_rag.core.language.open_questions import is_open_question
 from desktop_rag.core.query import Query
 from desktop_rag.core.question import EVERYTHING, SearchScope
 from desktop_rag.core.terms import holds_phrase
@@ -235,17 +238,22 @@ class Retriever:
             return {}, {}
         fused = candidates.near
         if mode == "hybrid":
-            signals = measure(
-                candidates.lexical, candidates.similar, candidates.near, candidates.alike
-            )
             if candidates.is_named.any():
                 preference /= preference + _NAMED_MEANING * (1 - preference)
-            weight = self._fusion.lexical_weight(signals, preference)
-            fused = fuse(candidates.lexical, candidates.near, weight)
-            together = self._fusion.company_weight(signals, len(candidates.ids))
-            fused += together * company(fused, candidates.alike)
+            fused = self._fused(question, candidates, preference)
             fused += _NAMED_BONUS * candidates.is_named
         return ordered(candidates.ids, fused, limit), self._relevance(candidates)
+
+    def _fused(self, question: SearchQuestion, candidates: Candidates, preference: float) -> Scores:
+        """The scores by words, meaning and company, standardised."""
+        count = len(candidates.ids)
+        signals = Signals(
+            agreement(candidates.lexical, candidates.near), float(is_open_question(question.text))
+        )
+        weight = self._fusion.lexical_weight(signals, count, preference)
+        fused = fuse(shares(candidates), candidates.near, weight)
+        together = self._fusion.company_weight(signals, count)
+        return standardised(fused) + together * company(fused, candidates.alike)
 
     def _relevance(self, candidates: Candidates) -> dict[int, float]:
         fusion = self._fusion
