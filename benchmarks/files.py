@@ -1,6 +1,7 @@
 """Does every file end well? Indexes a large set of real and hostile files through the real library.
 
     python benchmarks/files.py [--shared ../shared] [--only NAME …] [--without-financebench]
+        [--only-reasons]
 
 Everything goes through the same library, parser process and store as in the app, by words only.
 Prints one `name: figure (bar …)` a line and ends with exit code 1 when a bar is missed:
@@ -16,7 +17,9 @@ Prints one `name: figure (bar …)` a line and ends with exit code 1 when a bar 
   page it was taken from holds at least 90 % of its word occurrences in the index, and no other page
   of that file holds more. Some of the evidence has lost its spaces: such a word counts if its
   letters stand on the page one after the other;
-- hostile files: what must happen with each, and a good file is read after each of them.
+- hostile files: what must happen with each, and a good file is read after each of them;
+- reasons: read in three shuffled orders, every file has the same outcome, and one that fits what
+  the manifest says of it; garbage: no text that is of no language is stored without a mark.
 """
 
 import argparse
@@ -33,6 +36,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import psutil
+from file_reasons import differing, garbage, read_in_orders, wrong_reasons
 from hostile_files import EXPECTED, FINAL, FOUND, anything, good_file_fails_after
 from word_recall import Page, share_found, without_markup, words
 
@@ -58,12 +62,16 @@ def main() -> int:
     parser.add_argument("--shared", type=Path, default=_SHARED)
     parser.add_argument("--only", nargs="*", default=[], help="folders of files/, e.g. tika poi")
     parser.add_argument("--without-financebench", action="store_true")
+    parser.add_argument("--only-reasons", action="store_true", help="reasons and garbage alone")
     arguments = parser.parse_args()
     shared = arguments.shared.absolute()
     names = arguments.only or sorted(p.name for p in (shared / "files").iterdir() if p.is_dir())
     roots = [shared / "files" / name / "files" for name in names]
     bench = None if arguments.without_financebench else shared / "bench" / "financebench"
     report = Report()
+    report.reasons([shared / "files" / name for name in names])
+    if arguments.only_reasons:
+        return 1 if report.missed else 0
     with tempfile.TemporaryDirectory() as scratch, watched_logs() as errors:
         run = index(Home(Path(scratch) / "home"), [*roots, *([bench / "files"] if bench else [])])
         try:
@@ -189,6 +197,19 @@ class Report:
             self.missed.append(name)
         print(f"{name}: {figure}" + (f" (bar {bar}{'' if is_met else ', MISSED'})" if bar else ""))
         sys.stdout.flush()
+
+    def reasons(self, folders: list[Path]) -> None:
+        """Outcomes in three orders against the manifests, and text that is no language."""
+        runs = read_in_orders(p for f in folders for p in (f / "files").rglob("*") if p.is_file())
+        differ = differing(runs)
+        self.say("files whose outcome depends on the order", len(differ), "0", is_met=not differ)
+        wrong = [line for folder in folders for line in wrong_reasons(folder, runs[0])]
+        self.say("reasons that do not fit the manifest", len(wrong), "0", is_met=not wrong)
+        marked, unmarked = garbage(runs[0])
+        self.say("documents of garbage, marked", len(marked))
+        self.say("documents of garbage, unmarked", len(unmarked), "0", is_met=not unmarked)
+        for line in (*differ, *wrong, *unmarked):
+            print("   ", line)
 
     def share_of_files(self, run: Run, roots: list[Path], errors: list[str]) -> None:
         """Final states, crashes, empty texts, times."""

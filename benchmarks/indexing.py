@@ -1,28 +1,38 @@
 """The speed of indexing, compared with the bare embedding loop and with torch.
 
     python benchmarks/indexing.py [--documents FOLDER] [--files N] [--without-windows]
-        [--without-torch]
+        [--without-torch] [--words-only]
+
+With `--words-only` nothing is embedded, and Recoll indexes the same files beside it where it is
+installed (Debian's `recollcmd`): first and last, the mean of both, as other work on the machine
+comes and goes.
 
 One run, one machine: a folder is indexed as `desktop-rag index` does it; then the very same
 passages go through the bare ONNX loop (tokenize, run, nothing else) and, on a sample, through
 sentence-transformers on torch. The windows of long passages, which the bare loop lacks, can
-be left out. Prints ratios; torch and sentence-transformers come with `[bench]`.
+be left out. Both bundled models embed, as is usual; speed and size with the English one alone stand
+beside it. Prints ratios; torch and sentence-transformers come with `[bench]`.
 """
 
 import argparse
 import json
 import random
 import shutil
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
+
+import psutil
 
 from desktop_rag import app
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.parsed import embedded_text
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import IndexSettings, Settings
+from desktop_rag.models.embedding.bundled_models import BUNDLED, bundled_folders
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 from desktop_rag.store.duckdb.duckdb_engine import database_of
 
@@ -39,16 +49,20 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=150, help="take so many, at random")
     parser.add_argument("--without-windows", action="store_true")
     parser.add_argument("--without-torch", action="store_true")
+    parser.add_argument("--words-only", action="store_true", help="all files, beside Recoll")
     arguments = parser.parse_args()
+    if arguments.words_only:
+        print(json.dumps(compare_with_recoll(arguments.documents.absolute()), indent=1))
+        return
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "documents"
         copy_sample(arguments.documents, folder, arguments.files)
-        home = Home(Path(scratch) / "home")
-        home.create()
+        english = bundled_folders()[BUNDLED]
         chosen = IndexSettings(makes_windows=not arguments.without_windows)
-        save_settings(home.settings, Settings(index=chosen))
-        figures, passages = index(folder, home)
-    embedder = OnnxEmbedder(app.model_folder(IndexSettings()))
+        figures, passages = index(folder, Path(scratch) / "both", chosen)
+        alone, _ = index(folder, Path(scratch) / "one", replace(chosen, model_folder=str(english)))
+        figures |= {f"one_model_{name}": figure for name, figure in alone.items()}
+    embedder = OnnxEmbedder(english)
     bare = passages_per_second(passages, embedder.embed_passages, _BATCH)
     figures |= {
         "bare_onnx_per_s": round(bare, 1),
@@ -57,6 +71,42 @@ def main() -> None:
     if not arguments.without_torch:
         figures |= compare_with_torch(passages, embedder)
     print(json.dumps(figures, indent=1))
+
+
+def compare_with_recoll(documents: Path) -> dict[str, float]:
+    """Seconds until all files are searchable by words, and the same for Recoll."""
+    before = recoll_s(documents)
+    with tempfile.TemporaryDirectory() as scratch:
+        home = Home(Path(scratch) / "home")
+        home.create()
+        no_model = IndexSettings(model_folder=str(Path(scratch) / "no model"))
+        save_settings(home.settings, Settings(index=no_model))
+        services = app.build_services(home)
+        try:
+            began_at = time.monotonic()
+            services.library.sources.add(documents)
+            services.library.start(watch=False)
+            services.library.indexing.wait_until_idle()
+            seconds = services.library.indexing.searchable_at - began_at
+        finally:
+            services.close()
+    figures = {"words_s": round(seconds, 1), "load": round(psutil.getloadavg()[0], 1)}
+    if before is not None and (after := recoll_s(documents)) is not None:
+        recoll = (before + after) / 2
+        figures |= {"recoll_s": round(recoll, 1), "words_to_recoll": round(seconds / recoll, 2)}
+    return figures
+
+
+def recoll_s(documents: Path) -> float | None:
+    """Seconds in which Recoll indexes the files anew; None where it is not installed."""
+    program = shutil.which("recollindex")
+    if program is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "recoll.conf").write_text(f"topdirs = {documents}\n", "utf-8")
+        began_at = time.monotonic()
+        subprocess.run([program, "-c", folder, "-z"], check=True, capture_output=True)
+        return time.monotonic() - began_at
 
 
 def copy_sample(documents: Path, folder: Path, count: int) -> None:
@@ -69,8 +119,11 @@ def copy_sample(documents: Path, folder: Path, count: int) -> None:
         shutil.copyfile(path, target)
 
 
-def index(folder: Path, home: Home) -> tuple[dict[str, float], list[str]]:
-    """Index the folder; returns the figures and the embedded texts."""
+def index(folder: Path, place: Path, chosen: IndexSettings) -> tuple[dict[str, float], list[str]]:
+    """Index the folder into a home of its own; returns the figures and the embedded texts."""
+    home = Home(place)
+    home.create()
+    save_settings(home.settings, Settings(index=chosen))
     services = app.build_services(home)
     try:
         began_at = time.monotonic()
@@ -84,11 +137,13 @@ def index(folder: Path, home: Home) -> tuple[dict[str, float], list[str]]:
     finally:
         services.close()
     passages = [embedded_text(context, text) for context, text in rows]
+    size_bytes = sum(path.stat().st_size for path in place.rglob("*") if path.is_file())
     return {
         "passages": len(passages),
         "index_s": round(seconds, 2),
         "index_per_s": round(len(passages) / seconds, 1),
         "words_share": round(words_s / seconds, 3),
+        "library_mb": round(size_bytes / 1e6, 1),
     }, passages
 
 

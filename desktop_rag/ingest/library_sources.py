@@ -145,6 +145,13 @@ class LibrarySources:
         self._scans.forget(source_id)
         self.publish_changed()
 
+    def look_again(self) -> None:
+        """Look at folders that came with a backup. Pages are fetched when they are due."""
+        self.publish_changed()
+        for source in self.all():
+            if source.links is None:
+                self.rescan(source.source_id)
+
     def rescan(self, source_id: str = "") -> None:
         """Compare a source (or all) with the disk, or the web, now."""
         for source in self.all():

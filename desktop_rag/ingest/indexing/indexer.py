@@ -10,7 +10,8 @@ import hashlib
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from stat import S_ISREG
@@ -22,6 +23,7 @@ from desktop_rag.ingest.background.background_thread import BackgroundThread
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
 from desktop_rag.ingest.chunking.indexing_outcome import indexing_outcome_of
+from desktop_rag.ingest.indexing.read_ahead import ReadAhead
 from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
 from desktop_rag.ingest.sent.sent_folders import SentFolders
 from desktop_rag.models.answer_priority import FairShare
@@ -30,10 +32,10 @@ from desktop_rag.store.contract.documents import DocumentStore, IndexingOutcome
 log = logging.getLogger(__name__)
 
 # Increased when the readers improve: files that older ones read are then read again.
-READERS = 3
+READERS = 4
 _REPORT_S = 0.5
-_BATCH_DOCUMENTS = 32
-_BATCH_CHUNKS = 400
+_BATCH_DOCUMENTS = 96
+_BATCH_CHUNKS = 1200
 _BATCH_S = 1.0
 # Refusals that trying again cannot change: listed as skipped, not as failed.
 _SKIPPED_REASONS = frozenset({"unsupported", "empty", "no text", "too large", "encrypted"})
@@ -57,6 +59,18 @@ class _Batch:
             or sum(len(outcome.chunks) for outcome in self.outcomes.values()) >= _BATCH_CHUNKS
             or time.monotonic() - self.began_at > _BATCH_S
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Fetched:
+    """A document as it is on the disk, and what reading it gave; None if it is unchanged."""
+
+    document: Document
+    parsed: ParsedDocument | ParseFailed | None
+
+
+class _ChangedError(Exception):
+    """The file changed while it was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +107,7 @@ class Indexer:
         self._parser = parser
         self._cutter = cutter
         self._chunking_of = chunking_of
+        self._chunking_known: dict[str, ChunkSettings] = {}
         self._meter = meter
         self._share = share
         self._reported_at = 0.0
@@ -160,20 +175,23 @@ class Indexer:
 
     def _read_queue(self) -> None:
         batch = _Batch()
-        while self._background.may_go_on() and (documents := self._take()):
-            for document in documents:
-                self._share.wait()
-                if not self._background.may_go_on():
-                    break
-                self._meter.start_file(document.path.name)
-                self._report_reading(document)
-                if outcome := self._outcome(document):
+        with ReadAhead(self._fetch) as ahead:
+            for document, fetched in ahead.over(self._waiting()):
+                if outcome := self._outcome(document, fetched):
                     batch.add(outcome)
                 if batch.is_full():
                     self._flush(batch)
                     batch = _Batch()
+                if not self._background.may_go_on():
+                    break
         self._flush(batch)
         self._put_back()
+
+    def _waiting(self) -> Iterator[Document]:
+        """The documents in the queue, until it is empty or nothing more is to be read."""
+        while self._background.may_go_on() and (documents := self._take()):
+            self._chunking_known.clear()
+            yield from documents
 
     def _report_reading(self, document: Document) -> None:
         """Report the file being read, but not each of thousands of small ones."""
@@ -210,11 +228,22 @@ class Indexer:
             self._taken = {}
             self._meter.set_files_left(self._left)
 
-    def _outcome(self, document: Document) -> IndexingOutcome | None:
-        """The outcome of reading a document; None when the next scan decides."""
+    def _outcome(
+        self, document: Document, fetched: Future[_Fetched | None]
+    ) -> IndexingOutcome | None:
+        """The outcome of reading a document; None when it stays in the queue, or the next scan
+        decides.
+        """
         try:
-            outcome = self._read(document)
+            found = fetched.result()
+            if found is None:
+                return None
+            outcome = self._cut(found)
             return replace(outcome, taken_stat=document.stat) if outcome else None
+        except _ChangedError:
+            # Still being written: half a file may have been read. The next scan finds it changed.
+            del self._taken[document.document_id]
+            return None
         except FileNotFoundError:
             # Deleted, moved, or its drive was pulled: the scan will tell which.
             del self._taken[document.document_id]
@@ -227,7 +256,13 @@ class Indexer:
             log.exception("a document could not be indexed (%s)", document.document_id)
             return _bug(document)
 
-    def _read(self, document: Document) -> IndexingOutcome | None:
+    def _fetch(self, document: Document) -> _Fetched | None:
+        """Read a document, on the thread that reads ahead; None when that has to wait."""
+        self._share.wait()
+        if not self._background.may_go_on():
+            return None
+        self._meter.start_file(document.path.name)
+        self._report_reading(document)
         stat = stat_of(document.path)
         digest = hash_of(document.path)
         current = replace(
@@ -235,21 +270,32 @@ class Indexer:
         )
         is_known = digest == document.content_hash and document.readers == READERS
         if is_known and document.chunk_count:
-            unchanged = replace(current, state=DocumentState.SEARCHABLE_BY_WORDS)
-            return IndexingOutcome(unchanged, keeps_content=True)
+            return _Fetched(current, None)
         parsed = self._parse(document)
         if stat_of(document.path) != stat:
-            # Still being written: half a file may have been read. The next scan finds it changed.
-            del self._taken[document.document_id]
-            return None
+            raise _ChangedError
+        return _Fetched(current, parsed)
+
+    def _cut(self, fetched: _Fetched) -> IndexingOutcome | None:
+        """The outcome of what was read: its chunks, or why there are none."""
+        current, parsed = fetched.document, fetched.parsed
+        if parsed is None:
+            unchanged = replace(current, state=DocumentState.SEARCHABLE_BY_WORDS)
+            return IndexingOutcome(unchanged, keeps_content=True)
         if isinstance(parsed, ParseFailed):
             return _refused(current, parsed)
-        parsed = self._sent.described(document, parsed)
-        chunking = self._chunking_of(current.source_id)
+        parsed = self._sent.described(current, parsed)
+        chunking = self._chunking(current.source_id)
         before: list[Chunk] = []
         if current.chunk_count and current.chunking == self._cutter.signature(chunking):
             before = self._documents.chunks(current.document_id)
         return indexing_outcome_of(current, parsed, self._cutter, chunking, before)
+
+    def _chunking(self, source_id: str) -> ChunkSettings:
+        """The chunk settings of a source, asked for once for the documents that are taken."""
+        if source_id not in self._chunking_known:
+            self._chunking_known[source_id] = self._chunking_of(source_id)
+        return self._chunking_known[source_id]
 
     def _parse(self, document: Document) -> ParsedDocument | ParseFailed:
         try:

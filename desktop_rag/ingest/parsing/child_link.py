@@ -48,7 +48,7 @@ class ChildLink:
 
     def __init__(self, command: Sequence[str], memory_bytes: int) -> None:
         """Start the process. Raises OSError on failure."""
-        self._memory_bytes = memory_bytes
+        self._max_memory_bytes = memory_bytes
         self._frames: queue.Queue[bytes | None] = queue.Queue(_WAITING_FRAMES)
         self._requests = RequestSender()
         try:
@@ -150,12 +150,15 @@ class ChildLink:
             self._frames.put(body)
         self._frames.put(None)
 
-    def _check_memory(self) -> None:
+    def memory_bytes(self) -> int:
+        """The resident memory of the process; 0 when it is ending, which the pipe shows."""
         try:
-            used_bytes = psutil.Process(self._process.pid).memory_info().rss
+            return psutil.Process(self._process.pid).memory_info().rss
         except psutil.Error:
-            return  # It is ending; the pipe shows that.
-        if used_bytes > self._memory_bytes:
+            return 0
+
+    def _check_memory(self) -> None:
+        if self.memory_bytes() > self._max_memory_bytes:
             self.end()
             raise ChildLostError("too large", "Reading the file takes too much memory")
 

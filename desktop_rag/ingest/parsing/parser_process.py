@@ -30,8 +30,11 @@ from desktop_rag.ingest.read.foundation.source_file import open_descriptor
 
 log = logging.getLogger(__name__)
 
-# Libraries leak memory, so a process is replaced after this many files.
+# Libraries leak memory, so every so many files a process that has grown is replaced, and any after
+# MOST_FILES_PER_PROCESS. Starting one takes as long as reading hundreds of small files.
 FILES_PER_PROCESS = 200
+MOST_FILES_PER_PROCESS = 4000
+GROWN_BYTES = 400_000_000
 CRASHES_BEFORE_PROBE = 3
 _MAX_SHOWN_CHARS = 300
 
@@ -65,9 +68,9 @@ class ParserUnavailable(AppError):  # noqa: N818  it says how the parser is
 class ParserProcess:
     """Parses files one at a time in a process that may hang, crash or send garbage.
 
-    The process starts with the first file and is replaced after FILES_PER_PROCESS files and after
-    each failure. When CRASHES_BEFORE_PROBE files in a row crash it, a health probe decides if the
-    files or the parser are at fault: bad files often sit side by side.
+    The process starts with the first file and is replaced when it has grown and after each
+    failure. When CRASHES_BEFORE_PROBE files in a row crash it, a health probe decides if the files
+    or the parser are at fault: bad files often sit side by side.
     """
 
     def __init__(
@@ -288,12 +291,18 @@ class ParserProcess:
 
     def _ready_child(self, cancel: threading.Event | None) -> ChildLink:
         child = self._child
-        if child is None or self._files >= FILES_PER_PROCESS or not child.is_running:
+        if child is None or self._is_worn(child) or not child.is_running:
             self.close()
             child = self._child = self._start(cancel)
             self._files = 0
         self._files += 1
         return child
+
+    def _is_worn(self, child: ChildLink) -> bool:
+        if self._files >= MOST_FILES_PER_PROCESS:
+            return True
+        is_due = self._files and self._files % FILES_PER_PROCESS == 0
+        return bool(is_due) and child.memory_bytes() > GROWN_BYTES
 
     def _start(self, cancel: threading.Event | None) -> ChildLink:
         title = "The part of the app that reads files does not start"

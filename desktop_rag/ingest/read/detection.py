@@ -18,10 +18,12 @@ from desktop_rag.ingest.read.foundation.format_table import (
     FORMAT_BY_NAME,
     FORMATS,
     MAIL,
+    MAILBOX,
     PDF,
     TEXT,
 )
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
+from desktop_rag.ingest.read.foundation.too_old import POWERPOINT_95, TOO_OLD, too_old
 
 _HEADER_BYTES = 1024
 _ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
@@ -34,8 +36,8 @@ _UNREAD_STARTS = (
     (b"\xfd7zXZ\0", "archive"), (b"\x28\xb5\x2f\xfd", "archive"), (b"OggS", "audio or video"),
     (b"fLaC", "audio or video"), (b"\x1a\x45\xdf\xa3", "audio or video"), (b"\x7fELF", "program"),
     (b"SQLite format 3\0", "database"), (b"!BDN", "Outlook mailbox"),
-    (b"\x78\x9f\x3e\x22", "winmail.dat"), (b"\x09\x02\x06\x00", "workbook of Excel 3"),
-    (b"\x09\x04\x06\x00", "workbook of Excel 4"),
+    (b"\x78\x9f\x3e\x22", "winmail.dat"), (b"\xffWPC", "WordPerfect"),
+    *((start, kind) for kind, starts in TOO_OLD.items() for start in starts),
 )  # fmt: skip
 # … by first bytes that a text may begin with too, …
 _UNREAD_WEAK_STARTS = (
@@ -44,7 +46,7 @@ _UNREAD_WEAK_STARTS = (
 # … by what a container holds, …
 _UNREAD_MIMETYPES = {"application/vnd.oasis.opendocument.graphics": "drawing"}
 _UNREAD_FOLDERS = {"visio/": "Visio"}
-_UNREAD_STREAMS = {"visiodocument": "Visio", "quill": "Publisher"}
+_UNREAD_STREAMS = {"visiodocument": "Visio", "quill": "Publisher", "pp40": POWERPOINT_95}
 # … or by name, where it is text to the eye.
 _UNREAD_TEXT = {
     ".mht": "web archive", ".mhtml": "web archive", ".svg": "drawing", ".eps": "drawing",
@@ -59,6 +61,11 @@ _MIN_MAIL_HEADERS = 3
 _MULTIPART = re.compile(rb"^content-type:\s*multipart/", re.IGNORECASE | re.MULTILINE)
 # Names that say too little: the content of such a text is looked at.
 _VAGUE_SUFFIXES = {"", ".txt", ".text"}
+_MAIL_KINDS = {MAIL, MAILBOX}
+# Keys that are text: passages may be sent to an endpoint.
+_SECRET = re.compile(rb"\s*-----BEGIN (?:[A-Z0-9 ]+ )?PRIVATE KEY")
+# The source of a PDF without its first line.
+_PDF_OBJECT = re.compile(rb"\d \d+ obj\b.*?\b(?:endobj|stream|trailer)\b", re.DOTALL)
 _SIGNATURES = {row.name: row.signature for row in FORMATS if row.signature}
 _STARTS = [(sign.start, name) for name, sign in _SIGNATURES.items() if sign.start]
 _WEAK_STARTS = [(sign.weak_start, name) for name, sign in _SIGNATURES.items() if sign.weak_start]
@@ -87,11 +94,14 @@ def detect(source: SourceFile) -> str:
     if data.startswith(ole.MAGIC):
         return _readable(_kind_of_ole(source))
     kind = _kind_of_start(header, _STARTS, _UNREAD_STARTS)
-    is_text = not kind and looks_like_text(data)
+    is_doubtful = format_of_name(source.path.name) is None
+    is_text = not kind and looks_like_text(data, is_doubtful=is_doubtful)
     if not kind and not is_text:
         kind = _kind_of_start(header, _WEAK_STARTS, _UNREAD_WEAK_STARTS)
     if kind:
         return _readable(kind)
+    if not is_text and b"%PDF-" in header:
+        return PDF
     return _kind_of_text(source) if is_text else _refuse_binary(source)
 
 
@@ -108,18 +118,29 @@ def _kind_of_start(
 def _readable(kind: str) -> str:
     if kind in FORMAT_BY_NAME:
         return kind
+    if kind in TOO_OLD:
+        raise too_old(kind)
     raise Unreadable("unsupported", f"Not supported: {kind}")
 
 
 def _kind_of_text(source: SourceFile) -> str:
     if source.suffix in _UNREAD_TEXT:
         return _readable(_UNREAD_TEXT[source.suffix])
+    if _SECRET.match(source.data):
+        raise Unreadable("unsupported", "Not supported: private key")
     named = format_of_name(source.path.name)
     is_misnamed = named is None or named in _SIGNATURES
-    if is_misnamed or source.suffix in _VAGUE_SUFFIXES:
-        found = _kind_of_vague_text(source.data)
-        if found:
-            return found
+    if (is_misnamed or named == PDF) and _PDF_OBJECT.search(source.data[:_PEEK_BYTES]):
+        # Its syntax is no text; what there is of the file is for the tolerant reader.
+        return PDF
+    found = _kind_of_vague_text(source.data)
+    if not is_misnamed and source.suffix not in _VAGUE_SUFFIXES and found not in _MAIL_KINDS:
+        # Any source code may begin like a page.
+        found = ""
+    elif named in _MAIL_KINDS and found in _MAIL_KINDS:
+        found = named
+    if found:
+        return found
     return TEXT if named is None or is_misnamed else named
 
 
@@ -150,8 +171,11 @@ def _begins_with_mail_headers(peek: bytes) -> bool:
             found.add(match[1].lower())
         elif not (found and line[:1] in {b" ", b"\t"}):
             return False
-    if not found & _MAIL_SENDERS or not found & _MAIL_STAMPS:
+    if not found & _MAIL_SENDERS:
         return False
+    if not found & _MAIL_STAMPS:
+        # A list of recipients may be longer than what is looked at.
+        return not blank and b"to" in found
     return len(found & _MAIL_HEADERS) >= _MIN_MAIL_HEADERS or bool(_MULTIPART.search(head))
 
 

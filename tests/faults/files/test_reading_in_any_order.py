@@ -27,6 +27,7 @@ FILES = {
     "good.pdf": _PDF,
     "cut.pdf": _PDF[:100],
     "secret.pdf": encrypted(_PDF, "secret"),
+    "pageless.pdf": _PDF.replace(b"/Kids [5 0 R] /Count 1", b"/Kids [     ] /Count 0"),
     "good.xlsx": make_xlsx({"S": f'<row r="1">{cell("A1", "words")}</row>'}),
     "lies.xlsx": make_zip({"xl/workbook.xml": "<a>" * 300}),
     "mail.eml": b"Subject: lamp\r\nContent-Type: text/plain; charset=unknown-9\r\n\r\nwords\r\n",
@@ -62,3 +63,4 @@ def test_p17_three_orders_give_the_same_outcomes(paths: list[Path]) -> None:
     assert found[0] == found[1] == found[2]
     assert "words" in found[0]["good.docx"][0]
     assert found[0]["secret.pdf"][0] == "encrypted"
+    assert found[0]["pageless.pdf"][0] == "damaged"

@@ -9,7 +9,7 @@ from desktop_rag.core.paths import Home
 from desktop_rag.ingest.library import Library
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.pipeline import LibraryStores
-from desktop_rag.ingest.read.foundation.format_names import is_readable_name
+from desktop_rag.ingest.read.foundation.format_names import is_worth_reading
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.models.answer_priority import AnswerPriority
 from tests.engines import duckdb_in
@@ -53,7 +53,7 @@ def test_before_each_file_reading_waits_for_the_answer_but_not_for_ever(tmp_path
             home.pages,
             home.sent,
         )
-        rules = IgnoreRules(is_readable_name, 1 << 20, home.root)
+        rules = IgnoreRules(is_worth_reading, 1 << 20, home.root)
         with closing(Library(stores, None, priority, ParserProcess, rules=rules)) as library:
             library.subscribe(listen)
             with priority.answering():

@@ -47,12 +47,16 @@ class NotTextError(ValueError):
     """The bytes are not text in any encoding."""
 
 
-def looks_like_text(data: bytes) -> bool:
-    """True for UTF-16, marked Unicode, and bytes with hardly any control characters."""
+def looks_like_text(data: bytes, *, is_doubtful: bool = False) -> bool:
+    """True for UTF-16, marked Unicode, and bytes with hardly any control characters; with none
+    of them where it is doubtful, as with a name that promises nothing.
+    """
     peek = data[:_PEEK_BYTES]
     if _wide(data) or any(peek.startswith(bom) for bom, _ in _BOMS[1:]):
         return True
     controls = len(peek) - len(peek.translate(None, _CONTROLS))
+    if is_doubtful:
+        return not controls
     return controls <= max(_HARMLESS_CONTROLS, len(peek) * _MAX_CONTROL_SHARE)
 
 

@@ -148,6 +148,9 @@ FORMATS = (
         MAILBOX, "e-mail", _suffixes(".mbox .mbx"), "message", f"{_READ}.mail.mailbox:read",
         text_start=re.compile(
             rb"From \S[^\n]* (?:19|20)\d\d[^\n]*\n(?=[A-Za-z][A-Za-z0-9-]*:)"
+            # Programs leave out the date, or the sender too.
+            rb"|From \S+[ \t]*\n(?=(?:From|Date|Received|Return-Path|Message-ID|MIME-Version"
+            rb"|X-[A-Za-z0-9-]+|Delivered-To|Subject|To):)"
         ),
     ),
     Format(MAIL, "e-mail", (".eml",), "message", f"{_READ}.mail.eml:read"),

@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 
 READ_FROM_PICTURES = "Text was read from pictures; there may be mistakes in it."
 OCR_HINT = "To have them read, install the extra: pip install 'desktop-rag[ocr]'."
+_OFF_HINT = "To have them read, switch on “Read text in scanned pages and images” in the settings."
 _MIN_SIDE_PX = 16
 _MIN_SCORE = 0.5
 _DOUBTFUL_SCORE = 0.75
@@ -30,6 +31,16 @@ _TURNING_MARGIN = 0.1
 # A larger picture is read no better.
 MAX_SIDE_PX = 2400
 _DETECTION_SIDE_PX = 1280
+
+
+def ocr_hint() -> str:
+    """What a person can do so that pictures are read, while they aren't."""
+    return _OFF_HINT if is_ocr_installed() else OCR_HINT
+
+
+def is_ocr_installed() -> bool:
+    """True when the extra is installed, whether it is switched on or not."""
+    return importlib.util.find_spec("rapidocr") is not None
 
 
 class OcrFailedError(Exception):
@@ -53,7 +64,7 @@ class Ocr:
     @property
     def is_installed(self) -> bool:
         """True when the extra is installed."""
-        return importlib.util.find_spec("rapidocr") is not None
+        return is_ocr_installed()
 
     @property
     def is_spent(self) -> bool:

@@ -45,6 +45,8 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
                 draft.add_heading(1, title)
                 draft.add(f"# {title}\n\n")
             web_page.write(page, draft)
+        if book.has_gaps and not draft.length:
+            raise Unreadable("damaged", "The file is damaged", " ".join(draft.warnings))
         return book.title
 
 
@@ -54,6 +56,9 @@ class _Book:
     def __init__(self, archive: zipfile.ZipFile) -> None:
         """Raises Unreadable for a book without a package, or with copy protection."""
         self._archive = archive
+        self._names = frozenset(archive.namelist())
+        self._folded = {entry.casefold(): entry for entry in archive.namelist()}
+        self.has_gaps = False
         package = _first(self._xml(_CONTAINER), "rootfile")
         name = attribute(package, "full-path")
         self._root = self._xml(name) if name else None
@@ -75,12 +80,19 @@ class _Book:
     def text(self, name: str, draft: DocumentDraft) -> str:
         """The markup of a chapter; nothing if it is missing or damaged."""
         try:
-            return web_page.decoded(self._archive.read(name), draft)
+            return web_page.decoded(self._archive.read(self._spelled(name)), draft)
         except KeyError:
+            draft.warn(f"A chapter is missing: {one_line(name)}")
+            self.has_gaps = True
             return ""
         except (NotTextError, *_DAMAGE):
             draft.warn(f"A chapter can't be read: {one_line(name)}")
+            self.has_gaps = True
             return ""
+
+    def _spelled(self, name: str) -> str:
+        """The name as the archive spells it, which may differ in its letter case."""
+        return name if name in self._names else self._folded.get(name.casefold(), name)
 
     def _xml(self, name: str) -> Element | None:
         """The root element of a file, None if it is missing or no XML.

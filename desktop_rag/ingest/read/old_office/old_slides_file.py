@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from desktop_rag.ingest.read.foundation.encryption import encrypted
 from desktop_rag.ingest.read.foundation.ole import Container
 from desktop_rag.ingest.read.foundation.source_file import Unreadable
+from desktop_rag.ingest.read.foundation.too_old import POWERPOINT_95, too_old
 
 DOCUMENT, SLIDE, NOTES = 0x03E8, 0x03EE, 0x03F0
 SLIDE_ATOM, NOTES_ATOM, SLIDE_PERSIST = 0x03EF, 0x03F1, 0x03F3
@@ -24,6 +25,7 @@ _USER_EDIT, _PERSIST_DIRECTORY, _CRYPT_SESSION = 0x0FF5, 0x1772, 0x2F14
 _ENCRYPTED_TOKEN = 0xF3D1C4DF
 _HEADER = struct.Struct("<HHI")
 _CONTAINER = 0xF
+_MIN_CURRENT_BYTES = 28
 _MAX_DEPTH = 40
 _MAX_EDITS = 1000
 _MAX_OBJECTS = 200_000
@@ -49,6 +51,8 @@ class OldSlidesFile:
             raise Unreadable("damaged", "The file is damaged", "Its slides can't be found.")
         self._stream = stream
         current = container.stream("Current User") or b""
+        if is_of_version_95(current):
+            raise too_old(POWERPOINT_95)
         if int.from_bytes(current[12:16], "little") == _ENCRYPTED_TOKEN:
             raise encrypted()
         self._offsets, document_id = self._find_objects(int.from_bytes(current[16:20], "little"))
@@ -130,6 +134,15 @@ class OldSlidesFile:
         start = offset + _HEADER.size
         is_container = version & 0xF == _CONTAINER
         return Record(kind, version >> 4, is_container, start, min(start + size, limit))
+
+
+def is_of_version_95(current: bytes) -> bool:
+    """True when the stream of the current user begins with its own length, as version 95 wrote it.
+
+    Later versions write a record whose header takes eight bytes.
+    """
+    length = int.from_bytes(current[:4], "little")
+    return 0 < length < _MIN_CURRENT_BYTES and length + 4 == len(current)
 
 
 def _entries(directory: bytes) -> Iterator[tuple[int, int]]:

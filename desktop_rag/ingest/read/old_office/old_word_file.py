@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from desktop_rag.ingest.read.foundation.encryption import encrypted
 from desktop_rag.ingest.read.foundation.ole import Container
 from desktop_rag.ingest.read.foundation.source_file import Unreadable
+from desktop_rag.ingest.read.foundation.too_old import WORD, too_old
 from desktop_rag.ingest.read.old_office.old_word_styles import OldStyles, Paragraph, sprms
 
 DELETED = "\0"
 
 _WORD_MAGIC = 0xA5EC
 _OLD_MAGICS = {0xA5DC, 0xA699, 0xA697}
+_ANCIENT_MAGICS = {0xA59B, 0xA5DB}
 _FIRST_WORD_97 = 0xC1
 _ENCRYPTED, _TABLE_1, _COMPLEX = 0x0100, 0x0200, 0x0004
 _PAGE_BYTES = 512
@@ -66,6 +68,8 @@ class OldWordFile:
     def _read_header(self, container: Container) -> None:
         magic, version, _, language, _, flags = struct.unpack_from("<6H", self._stream)
         self._is_old = version < _FIRST_WORD_97
+        if magic in _ANCIENT_MAGICS:
+            raise too_old(WORD)
         if magic != _WORD_MAGIC and not (self._is_old and magic in _OLD_MAGICS):
             raise _damaged()
         if flags & _ENCRYPTED:

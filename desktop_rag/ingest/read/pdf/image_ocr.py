@@ -10,10 +10,10 @@ from desktop_rag.core.anchors import Anchor
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.ocr import (
     MAX_SIDE_PX,
-    OCR_HINT,
     READ_FROM_PICTURES,
     Ocr,
     OcrFailedError,
+    ocr_hint,
 )
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 
@@ -31,7 +31,7 @@ _PAGE_BREAK = "\n\n"
 def read(source: SourceFile, draft: DocumentDraft) -> str:
     """Fill the draft with the text of a picture; each frame of a TIFF is a page."""
     if draft.ocr is None or not draft.ocr.is_installed:
-        raise Unreadable("no text", "No text found", f"It is a picture. {OCR_HINT}")
+        raise Unreadable("no text", "No text found", f"It is a picture. {ocr_hint()}")
     import io
 
     from PIL import Image, UnidentifiedImageError

@@ -14,8 +14,9 @@ from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.domain import OPENED_BY_PASSWORD
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.encryption import encrypted
-from desktop_rag.ingest.read.foundation.ocr import OCR_HINT, READ_FROM_PICTURES
+from desktop_rag.ingest.read.foundation.ocr import READ_FROM_PICTURES, ocr_hint
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
+from desktop_rag.ingest.read.pdf.legibility import is_legible
 from desktop_rag.ingest.read.pdf.pdf_file import open_pdf
 from desktop_rag.ingest.read.pdf.pdf_pages import (
     MAX_PAGES,
@@ -26,6 +27,7 @@ from desktop_rag.ingest.read.pdf.pdf_pages import (
     pages_of,
 )
 from desktop_rag.ingest.read.pdf.pdf_text import find_line, joined_words, sensible_title
+from desktop_rag.ingest.read.pdf.second_reader import SecondReader
 
 if TYPE_CHECKING:
     from pypdf import PdfReader
@@ -35,7 +37,6 @@ log = logging.getLogger(__name__)
 _PAGE_BREAK = "\n\n"
 _MAX_LISTED = 20
 _UNREAD = {PageState.PICTURE, PageState.GARBLED}
-_EMPTY = {PageState.BLANK, PageState.WORDLESS, PageState.FAILED, *_UNREAD}
 
 
 def read(source: SourceFile, draft: DocumentDraft) -> str:
@@ -50,7 +51,7 @@ def read(source: SourceFile, draft: DocumentDraft) -> str:
         if is_unlocked:
             draft.warn(OPENED_BY_PASSWORD)
         attach_files(document, draft)
-        pages = _collected(draft, pages_of(document, draft))
+        pages = _collected(draft, pages_of(document, draft, SecondReader(source)))
         _write(draft, pages, outline_of(document))
         return sensible_title(str(document.get_metadata_value("Title")))
 
@@ -91,6 +92,8 @@ def _pypdf_pages(reader: "PdfReader") -> Iterator[PageText]:
             continue
         # It does not tell cheaply whether anything is drawn there.
         state = PageState.TEXT if text.strip() else PageState.PICTURE
+        if not is_legible(text):
+            text, state = "", PageState.GARBLED
         yield PageText(text, state, labels.get(index, ""))
 
 
@@ -120,13 +123,16 @@ def _collected(draft: DocumentDraft, found: Iterator[PageText]) -> list[PageText
         chars += len(page.text)
         if chars > draft.max_chars:
             break
-    states = {page.state for page in pages}
-    if states <= {PageState.FAILED}:
-        raise Unreadable("damaged", "The file is damaged", "None of its pages can be read.")
-    if states <= _EMPTY:
-        raise Unreadable("no text", "No text found", _why_no_text(draft, states))
+    if not any(page.text.strip() for page in pages):
+        raise _without_text(draft, {page.state for page in pages})
     _warn(draft, pages)
     return pages
+
+
+def _without_text(draft: DocumentDraft, states: set[PageState]) -> Unreadable:
+    if states <= {PageState.FAILED}:
+        return Unreadable("damaged", "The file is damaged", "None of its pages can be read.")
+    return Unreadable("no text", "No text found", _why_no_text(draft, states))
 
 
 def _why_no_text(draft: DocumentDraft, states: set[PageState]) -> str:
@@ -134,9 +140,14 @@ def _why_no_text(draft: DocumentDraft, states: set[PageState]) -> str:
         return "There is none in the pictures on its pages either."
     if not states & _UNREAD:
         return "Its pages are blank."
-    if draft.ocr is None or not draft.ocr.is_installed:
-        return f"Its pages may be scanned pictures. {OCR_HINT}"
-    return " ".join(draft.warnings) or "Its pages may be pictures; they were not read."
+    reads_pictures = draft.ocr is not None and draft.ocr.is_installed
+    if reads_pictures and draft.warnings:
+        return " ".join(draft.warnings)
+    if PageState.GARBLED in states:
+        why = "The file does not tell which characters the letters on its pages are."
+    else:
+        why = "Its pages may be scanned pictures."
+    return f"{why} {'They were not read.' if reads_pictures else ocr_hint()}"
 
 
 def _warn(draft: DocumentDraft, pages: list[PageText]) -> None:
@@ -146,10 +157,11 @@ def _warn(draft: DocumentDraft, pages: list[PageText]) -> None:
         draft.warn(f"Pages whose text is unreadable: {garbled}.")
     if pictures := _numbers(pages, {PageState.PICTURE}):
         draft.warn(f"Pages without text that may be scanned pictures: {pictures}.")
+    if garbled or pictures:
         if draft.ocr is not None and draft.ocr.is_spent:
             draft.warn("The file has more pictures than are read.")
         elif draft.ocr is None or not draft.ocr.is_installed:
-            draft.warn(OCR_HINT)
+            draft.warn(ocr_hint())
     if read_pages := _numbers(pages, {PageState.READ}):
         draft.warn(f"{READ_FROM_PICTURES} Pages: {read_pages}.")
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pypdfium2 import PdfDocument
 
 _PASSWORD_ERROR = 4
+_NO_PDF = b"no PDF"
 
 
 def open_pdf(source: SourceFile) -> "tuple[PdfDocument, bool]":
@@ -22,6 +23,7 @@ def open_pdf(source: SourceFile) -> "tuple[PdfDocument, bool]":
     import pypdfium2
 
     # Many files are encrypted with an empty password, which only restricts printing.
+    _forget_last_error()
     for password in (None, *source.passwords):
         try:
             return pypdfium2.PdfDocument(source.data, password), password is not None
@@ -29,3 +31,13 @@ def open_pdf(source: SourceFile) -> "tuple[PdfDocument, bool]":
             if exc.err_code != _PASSWORD_ERROR:
                 raise
     raise encrypted()
+
+
+def _forget_last_error() -> None:
+    """Replace the last error, which PDFium keeps where a file fails without giving a reason.
+
+    Without this a damaged file behind an encrypted one is called encrypted as well.
+    """
+    import pypdfium2.raw as pdfium
+
+    pdfium.FPDF_LoadMemDocument(_NO_PDF, len(_NO_PDF), None)

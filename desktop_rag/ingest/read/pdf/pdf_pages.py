@@ -4,7 +4,6 @@ Native code on foreign bytes; runs in the parser process.
 """
 
 import logging
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -13,7 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.ocr import MAX_SIDE_PX, Ocr, OcrFailedError
+from desktop_rag.ingest.read.pdf.legibility import is_legible
+from desktop_rag.ingest.read.pdf.page_notes import note_of, unseen
 from desktop_rag.ingest.read.pdf.right_to_left import in_written_order, parted
+from desktop_rag.ingest.read.pdf.second_reader import SecondReader
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,8 +34,6 @@ _MAX_FORM_DEPTH = 5
 _MIN_SEGMENTS = 60
 _MAX_FAILED_IN_A_ROW = 2000
 _MAX_ATTACHED_BYTES = 200_000_000
-# The character for a glyph whose meaning the file does not tell.
-_MEANINGLESS = re.compile("[\ufffd\ue000-\uf8ff\x01-\x08\x0e-\x1f]")
 _POINTS_PER_INCH = 72
 _OCR_DPI = 200
 
@@ -59,39 +59,63 @@ class PageText:
     label: str = ""
 
 
-def pages_of(document: "PdfDocument", draft: DocumentDraft) -> Iterator[PageText]:
-    """Every page in turn; the draft's OCR reads those without text, and gets their attachments."""
+def pages_of(
+    document: "PdfDocument", draft: DocumentDraft, second: SecondReader
+) -> Iterator[PageText]:
+    """Every page in turn; the draft's OCR reads those without text, and gets their attachments.
+
+    Pages on which PDFium finds nothing legible are left to the `second` reader before.
+    """
     from pypdfium2 import PdfiumError
 
     failed_in_a_row = 0
     for index in range(min(len(document), MAX_PAGES)):
         try:
-            page = load_page(document, index, draft)
-            text = _text(page)
-            state = _state(page, text)
-            if draft.ocr is not None and state in {PageState.PICTURE, PageState.GARBLED}:
-                text, state = _recognised(page, draft.ocr, draft) or (text, state)
-            page.close()
+            found = _page_text(document, index, draft, second)
             failed_in_a_row = 0
-            yield PageText(
-                "" if state is PageState.GARBLED else text, state, _label(document, index)
-            )
         except PdfiumError:
             failed_in_a_row += 1
             if failed_in_a_row > _MAX_FAILED_IN_A_ROW:
                 return
-            yield PageText("", PageState.FAILED)
+            text = second.text(index)
+            found = PageText(text, PageState.TEXT if text else PageState.FAILED)
+        yield found
 
 
-def load_page(document: "PdfDocument", index: int, draft: DocumentDraft | None = None) -> "PdfPage":
+def _page_text(
+    document: "PdfDocument", index: int, draft: DocumentDraft, second: SecondReader
+) -> PageText:
+    """One page. Raises PdfiumError."""
+    notes: list[str] = []
+    page = load_page(document, index, draft, notes)
+    text = _text(page)
+    state = _state(page, text)
+    if state is not PageState.TEXT:
+        text = second.text(index)
+        state = PageState.TEXT if text else state
+    if draft.ocr is not None and state in {PageState.PICTURE, PageState.GARBLED}:
+        text, state = _recognised(page, draft.ocr, draft) or (text, state)
+    page.close()
+    if missing := unseen(notes, text):
+        text = "\n".join(filter(None, [text.rstrip(), *missing]))
+        state = PageState.TEXT if state is PageState.BLANK else state
+    return PageText(text, state, _label(document, index))
+
+
+def load_page(
+    document: "PdfDocument",
+    index: int,
+    draft: DocumentDraft | None = None,
+    notes: list[str] | None = None,
+) -> "PdfPage":
     """A page (from 0) with what was filled in and typed onto it. Raises PdfiumError.
 
-    Files pinned to it become the draft's.
+    Files pinned to it become the draft's; `notes` gets the texts of its annotations and fields.
     """
     import pypdfium2.raw as pdfium
 
     page = document[index]
-    if _has_fields(page, draft) and pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY):
+    if _has_fields(page, draft, notes) and pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY):
         # Form values become part of the page once it is loaded again.
         page.close()
         page = document[index]
@@ -130,11 +154,9 @@ def _text(page: "PdfPage") -> str:
 
 
 def _state(page: "PdfPage", text: str) -> PageState:
-    solid = sum(map(len, text.split()))
-    if not solid:
+    if not text.strip():
         return PageState.PICTURE if _is_drawn_on(page) else PageState.BLANK
-    meaningless = sum(1 for _ in _MEANINGLESS.finditer(text))
-    return PageState.GARBLED if meaningless * 2 > solid else PageState.TEXT
+    return PageState.TEXT if is_legible(text) else PageState.GARBLED
 
 
 def _is_drawn_on(page: "PdfPage") -> bool:
@@ -201,7 +223,7 @@ def _label(document: "PdfDocument", index: int) -> str:
     return "" if label == str(index + 1) else label
 
 
-def _has_fields(page: "PdfPage", draft: DocumentDraft | None) -> bool:
+def _has_fields(page: "PdfPage", draft: DocumentDraft | None, notes: list[str] | None) -> bool:
     """True when the page has form fields or typed notes, which hold text of their own."""
     import pypdfium2.raw as pdfium
 
@@ -212,6 +234,8 @@ def _has_fields(page: "PdfPage", draft: DocumentDraft | None) -> bool:
         found = found or kind in {pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT}
         if kind == pdfium.FPDF_ANNOT_FILEATTACHMENT and draft is not None:
             _attach(pdfium.FPDFAnnot_GetFileAttachment(annotation), page.pdf, draft)
+        if notes is not None:
+            notes.append(note_of(annotation, kind))
         pdfium.FPDFPage_CloseAnnot(annotation)
     return found
 

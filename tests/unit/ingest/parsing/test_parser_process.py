@@ -208,14 +208,25 @@ def test_cancelling_ends_the_work_at_once(build: Build, tmp_path: Path) -> None:
     assert process.parse(tmp_path / "good").text == "words"
 
 
-def test_a_process_is_used_for_so_many_files(build: Build, tmp_path: Path) -> None:
+def test_a_process_is_used_for_so_many_files(
+    build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parser_process, "MOST_FILES_PER_PROCESS", 5)
     process = build("done()")
-    pids = [
-        process.parse(tmp_path / "x").title for _ in range(parser_process.FILES_PER_PROCESS + 1)
-    ]
+    pids = [process.parse(tmp_path / "x").title for _ in range(6)]
     assert len(set(pids[:-1])) == 1
     assert pids[-1] != pids[0]
     assert not psutil.pid_exists(int(pids[0]))
+
+
+@pytest.mark.parametrize(("grown_bytes", "processes"), [(1, 2), (1 << 40, 1)])
+def test_a_process_that_has_grown_is_replaced(
+    build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, grown_bytes: int, processes: int
+) -> None:
+    monkeypatch.setattr(parser_process, "FILES_PER_PROCESS", 3)
+    monkeypatch.setattr(parser_process, "GROWN_BYTES", grown_bytes)
+    process = build("done()")
+    assert len({process.parse(tmp_path / "x").title for _ in range(5)}) == processes
 
 
 def test_a_process_that_ended_between_files_is_no_file_s_fault(

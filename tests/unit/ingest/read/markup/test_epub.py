@@ -118,3 +118,23 @@ def test_p05_entities_that_grow_without_end_are_refused() -> None:
     found = parse("a.epub", book(chapters, **{"OEBPS/toc.ncx": laughs + NCX}))
     assert len(found.text) < 1000
     assert "Of oil." in found.text
+
+
+def test_a_missing_chapter_is_named_and_the_others_are_read() -> None:
+    chapters = {"one.xhtml": "<p>Of lamps.</p>", "two.xhtml": "<p>Of oil.</p>"}
+    content = book(chapters, **{"OEBPS/book.opf": package("one.xhtml", "gone.xhtml", "TWO.xhtml")})
+    found = parse("a.epub", content)
+    assert "Of lamps." in found.text
+    # Not every program spells a name as the archive does.
+    assert "Of oil." in found.text
+    assert found.warnings == ("A chapter is missing: OEBPS/gone.xhtml",)
+
+
+def test_a_book_whose_chapters_are_all_missing_is_damaged_not_empty() -> None:
+    content = book({}, **{"OEBPS/book.opf": package("gone.xhtml")})
+    with pytest.raises(Unreadable) as caught:
+        parse("a.epub", content)
+    assert (caught.value.reason, caught.value.hint) == (
+        "damaged",
+        "A chapter is missing: OEBPS/gone.xhtml",
+    )

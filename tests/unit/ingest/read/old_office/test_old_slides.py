@@ -6,6 +6,7 @@ import pytest
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.ingest.read.foundation.source_file import Unreadable
+from desktop_rag.ingest.read.old_office.old_slides_file import is_of_version_95
 from tests.unit.ingest.read.samples import make_ole, parse, text_at
 
 TITLE, BODY, NOTES, OTHER, TITLE_SLIDE = 0, 1, 2, 4, 6
@@ -141,3 +142,10 @@ def test_a_file_cut_or_altered_anywhere_is_read_or_refused() -> None:
             # Anything else that is raised fails the test.
             with suppress(Unreadable):
                 assert len(parse("a.ppt", content).text) < len(whole)
+
+
+def test_slides_of_1995_are_told_by_who_had_them_open() -> None:
+    assert is_of_version_95(struct.pack("<I", 8) + b"somebody")
+    later = struct.pack("<HHI", 0, 0x0FF6, 20) + bytes(20)
+    assert not is_of_version_95(later)
+    assert not is_of_version_95(b"")

@@ -206,3 +206,13 @@ def test_a_file_cut_or_altered_anywhere_is_read_or_refused() -> None:
             # Anything else that is raised fails the test.
             with suppress(Unreadable):
                 assert len(parse("a.doc", content).text) < len(whole)
+
+
+def test_text_before_word_6_is_too_old_not_damaged() -> None:
+    stream = struct.pack("<6H", 0xA5DB, 45, 0, 0x409, 0, 0) + bytes(600)
+    with pytest.raises(Unreadable) as caught:
+        parse("a.doc", make_ole({"WordDocument": stream}))
+    assert (caught.value.reason, caught.value.title) == (
+        "unsupported",
+        "Too old: Word before version 6",
+    )

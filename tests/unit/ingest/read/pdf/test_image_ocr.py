@@ -51,7 +51,7 @@ def test_without_ocr_a_picture_says_what_reads_it() -> None:
     with pytest.raises(Unreadable) as caught:
         parse("a.png", png)
     assert caught.value.reason == "no text"
-    assert "desktop-rag[ocr]" in caught.value.hint
+    assert "To have them read" in caught.value.hint
 
 
 @needs_ocr

@@ -1,17 +1,27 @@
 import io
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pypdf
 import pytest
 from pypdf.constants import PageLabelStyle
+from pypdf.generic import (
+    ArrayObject,
+    DictionaryObject,
+    FloatObject,
+    NameObject,
+    TextStringObject,
+)
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.parsed import ParsedDocument
 from desktop_rag.ingest.read.formats import PDF, read_as
+from desktop_rag.ingest.read.foundation import ocr
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.pdf.right_to_left import parted
 from tests.unit.ingest.read.pdf_samples import (
+    Change,
     changed,
     encrypted,
     make_garbled,
@@ -60,25 +70,103 @@ def test_pages_that_are_pictures_are_named() -> None:
     pages = [make_scan([PICTURE]), make_pdf(["words"]), make_scan([PICTURE] * 3)]
     warnings = parse("a.pdf", joined(pages)).warnings
     assert warnings[0] == "Pages without text that may be scanned pictures: 1, 3-5."
-    assert "desktop-rag[ocr]" in warnings[1]
+    assert "To have them read" in warnings[1]
 
 
-def test_a_scan_without_ocr_says_what_reads_it() -> None:
+@pytest.mark.parametrize(
+    ("is_installed", "advice"), [(False, "desktop-rag[ocr]"), (True, "switch on")]
+)
+def test_a_scan_without_ocr_says_what_reads_it(
+    monkeypatch: pytest.MonkeyPatch, *, is_installed: bool, advice: str
+) -> None:
+    monkeypatch.setattr(ocr, "is_ocr_installed", lambda: is_installed)
     with pytest.raises(Unreadable) as caught:
         parse("a.pdf", make_scan([PICTURE]))
     assert caught.value.reason == "no text"
     assert "scanned" in caught.value.hint
-    assert "desktop-rag[ocr]" in caught.value.hint
+    assert advice in caught.value.hint
 
 
 def test_signs_without_meaning_are_no_text() -> None:
     pages = joined([make_pdf(["words"]), make_garbled(20)])
     document = parse("a.pdf", pages)
     assert document.text.strip() == "words"
-    assert document.warnings == ("Pages whose text is unreadable: 2.",)
+    assert document.warnings[0] == "Pages whose text is unreadable: 2."
+    assert "To have them read" in document.warnings[1]
     with pytest.raises(Unreadable) as caught:
         parse("a.pdf", make_garbled(20))
     assert caught.value.reason == "no text"
+    assert "does not tell which characters" in caught.value.hint
+
+
+@pytest.mark.parametrize("read", READERS)
+def test_letters_of_a_broken_map_are_no_text(read: Reader) -> None:
+    arabic_and_chinese = "\u0627\u4e00\u0628\u4e01\u062a\u4e02\u062b\u4e03\u062c\u4e04" * 3
+    document = read(joined([make_pdf(["words"]), make_mapped(arabic_and_chinese)]))
+    assert document.text.strip() == "words"
+    assert document.warnings[0] == "Pages whose text is unreadable: 2."
+
+
+def test_the_error_of_the_file_before_does_not_count() -> None:
+    # PDFium gives no reason of its own for a file whose list of pages is empty.
+    without_pages = make_pdf(["words"]).replace(
+        b"/Kids [5 0 R] /Count 1", b"/Kids [     ] /Count 0"
+    )
+    refusals: list[tuple[str, str]] = []
+    for before in (make_pdf(["words"]), encrypted(make_pdf(["words"]), "sesame")):
+        with suppress(Unreadable):
+            parse("before.pdf", before)
+        with pytest.raises(Unreadable) as caught:
+            parse("a.pdf", without_pages)
+        refusals.append((caught.value.reason, caught.value.hint))
+    assert refusals == [("damaged", "None of its pages can be read.")] * 2
+
+
+def test_a_page_that_one_reader_finds_empty_is_read_by_the_other() -> None:
+    # The number of the object is not the one that its page asks for.
+    pages = make_pdf(["words"]).replace(b"\n6 0 obj", b"\n9 0 obj")
+    document = parse("a.pdf", pages)
+    assert document.text.strip() == "words"
+    assert document.warnings == ()
+
+
+def with_annotation(**fields: str) -> Change:
+    def add(writer: pypdf.PdfWriter) -> None:
+        names = {"rect": "Rect", "subtype": "Subtype", "ft": "FT"}
+        annotation = DictionaryObject(
+            {
+                NameObject("/Type"): NameObject("/Annot"),
+                NameObject("/Rect"): ArrayObject(map(FloatObject, (50, 600, 200, 640))),
+                **{
+                    NameObject(f"/{names.get(key, key)}"): NameObject(value)
+                    if value.startswith("/")
+                    else TextStringObject(value)
+                    for key, value in fields.items()
+                },
+            }
+        )
+        writer.add_annotation(0, annotation)
+
+    return add
+
+
+def test_comments_and_values_of_fields_are_read_where_nothing_draws_them() -> None:
+    content = changed(
+        make_pdf(["Name: on the page"]),
+        with_annotation(subtype="/Highlight", Contents="Ask \u0416anna"),
+        with_annotation(subtype="/Text", Contents="on the page"),
+        with_annotation(subtype="/Widget", ft="/Tx", T="name", V="Ann Lee"),
+        with_annotation(subtype="/Widget", ft="/Btn", T="box", V="/Yes"),
+    )
+    document = parse("a.pdf", content)
+    assert document.text.split("\n") == [
+        "Name: on the page", "[Comment: Ask \u0416anna]", "Ann Lee",
+    ]  # fmt: skip
+
+
+def test_a_page_with_nothing_but_a_comment_is_read() -> None:
+    content = changed(make_pdf([""]), with_annotation(subtype="/Text", Contents="Call back"))
+    assert parse("a.pdf", content).text.strip() == "[Comment: Call back]"
 
 
 def test_letters_that_one_sign_stands_for_are_in_order() -> None:

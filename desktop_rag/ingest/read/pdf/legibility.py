@@ -1,0 +1,87 @@
+"""Is what a PDF gives as text something that a person could read?
+
+The map from signs to characters may be missing or broken; the letters are then others than those
+on the page. No dictionary is needed to see the worst of it. Pure; runs in the parser process.
+"""
+
+import re
+import unicodedata
+from functools import cache
+
+# The character for a sign whose meaning the file does not tell.
+_MEANINGLESS = re.compile("[\ufffd\ue000-\uf8ff\x01-\x08\x0e-\x1f\x7f-\x9f]")
+_MAX_MEANINGLESS = 0.5
+# The language of pages itself: strings in hexadecimal digits, objects, operators behind numbers.
+_SYNTAX = re.compile(
+    r"<\s*(?:[0-9A-Fa-f]{2}\s?){8,}>|\b\d+ \d+ obj\b|\bend(?:obj|stream)\b"
+    r"|/[A-Z]\w* [\d.]+ Tf\b|[\d.]+ [\d.]+ T[dm]\b|[)>\]] ?T[jJ]\b|<<\s*/[A-Z]\w+"
+)
+_MAX_SYNTAX = 0.5
+_WORD = re.compile(r"[^\W\d_]+")
+_MIN_LETTERS = 20
+# A word of several scripts is one of these, or a mistake.
+_TOGETHER = (
+    frozenset({"LATIN", "GREEK"}),
+    frozenset({"LATIN", "CYRILLIC"}),
+    frozenset({"LATIN", "CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO"}),
+)
+_OF_SCRIPT = {"FULLWIDTH": "LATIN", "HALFWIDTH": "KATAKANA", "IDEOGRAPHIC": "CJK"}
+_ANYWHERE = frozenset(
+    {
+        "MODIFIER", "MICRO", "FEMININE", "MASCULINE", "MATHEMATICAL", "DOUBLE", "SCRIPT", "BLACK",
+        "ANGSTROM", "OHM", "KELVIN", "SUPERSCRIPT",
+    }
+)  # fmt: skip
+_MAX_MIXED = 0.25
+# Vietnamese, with the most accents, has them on two letters in five.
+_MAX_ACCENTED = 0.6
+_VOWELS = re.compile("[aeiouy]", re.IGNORECASE)
+_MIN_LATIN_WORDS, _MIN_LATIN_CHARS = 20, 4
+# A third of the letters at least in any language; of letters shifted in the alphabet a seventh.
+_MIN_VOWELS = 0.2
+
+
+def is_legible(text: str) -> bool:
+    """False for text that is no writing: signs without a meaning, letters of scripts thrown
+    together, letters shifted to others, or the syntax of the file itself.
+    """
+    solid = sum(map(len, text.split()))
+    if not solid:
+        return True
+    if sum(1 for _ in _MEANINGLESS.finditer(text)) > solid * _MAX_MEANINGLESS:
+        return False
+    if sum(len(match[0]) for match in _SYNTAX.finditer(text)) > solid * _MAX_SYNTAX:
+        return False
+    words = _WORD.findall(unicodedata.normalize("NFC", text))
+    letters = sum(map(len, words))
+    if letters < _MIN_LETTERS:
+        return True
+    mixed = sum(len(word) for word in words if not word.isascii() and _is_mixed(word))
+    return mixed <= letters * _MAX_MIXED and _are_words(words)
+
+
+def _is_mixed(word: str) -> bool:
+    scripts = {_script(char) for char in word} - _ANYWHERE
+    return len(scripts) > 1 and not any(scripts <= family for family in _TOGETHER)
+
+
+@cache
+def _script(char: str) -> str:
+    """The first word of the character's name, which for letters is their script."""
+    first = re.split("[ -]", unicodedata.name(char, ""), maxsplit=1)[0]
+    return _OF_SCRIPT.get(first, first)
+
+
+def _are_words(words: list[str]) -> bool:
+    """False when the letters of the Latin words among them are accented, or short of vowels, as
+    in no language.
+    """
+    latin = [word for word in words if all(_script(char) == "LATIN" for char in word)]
+    letters = sum(map(len, latin))
+    accented = sum(not char.isascii() for word in latin for char in word)
+    if letters >= _MIN_LETTERS and accented > letters * _MAX_ACCENTED:
+        return False
+    long = [word for word in latin if len(word) >= _MIN_LATIN_CHARS]
+    plain = unicodedata.normalize("NFD", "".join(long))
+    vowels = sum(1 for _ in _VOWELS.finditer(plain))
+    return len(long) < _MIN_LATIN_WORDS or vowels >= sum(map(len, long)) * _MIN_VOWELS
