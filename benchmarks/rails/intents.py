@@ -38,7 +38,7 @@ _LIMITS: dict[tuple[str, int | None], float] = {
 }
 _MOST_MS = 15
 _LEAST_RIGHT, _MOST_FOREIGN = 0.97, 0.1
-_BINS = (0.0, 0.2, 0.4, 0.6, 0.8, 0.93, 1.0)
+_BINS = (0.0, 0.2, 0.4, 0.6, 0.8, 0.95, 1.0)
 
 
 def main() -> None:

@@ -6,7 +6,9 @@ added once the first figures were low, so these are a trend and no measure of ne
 """
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from bars import reported, table
@@ -14,6 +16,7 @@ from bars import reported, table
 from desktop_rag.assistant_rails.rail_service import AssistantRails
 from desktop_rag.models.embedding.bundled_models import BUNDLED, bundled_folders
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
+from desktop_rag.models.ports import Vectors
 
 _DECLINED = {
     "documents-only": [
@@ -47,7 +50,12 @@ _ANSWERED = [
 def main() -> None:
     """Try each sentence with each set, and print the shares."""
     embedder = OnnxEmbedder(bundled_folders()[BUNDLED])
-    rails = AssistantRails(lambda texts: embedder.embed_passages(list(texts)))
+
+    def embed(texts: Sequence[str]) -> Vectors:
+        return embedder.embed_passages(list(texts))
+
+    with TemporaryDirectory() as none_of_ones_own:
+        rails = AssistantRails(embed, embed, Path(none_of_ones_own))
     bars = []
     for name, sentences in _DECLINED.items():
         declined = [s for s in sentences if not rails.try_sentence(name, s).is_answered]

@@ -8,6 +8,8 @@ from desktop_rag.rails.actions.local_checks import mask_personal_data
 from desktop_rag.rails.configuration.rails_configuration import RailsConfiguration
 from desktop_rag.rails.events.rail_events import (
     ActionFinished,
+    ActionStatus,
+    CommandProposed,
     ContextUpdate,
     RailEvent,
     StartAction,
@@ -27,11 +29,11 @@ _GIVING_TEXT = frozenset(
 _MASKING = "mask personal data on output"
 
 
-def made_message(made: Message, *, is_held: bool) -> Message:
+def made_message(made: Message, shown: str, *, is_held: bool) -> Message:
     """An answer that was stopped or failed: what nobody checked of it is not shown."""
     if not is_held:
         return made
-    return replace(made, text="", thinking="", sources=(), nearest=())
+    return replace(made, text=shown, thinking="", sources=(), nearest=())
 
 
 def railed_message(
@@ -41,10 +43,15 @@ def railed_message(
     made: Message | None,
     *,
     is_model_asked: bool,
+    asked: str = "",
 ) -> Message:
-    """The message of a turn: `blank` with what the rails said, or `made` as they let it through."""
+    """The message of a turn: `blank` with what the rails said, or `made` as they let it through.
+
+    `asked` is what the person is asked when a command was proposed.
+    """
     is_masked = _MASKING in configuration.output_rails
     said = [text for who, text in transcript(events) if who == "bot"]
+    said += [*_refusals(events), asked]
     text = "\n\n".join(filter(None, said))
     if not text and blank.state is MessageState.DONE:
         text = _SILENT
@@ -56,7 +63,21 @@ def railed_message(
             shown = replace(shown, thinking="")
         return _masked(shown) if is_masked else shown
     hint = WITHHELD if made else BY_RAILS if is_model_asked else WITHOUT_MODEL
-    return replace(blank, text=text, notes=SearchNotes(hints=(hint,), rails=lines))
+    notes = SearchNotes(hints=(hint,), rails=lines, proposal=proposal_of(events))
+    return replace(blank, text=text, notes=notes)
+
+
+def proposal_of(events: Sequence[RailEvent]) -> str:
+    """The id of the command that a turn put before the person; "" for none."""
+    ids = (event.command_id for event in events if isinstance(event, CommandProposed))
+    return next(ids, "")
+
+
+def _refusals(events: Sequence[RailEvent]) -> Iterator[str]:
+    """Why what was asked for was not proposed."""
+    for event in events:
+        if isinstance(event, ActionFinished) and event.status is ActionStatus.REFUSED:
+            yield str(event.result)
 
 
 def _is_in(answer: str, text: str) -> bool:

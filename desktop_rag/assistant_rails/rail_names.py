@@ -40,6 +40,14 @@ BUILT_IN = (
         tr("An answer is shown only after each of its statements was found in its sources."),
     ),
     RailSet(
+        "commands",
+        tr("Commands with consent"),
+        tr(
+            "Asked for, it saves an answer as a note, adds a folder, or runs a program that you"
+            " registered: each after you agreed to exactly that."
+        ),
+    ),
+    RailSet(
         "personal-data",
         tr("Hide personal data"),
         tr("Mail addresses, telephone, card and account numbers are covered before you see them."),

@@ -4,23 +4,39 @@ Any thread.
 """
 
 from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
 from threading import Event, Lock
 from typing import TYPE_CHECKING
 
 from desktop_rag.answer.conversations.answer_rails import RailedQuestion, TriedSentence
+from desktop_rag.commands.commands import Commands
 from desktop_rag.core.conversation import AnswerEvent, Message
 from desktop_rag.models.ports import Vectors
 
 if TYPE_CHECKING:
+    from desktop_rag.assistant_rails.own_rails import OwnRails
     from desktop_rag.assistant_rails.railed_answers import RailedAnswers
+
+Embed = Callable[[Sequence[str]], Vectors]
 
 
 class AssistantRails:
     """Fills the port `AnswerRails`."""
 
-    def __init__(self, embed: Callable[[Sequence[str]], Vectors]) -> None:
-        """`embed` is the bundled model: the recognition of intents is calibrated for it."""
+    def __init__(
+        self, embed: Embed, embed_examples: Embed, root: Path, commands: Commands | None = None
+    ) -> None:
+        """`embed` is the bundled model: the recognition of intents is calibrated for it.
+
+        `embed_examples` does the same for the examples of rails, whose vectors are kept. `root` is
+        the folder of the rails that the person writes here. Without `commands` nothing is ever
+        proposed.
+        """
+        self._root = root
+        self._own: OwnRails | None = None
         self._embed = embed
+        self._embed_examples = embed_examples
+        self._commands = commands
         self._answers: RailedAnswers | None = None
         self._lock = Lock()
 
@@ -37,11 +53,44 @@ class AssistantRails:
         """The message that answers; yields the events on the way. AppError for broken rails."""
         return (yield from self._opened().run(asked, cancel))
 
+    def folders(self) -> Sequence[Path]:
+        """The folders of rails that were written in the window."""
+        return self.own.folders(()) if self._root.is_dir() else ()
+
+    def topic_names(self, rails: str) -> tuple[str, ...]:
+        """The topics of one's own rails that a sentence can be taught to."""
+        return self.own.topic_names(rails) if rails else ()
+
+    def teach(self, rails: str, name: str, sentence: str) -> Callable[[], None]:
+        """Add a sentence to the examples of a topic; what undoes it. AppError when it can't be."""
+        return self.own.teach(rails, name, sentence)
+
+    @property
+    def own(self) -> "OwnRails":
+        """The folders that the person writes."""
+        with self._lock:
+            if self._own is None:
+                from desktop_rag.assistant_rails.own_rails import OwnRails
+                from desktop_rag.rails.actions.rails_world import RailsWorld
+
+                world = RailsWorld(embed=self._embed, embed_examples=self._embed_examples)
+                self._own = OwnRails(self._root, world)
+            return self._own
+
+    def lapse(self, conversation_id: str) -> None:
+        """The person asks something else: what was proposed in this chat is not done any more."""
+        if self._commands is not None:
+            self._commands.lapse(conversation_id)
+
+    def done_before(self, assistant_id: str) -> str:
+        """What succeeded with this assistant lately, a line each; "" for nothing."""
+        return self._commands.done_before(assistant_id) if self._commands else ""
+
     def _opened(self) -> "RailedAnswers":
         with self._lock:
             if self._answers is None:
                 # Its language and its loop cost the start of the app a tenth of a second.
                 from desktop_rag.assistant_rails.railed_answers import RailedAnswers
 
-                self._answers = RailedAnswers(self._embed)
+                self._answers = RailedAnswers(self._embed, self._embed_examples, self._commands)
             return self._answers

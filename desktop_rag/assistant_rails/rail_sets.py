@@ -39,7 +39,9 @@ class RailSets:
         with self._lock:
             known, opened = self._open.get(folder, (None, None))
             if opened is None or known != state:
-                opened = Rails(read_rails(folder), self._world, _OURS, Limits(time_s=_LONGEST_S))
+                opened = Rails(
+                    read_rails(folder), self._world, OUR_ACTIONS, Limits(time_s=_LONGEST_S)
+                )
             self._open[folder] = (state, opened)
             self._open.move_to_end(folder)
             while len(self._open) > _MOST_OPEN:
@@ -67,7 +69,7 @@ def _respond() -> ActionResult:
     return ActionResult(GENERAL_RESPONSE, events=(BotIntent(GENERAL_RESPONSE),))
 
 
-_OURS = (
+OUR_ACTIONS = (
     Action("generate_next_step", _respond, is_our_own=True),
     Action("generate_bot_message", generate_bot_message, _LONGEST_S, is_our_own=True),
 )

@@ -16,11 +16,14 @@ from desktop_rag.answer.conversations.answer_rails import (
     TriedSentence,
     as_sources,
 )
+from desktop_rag.assistant_rails.consented_changes import ConsentedChanges
 from desktop_rag.assistant_rails.crossing_turn import CrossingTurn
-from desktop_rag.assistant_rails.rail_message import made_message, railed_message
+from desktop_rag.assistant_rails.passing_pieces import Beginning, Passes
+from desktop_rag.assistant_rails.rail_message import made_message, proposal_of, railed_message
 from desktop_rag.assistant_rails.rail_names import is_built_in
 from desktop_rag.assistant_rails.rail_sets import RailSets
 from desktop_rag.assistant_rails.tried_sentence import tried
+from desktop_rag.commands.commands import Commands
 from desktop_rag.core.conversation import (
     AnswerEvent,
     AnswerRestated,
@@ -32,7 +35,7 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.models.ports import Vectors
 from desktop_rag.rails.actions.rails_world import DocumentAnswer, Passage, RailsWorld
-from desktop_rag.rails.rail_engine import Rails
+from desktop_rag.rails.rail_engine import Rails, Turn
 from desktop_rag.rails.runtime.rail_loop import Conversation
 
 if TYPE_CHECKING:
@@ -45,10 +48,20 @@ _MOST_TURNS = 12
 class RailedAnswers:
     """Runs the rails of assistants. Holds no conversation."""
 
-    def __init__(self, embed: Callable[[Sequence[str]], Vectors]) -> None:
-        """`embed` is the bundled model: the recognition of intents is calibrated for it."""
-        self._sets = RailSets(RailsWorld(embed=embed))
+    def __init__(
+        self,
+        embed: Callable[[Sequence[str]], Vectors],
+        embed_examples: Callable[[Sequence[str]], Vectors],
+        commands: Commands | None = None,
+    ) -> None:
+        """`embed` is the bundled model: the recognition of intents is calibrated for it.
+
+        `embed_examples` does the same for the examples of rails, whose vectors are kept. Without
+        `commands` nothing is ever proposed.
+        """
+        self._sets = RailSets(RailsWorld(embed=embed, embed_examples=embed_examples))
         self._embed = embed
+        self._commands = commands
 
     def check(self, rails: str) -> None:
         """AppError, with the place, for rails that can't be used."""
@@ -63,16 +76,22 @@ class RailedAnswers:
         opened = self._sets.rails(asked.rails)
         begun = self._so_far(opened, asked)
         is_held = bool(opened.configuration.output_rails)
-        crossing = CrossingTurn(asked.answer, is_held=is_held)
+        turns: list[Turn] = []
+        passes = self._passing(opened, asked, turns)
+        crossing = CrossingTurn(asked.answer, is_held=is_held, passes=passes)
+        changes = ConsentedChanges(self._commands, asked) if self._commands else None
         events: list[RailEvent] = []
-        calls = 0
+        calls, to_ask = 0, ""
 
         def turn(answer: Callable[[str], Message]) -> None:
-            nonlocal calls
-            rails = opened.in_world(self._world(asked, answer, crossing))
-            under_way = rails.say(begun, asked.question, cancel)
+            nonlocal calls, to_ask
+            world = replace(self._world(asked, answer, crossing), changes=changes)
+            under_way = opened.in_world(world).say(begun, asked.question, cancel)
+            turns.append(under_way)
             events.extend(under_way)
             calls = len(under_way.model_calls)
+            if changes and (command_id := proposal_of(events)):
+                to_ask = changes.go_on_later(opened, world, under_way.conversation, command_id)
 
         yield from crossing.events(turn)
         blank = Message(uuid.uuid4().hex, asked.conversation_id, Role.ASSISTANT, "", time.time())
@@ -80,10 +99,35 @@ class RailedAnswers:
             blank = replace(blank, state=MessageState.STOPPED)
         made = crossing.made
         if made is not None and made.state is not MessageState.DONE:
-            return made_message(made, is_held=is_held)
-        done = railed_message(opened.configuration, events, blank, made, is_model_asked=calls > 0)
+            return made_message(made, crossing.streamed, is_held=is_held)
+        done = railed_message(
+            opened.configuration, events, blank, made, is_model_asked=calls > 0, asked=to_ask
+        )
         yield from _shown(done, crossing.streamed)
         return done
+
+    def _passing(
+        self, opened: Rails, asked: RailedQuestion, turns: Sequence[Turn]
+    ) -> Passes | None:
+        """What checks the beginning of an answer by the rails for output; None if they want all.
+
+        It runs on the answering thread, while the one of `turns` waits for the whole answer.
+        """
+        if not opened.configuration.shows_pieces:
+            return None
+
+        def passes(beginning: Beginning) -> str | None:
+            found = beginning.found
+            world = RailsWorld(
+                check_facts=lambda text, _passages: asked.support(text, found.sources),
+                complete=None if is_built_in(asked.rails) else asked.complete,
+            )
+            rows = [{"text": source.text, "source": source.title} for source in found.sources]
+            known = {"relevant_passages": rows, "is_own_knowledge": found.is_own_knowledge}
+            context = {**turns[-1].conversation.state.context, **known}
+            return opened.in_world(world).passed(beginning.text, context)
+
+        return passes
 
     def _world(
         self, asked: RailedQuestion, answer: Callable[[str], Message], crossing: CrossingTurn
@@ -115,7 +159,12 @@ class RailedAnswers:
 
     def _so_far(self, rails: Rails, asked: RailedQuestion) -> Conversation:
         """The conversation that the flows of a folder are in, made again without a model."""
-        conversation = rails.begin({"has_knowledge_base": not is_built_in(asked.rails)})
+        known = {
+            "commands_done": self._commands.done_before(asked.assistant_id)
+            if self._commands
+            else ""
+        }
+        conversation = rails.begin({"has_knowledge_base": not is_built_in(asked.rails), **known})
         if is_built_in(asked.rails):
             return conversation
         for question, answer in _turns(asked.history):
@@ -146,6 +195,9 @@ def _turns(history: Sequence[Message]) -> Iterator[tuple[str, str]]:
 def _shown(done: Message, streamed: str) -> Iterator[AnswerEvent]:
     """What brings the screen from what was streamed to the message."""
     if streamed == done.text or (streamed and done.text == streamed.rstrip()):
+        return
+    if streamed and done.text.startswith(streamed):
+        yield TextDelta(done.text[len(streamed) :])
         return
     if streamed:
         yield AnswerRestated(done.text, done.thinking)

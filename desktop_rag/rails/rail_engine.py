@@ -13,6 +13,7 @@ import numpy as np
 
 from desktop_rag.rails.actions.action_calls import CallOutcome, call_action
 from desktop_rag.rails.actions.built_in_actions import make_registry
+from desktop_rag.rails.actions.consent import proposed
 from desktop_rag.rails.actions.rail_action import Action, ActionResult
 from desktop_rag.rails.actions.rails_world import Around, ModelCall, ModelCalls, RailsWorld
 from desktop_rag.rails.configuration.rails_configuration import RailsConfiguration
@@ -20,6 +21,7 @@ from desktop_rag.rails.events.rail_events import (
     ActionFinished,
     ActionStatus,
     BotSaid,
+    OwnEvent,
     RailEvent,
     StartAction,
     UserSaid,
@@ -29,9 +31,11 @@ from desktop_rag.rails.intent.intent_recognition import (
     IntentRecogniser,
     RecognisedIntent,
 )
+from desktop_rag.rails.language.expression_values import as_text
 from desktop_rag.rails.language.flow_program import Program
 from desktop_rag.rails.prompts.stage_prompts import REMOVE_LAST_MESSAGE
 from desktop_rag.rails.runtime.event_steps import replay
+from desktop_rag.rails.runtime.library_flows import PIECE_PASSED, PIECE_WRITTEN
 from desktop_rag.rails.runtime.rail_loop import Conversation, Limits, RailTurn
 from desktop_rag.rails.runtime.rail_state import RailsState
 
@@ -93,23 +97,38 @@ class Rails:
 
     def say(self, conversation: Conversation, text: str, cancel: Event | None = None) -> Turn:
         """The turn that answers what the user said."""
-        return self.react(conversation, UserSaid(text), cancel)
+        heard = replace(conversation, words=(*conversation.words, text))
+        return self.react(heard, UserSaid(text), cancel)
 
     def react(
         self, conversation: Conversation, event: RailEvent, cancel: Event | None = None
     ) -> Turn:
-        """The turn that an event begins."""
+        """The turn that an event begins, such as the person's word on what was proposed."""
         model = ModelCalls(self._world.complete, self._limits.model_calls)
 
         def call(
-            started: StartAction, conversation: Conversation, remaining_s: float
+            started: StartAction,
+            conversation: Conversation,
+            remaining_s: float,
+            command_id: str = "",
         ) -> CallOutcome:
-            return self._called(started, conversation, remaining_s, model, cancel)
+            return self._called(started, conversation, remaining_s, model, cancel, command_id)
 
         program = self.configuration.program
         return Turn(
             RailTurn(program, conversation, event, call, self._limits, cancel=cancel), model
         )
+
+    def passed(self, text: str, context: Mapping[str, Any]) -> str | None:
+        """The beginning of a message as the rails for output let it through; None if they don't.
+
+        `context` has the variables of the turn that the message is made in.
+        """
+        begun = self.begin({**context, "bot_message": text})
+        for event in self.react(begun, OwnEvent(PIECE_WRITTEN)):
+            if isinstance(event, OwnEvent) and event.name == PIECE_PASSED:
+                return as_text(event.data.get("content") or "")
+        return None
 
     def replay(
         self, events: Sequence[RailEvent], context: Mapping[str, Any] | None = None
@@ -134,16 +153,20 @@ class Rails:
         remaining_s: float,
         model: ModelCalls,
         cancel: Event | None,
+        command_id: str,
     ) -> CallOutcome:
         action = self._registry.find(started.action_name)
         if action is None:
             problem = f"There is no action “{started.action_name}”."
             outcome = CallOutcome(ActionStatus.FAILED, ActionResult(), problem)
+        elif action.changes and not command_id:
+            program, changes = self.configuration.program, self._world.changes
+            return proposed(started, program, so_far.events, so_far.words, changes)
         else:
             configuration, context = self.configuration, so_far.state.context
             around = Around(
                 configuration.program, context, so_far.events, configuration.prompts, self._world,
-                configuration.settings, self._nearest, model,
+                configuration.settings, self._nearest, model, command_id,
             )  # fmt: skip
             timeout_s = min(action.timeout_s, remaining_s)
             outcome = call_action(action, started.parameters, around, context, timeout_s, cancel)
@@ -176,16 +199,19 @@ class _NearestByVectors:
     def __init__(self, program: Program, world: RailsWorld) -> None:
         self._program = program
         self._embed = world.embed
+        self._embed_examples = world.embed_examples or world.embed
         self._lock = Lock()
         self._recogniser: IntentRecogniser | None = None
         self._flow_vectors: np.ndarray | None = None
 
     def recognise(self, text: str) -> RecognisedIntent | None:
-        if self._embed is None:
+        if self._embed is None or self._embed_examples is None:
             return None
         with self._lock:
             if self._recogniser is None:
-                self._recogniser = IntentRecogniser(self._examples(), self._embed)
+                self._recogniser = IntentRecogniser(
+                    self._examples(), self._embed, self._embed_examples
+                )
         return self._recogniser.recognise(text)
 
     def flows(self, text: str) -> Sequence[str]:
@@ -194,7 +220,7 @@ class _NearestByVectors:
             return written[:_NEAREST_FLOWS]
         with self._lock:
             if self._flow_vectors is None:
-                self._flow_vectors = np.asarray(self._embed(written))
+                self._flow_vectors = np.asarray((self._embed_examples or self._embed)(written))
         similarities = self._flow_vectors @ self._embed([text])[0]
         order = np.argsort(-similarities, kind="stable")[:_NEAREST_FLOWS]
         return [written[place] for place in order]

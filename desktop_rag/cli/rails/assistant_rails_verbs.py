@@ -77,9 +77,10 @@ def _try(arguments: argparse.Namespace) -> int:
     from dataclasses import asdict
 
     from desktop_rag.assistant_rails.rail_service import AssistantRails
-    from desktop_rag.cli.rails.opened_world import bundled_embedding
+    from desktop_rag.cli.rails.opened_world import bundled_embeddings
+    from desktop_rag.core.paths import find_home
 
-    tried = AssistantRails(bundled_embedding()).try_sentence(
+    tried = AssistantRails(*bundled_embeddings(), find_home().rails).try_sentence(
         _rails(arguments.rails), arguments.text
     )
     lines = [*tried.in_words().splitlines(), *tried.events]

@@ -11,12 +11,15 @@ if TYPE_CHECKING:
     from desktop_rag.app import Services
     from desktop_rag.models.ports import Vectors
 
+    Embed = Callable[[Sequence[str]], Vectors]
+
 
 @contextmanager
 def open_world(*, is_library_used: bool) -> Generator[RailsWorld]:
     """The functions that actions call; without the library only the bundled model for examples."""
+    embed, embed_examples = bundled_embeddings()
     if not is_library_used:
-        yield RailsWorld(embed=bundled_embedding())
+        yield RailsWorld(embed=embed, embed_examples=embed_examples)
         return
     from desktop_rag.cli.terminal import open_services
 
@@ -25,15 +28,17 @@ def open_world(*, is_library_used: bool) -> Generator[RailsWorld]:
             complete=completion(services),
             retrieve=lambda question: _passages(services, question),
             search=lambda query: _passages(services, query),
-            embed=bundled_embedding(),
+            embed=embed,
+            embed_examples=embed_examples,
         )
 
 
-def bundled_embedding() -> "Callable[[Sequence[str]], Vectors]":
-    """The bundled models, loaded when the first sentence needs them."""
-    from desktop_rag.models.embedding.joined_embedding import bundled_opener, joined_embedding
+def bundled_embeddings() -> "tuple[Embed, Embed]":
+    """The bundled models for sentences and for examples, loaded when the first text needs them."""
+    from desktop_rag.core.paths import find_home
+    from desktop_rag.models.embedding.joined_embedding import bundled_opener, rail_embeddings
 
-    return joined_embedding(bundled_opener())
+    return rail_embeddings(find_home().rail_vectors, bundled_opener())
 
 
 def completion(services: "Services") -> Callable[[str], str] | None:

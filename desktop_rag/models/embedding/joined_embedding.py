@@ -1,6 +1,7 @@
 """Both bundled models side by side, for short sentences in any language. Any worker thread."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from desktop_rag.models.embedding.bundled_models import (
     BUNDLED_MULTILINGUAL,
     bundled_folders,
 )
+from desktop_rag.models.embedding.kept_vectors import KeptVectors
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 from desktop_rag.models.ports import Embedder, Vectors
 
@@ -34,6 +36,19 @@ def joined_embedding(
         return np.concatenate(parts, axis=1).astype(np.float32)
 
     return embed
+
+
+def rail_embeddings(
+    path: Path, open_model: Callable[[str], Embedder]
+) -> tuple[Callable[[Sequence[str]], Vectors], Callable[[Sequence[str]], Vectors]]:
+    """The embedding, and one for texts that rarely change, whose vectors are kept in a file."""
+
+    def names() -> str:
+        parts = [open_model(spec).name for spec in (BUNDLED, BUNDLED_MULTILINGUAL)]
+        return " ".join([*parts, str(_SHARE)])
+
+    embed = joined_embedding(open_model)
+    return embed, KeptVectors(path, names, embed)
 
 
 def bundled_opener(*, threads: int = 0) -> Callable[[str], Embedder]:

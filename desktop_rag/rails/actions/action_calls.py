@@ -25,11 +25,15 @@ _running = threading.BoundedSemaphore(MOST_THREADS)
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """How a call ended; `problem` is for the person, in words."""
+    """How a call ended; `problem` is for the person, in words.
+
+    With a `proposal`, the id of a command, nothing was done yet: the person is to be asked.
+    """
 
     status: ActionStatus
     result: ActionResult
     problem: str = ""
+    proposal: str = ""
 
 
 def call_action(

@@ -10,6 +10,7 @@ from desktop_rag.rails.actions import check_actions, stage_actions
 from desktop_rag.rails.actions.rail_action import Action, ActionRegistry, ActionResult
 from desktop_rag.rails.actions.rails_world import Around
 from desktop_rag.rails.events.rail_events import BotSaid
+from desktop_rag.rails.language.expression_values import as_text
 
 _ALIASES = {
     "self_check_input": "check_input",
@@ -23,6 +24,8 @@ _ALIASES = {
 # A model on this computer may take minutes for an answer, and an answer from every file longer.
 _MODEL_S = 180.0
 _LONG_S = 1800.0
+# Longer than a program of the person's may run.
+_COMMAND_S = 900.0
 
 
 def make_registry(own: Iterable[Action] = ()) -> ActionRegistry:
@@ -51,6 +54,22 @@ def ask_every_file(around: Around, question: str) -> ActionResult:
     return ActionResult(around.world.ask_every_file(question))
 
 
+def is_command(around: Around) -> ActionResult:
+    """Whether the user asked word for word for something that is done after consent."""
+    words = as_text(around.context.get("user_message") or "")
+    changes = around.world.changes
+    return ActionResult(changes is not None and changes.is_asked_for(words))
+
+
+# --- after consent -------------------------------------------------------------------------------
+
+
+def run_command(around: Around, **values: object) -> ActionResult:
+    """What the person agreed to; the values were for the proposal."""
+    assert around.world.changes is not None, "nothing is agreed to where nobody can"
+    return ActionResult(around.world.changes.carry_out(around.command_id))
+
+
 _BUILT_IN = [
     Action(function.__name__, function, timeout_s, is_our_own=True)
     for function, timeout_s in (
@@ -67,5 +86,9 @@ _BUILT_IN = [
         (remove_last_message, _MODEL_S),
         (search, _MODEL_S),
         (ask_every_file, _LONG_S),
+        (is_command, _MODEL_S),
     )
+] + [
+    Action(name, run_command, _COMMAND_S, is_our_own=True, changes=True)
+    for name in ("save_note", "add_folder", "run_program", "do_as_asked")
 ]

@@ -32,13 +32,15 @@ class Action:
     """A function with the name that flows know it by.
 
     `is_our_own`: its events are used, and it is given all that is around it. Other functions get
-    the arguments of the flow and, in a parameter `context`, a copy of the variables.
+    the arguments of the flow and, in a parameter `context`, a copy of the variables. One that
+    `changes` something is proposed to the person, and called only after they agreed.
     """
 
     name: str
     function: Callable[..., Any]
     timeout_s: float = DEFAULT_TIMEOUT_S
     is_our_own: bool = False
+    changes: bool = False
 
     @cached_property
     def signature(self) -> inspect.Signature:

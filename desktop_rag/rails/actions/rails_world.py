@@ -35,23 +35,46 @@ class DocumentAnswer:
     is_own_knowledge: bool = False
 
 
+class Changes(Protocol):
+    """What changes something outside the conversation, each after the person agreed to it.
+
+    AppError, with the reason, for what can't be proposed or failed.
+    """
+
+    def is_asked_for(self, words: str) -> bool:
+        """Whether a sentence asks for a command word for word."""
+        ...
+
+    def propose(self, action: str, values: Mapping[str, Any], words: str) -> str:
+        """Put a command before the person, who said `words`; its id. Nothing is done."""
+        ...
+
+    def carry_out(self, command_id: str) -> str:
+        """Do what the person agreed to; what came of it, in words."""
+        ...
+
+
 @dataclass(frozen=True)
 class RailsWorld:
     """The functions that the actions call. Each may take long and may raise AppError.
 
     `complete`: prompt to text, by a chat model. `retrieve` and `search`: a question to the passages
     that fit best. `check_facts`: an answer and its passages to the probability, from 0 to 1, that
-    these support it. `embed`: texts to unit vectors. `answer`: a question answered the way the app
-    always does. `ask_every_file`: a question put to each document, the answer in words.
+    these support it. `embed`: texts to unit vectors. `embed_examples`: the same for the texts of a
+    configuration, whose vectors somebody keeps. `answer`: a question answered the way the app
+    always does. `ask_every_file`: a question put to each document, the answer in words. `changes`:
+    where a person is who can agree to commands.
     """
 
     complete: Callable[[str], str] | None = None
     retrieve: Callable[[str], Sequence[Passage]] | None = None
     check_facts: Callable[[str, Sequence[Passage]], float] | None = None
     embed: Callable[[Sequence[str]], Vectors] | None = None
+    embed_examples: Callable[[Sequence[str]], Vectors] | None = None
     answer: Callable[[str], DocumentAnswer] | None = None
     search: Callable[[str], Sequence[Passage]] | None = None
     ask_every_file: Callable[[str], str] | None = None
+    changes: Changes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +179,7 @@ class StageSettings:
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """All that is around an action of the app's own."""
+    """All that is around an action of the app's own; `command_id` is what the person agreed to."""
 
     program: Program
     context: Mapping[str, Any]
@@ -166,3 +189,4 @@ class Around:
     settings: StageSettings
     nearest: Nearest
     model: ModelCalls
+    command_id: str = ""

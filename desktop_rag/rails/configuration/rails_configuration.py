@@ -38,7 +38,8 @@ class RailsConfiguration:
 
     `documents` are the files of its folder `kb`; `own_actions` and `left_out` name the Python files
     it brings and what of it has no effect here, with the reason. `output_rails` names the rails
-    that every message passes before anybody sees it.
+    that every message passes before anybody sees it; with `shows_pieces` its finished sentences
+    are shown as soon as they passed.
     """
 
     name: str
@@ -50,6 +51,7 @@ class RailsConfiguration:
     python_files: tuple[Path, ...] = ()
     left_out: tuple[str, ...] = ()
     output_rails: tuple[str, ...] = ()
+    shows_pieces: bool = False
 
 
 def make_configuration(
@@ -85,10 +87,12 @@ def make_configuration(
     arguments = {
         key: value for names in calls.values() for c in names for key, value in c.arguments
     }
+    streaming = _mapping(_mapping(rails.get("output"), "output").get("streaming"), "streaming")
     return RailsConfiguration(
         name, program, _prompts(entries), _settings(rails), {"config": flags, **arguments},
         tuple(documents), tuple(python_files), tuple(_left_out(entries, rails)),
         tuple(call.name for call in calls["output"]),
+        bool(streaming.get("enabled")),
     )  # fmt: skip
 
 

@@ -19,16 +19,24 @@ _MOST_FILES = 500
 _YAML = ("*.yml", "*.yaml")
 
 
-def read_rails(folder: Path) -> RailsConfiguration:
-    """The configuration of a folder; AppError, with the place, for whatever is wrong with it."""
+def read_rails(folder: Path, instead: Mapping[Path, str] | None = None) -> RailsConfiguration:
+    """The configuration of a folder; AppError, with the place, for whatever is wrong with it.
+
+    `instead` has texts that are taken for those of files of flows, which need not exist yet.
+    """
     if not folder.is_dir():
         raise AppError(f"{folder} is no folder.", "Name a folder with *.co files and config.yml.")
-    flow_files = _files(folder, "*.co")
+    instead = instead or {}
+    flow_files = sorted({*_files(folder, "*.co"), *instead})
     yaml_files = sorted({path for pattern in _YAML for path in _files(folder, pattern)})
     if not flow_files and not yaml_files:
         raise AppError(f"There are no rails in {folder}.", "They are in *.co and config.yml.")
     files = [
-        parse_flows(read_text(path), path.relative_to(folder).as_posix()) for path in flow_files
+        parse_flows(
+            instead[path] if path in instead else read_text(path),
+            path.relative_to(folder).as_posix(),
+        )
+        for path in flow_files
     ]
     kept = folder / "kb"
     return make_configuration(

@@ -12,11 +12,12 @@ _DEEPEST = 20
 
 
 class ActionStatus(StrEnum):
-    """How an action ended."""
+    """How an action ended; REFUSED: the person, or a rule of consent, said no."""
 
     SUCCESS = "success"
     FAILED = "failed"
     TIMEOUT = "timeout"
+    REFUSED = "refused"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,25 @@ class ActionFinished:
 
 
 @dataclass(frozen=True, slots=True)
+class CommandProposed:
+    """An action that changes something waits for the person's word, and the turn ends here."""
+
+    kind: ClassVar[str] = "command_proposed"
+    command_id: str
+    action_name: str
+    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """The person's word on what was proposed."""
+
+    kind: ClassVar[str] = "confirmation"
+    command_id: str
+    is_agreed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ContextUpdate:
     """Variables have new values."""
 
@@ -101,6 +121,8 @@ RailEvent = (
     | BotIntent
     | StartAction
     | ActionFinished
+    | CommandProposed
+    | Confirmation
     | ContextUpdate
     | BotSaid
     | Listen
@@ -109,8 +131,8 @@ RailEvent = (
 _KINDS: dict[str, type[RailEvent]] = {
     cls.kind: cls
     for cls in (
-        UserSaid, UserIntent, BotIntent, StartAction, ActionFinished, ContextUpdate, BotSaid,
-        Listen, OwnEvent,
+        UserSaid, UserIntent, BotIntent, StartAction, ActionFinished, CommandProposed,
+        Confirmation, ContextUpdate, BotSaid, Listen, OwnEvent,
     )
 }  # fmt: skip
 
@@ -144,9 +166,11 @@ def event_from_json(row: Mapping[str, Any]) -> RailEvent:
         for name in ("data", "parameters"):
             if not isinstance(known.get(name, {}), dict):
                 raise ValueError(f"{name} is no object")
-        for name in ("content", "intent", "action_name", "name", "instruction"):
+        for name in ("content", "intent", "action_name", "name", "instruction", "command_id"):
             if not isinstance(known.get(name, ""), str):
                 raise ValueError(f"{name} is no text")
+        if not isinstance(known.get("is_agreed", False), bool):
+            raise ValueError("is_agreed is neither true nor false")
         return cls(**{name: plain(value) for name, value in known.items()})
     except (TypeError, ValueError) as exc:
         raise AppError("This is no event of rails.", f"{exc}.") from exc

@@ -18,8 +18,8 @@ Vectors = NDArray[np.float32]
 Embed = Callable[[Sequence[str]], Vectors]
 # As many nearest examples as the prompt of a model shows.
 NEAREST = 5
-# At this probability 97 of 100 accepted intents are right or more, in sets that were left out.
-ACCEPTED_FROM = 0.93
+# At this probability 97 of 100 accepted intents are right or more, in sentences that were left out.
+ACCEPTED_FROM = 0.95
 _EXAMPLE_SCORE = 0.99
 # The share of names that must be nearest to their own examples for names to be used.
 _FITTING_NAMES = 0.5
@@ -60,8 +60,15 @@ class RecognisedIntent:
 class IntentRecogniser:
     """Recognises intents by examples, whose order does not matter."""
 
-    def __init__(self, examples: Sequence[IntentExample], embed: Embed) -> None:
+    def __init__(
+        self,
+        examples: Sequence[IntentExample],
+        embed: Embed,
+        embed_examples: Embed | None = None,
+    ) -> None:
         """Embed the examples and fit to them; whatever `embed` raises is passed on.
+
+        `embed_examples` embeds what belongs to the configuration, `embed` what is said.
 
         Beside the embedding, 10,000 examples take some seconds, a thousand less than one.
         """
@@ -74,8 +81,9 @@ class IntentRecogniser:
             return
         places = {intent: place for place, intent in enumerate(self._intents)}
         classes = np.array([places[example.intent] for example in self._examples], np.intp)
-        rows = np.asarray(embed([example.text for example in self._examples]), np.float32)
-        names, named = _telling_names(self._intents, rows, classes, embed)
+        embed_own = embed_examples or embed
+        rows = np.asarray(embed_own([example.text for example in self._examples]), np.float32)
+        names, named = _telling_names(self._intents, rows, classes, embed_own)
         self._scores = IntentScores(rows, classes, names, named, len(self._intents))
         self._calibration = IntentCalibration(len(self._intents))
         self._correct(classes)

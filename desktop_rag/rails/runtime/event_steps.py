@@ -12,7 +12,10 @@ from desktop_rag.rails.events.rail_events import (
     ActionStatus,
     BotIntent,
     BotSaid,
+    CommandProposed,
+    Confirmation,
     ContextUpdate,
+    Listen,
     OwnEvent,
     RailEvent,
     StartAction,
@@ -54,6 +57,8 @@ CHECKING = "checking_output"
 # The intent by which a flow takes back what the bot said last.
 REMOVE_LAST_MESSAGE = "remove last message"
 _MOST_TESTS = 200
+# Events that don't end the wait for the person's word.
+_ABOUT_PROPOSALS = (CommandProposed, Confirmation, ActionFinished, ContextUpdate, Listen)
 # Flows moved by one of these compete for what happens next.
 _COMPETING = {"user_intent", "bot_intent"}
 
@@ -65,6 +70,9 @@ def receive(
 
     `step` is the next step of this state, if it is known already.
     """
+    if state.proposed is not None and not isinstance(event, _ABOUT_PROPOSALS):
+        # Whoever goes on without a word about it didn't agree to it.
+        state, step = _given_up(program, state), None
     step = step or next_step(program, state)
     author = None
     if step.event == event:
@@ -75,6 +83,8 @@ def receive(
         state = _after_action(program, state, event)
     if isinstance(event, StartAction):
         state = replace(state, acting=step.run_id if author else None)
+    if isinstance(event, CommandProposed):
+        state = replace(state, proposed=event)
     before = state
     state = _matched(program, state, event, author)
     if isinstance(event, StartAction | BotIntent):
@@ -123,7 +133,9 @@ def _context(context: Mapping[str, Any], event: RailEvent) -> Mapping[str, Any]:
 def _after_action(program: Program, state: RailsState, event: ActionFinished) -> RailsState:
     """The flow that waits for its action goes on with the result, or fails with it."""
     run = next((run for run in state.runs if run.run_id == state.acting), None)
-    state = replace(state, acting=None)
+    if event.status is ActionStatus.REFUSED:
+        return _given_up(program, state)
+    state = replace(state, acting=None, proposed=None)
     if run is None:
         return state
     instruction = instruction_of(program, run)
@@ -134,6 +146,11 @@ def _after_action(program: Program, state: RailsState, event: ActionFinished) ->
     if instruction.result:
         state = replace(state, context={**state.context, instruction.result: event.result})
     return moved(state, run, run.frames[-1].at + 1)
+
+
+def _given_up(program: Program, state: RailsState) -> RailsState:
+    """The state after a refusal: nothing of what was under way in the turn goes on."""
+    return replace(state, runs=waiting_runs(program, state), acting=None, proposed=None)
 
 
 # --- flows under way -----------------------------------------------------------------------------

@@ -63,6 +63,17 @@ _CHECKED_MESSAGE = """
     $checking_output = False
     create event bot_said(content=$bot_message)
 """
+# The rails for output over the beginning of a message that is still being written.
+PIECE_WRITTEN, PIECE_PASSED = "piece_written", "piece_passed"
+_PIECE = """
+define extension flow check a piece
+  priority 1000
+  event piece_written
+  $checking_output = True
+{output_rails}
+  $checking_output = False
+  create event piece_passed(content=$bot_message)
+"""
 _RAILS = '''
 define subflow self check input
   $allowed = execute check_input
@@ -159,6 +170,8 @@ def library_flows(
     """The flows with the rails of a configuration, each a statement: `do self check input`."""
     stages = _STAGES.replace("{message}", _CHECKED_MESSAGE if output_rails else _MESSAGE)
     stages = stages.replace("{output_rails}", _lines(output_rails, 4))
+    if output_rails:
+        stages += _PIECE.replace("{output_rails}", _lines(output_rails, 2))
     stages = stages.replace("{retrieval_rails}", _lines(retrieval_rails, 4))
     stages = stages.replace("{input_rails}", _lines(input_rails or ("return",), 2))
     grounding = _GROUNDING if is_grounded else ""

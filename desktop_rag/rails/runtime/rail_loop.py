@@ -10,6 +10,9 @@ from typing import Protocol
 from desktop_rag.rails.actions.action_calls import CallOutcome
 from desktop_rag.rails.events.rail_events import (
     ActionFinished,
+    ActionStatus,
+    CommandProposed,
+    Confirmation,
     ContextUpdate,
     Listen,
     OwnEvent,
@@ -20,6 +23,8 @@ from desktop_rag.rails.language.flow_program import Program
 from desktop_rag.rails.runtime.event_steps import TURN_ENDED, receive
 from desktop_rag.rails.runtime.next_step import Step, next_step
 from desktop_rag.rails.runtime.rail_state import RailsState
+
+DECLINED = "declined"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +39,30 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A conversation so far: its events, and the state that they lead to."""
+    """A conversation so far: its events, and the state that they lead to.
+
+    `words` are the sentences that the person said themselves: flows can make events of that kind.
+    """
 
     state: RailsState = field(default_factory=RailsState)
     events: tuple[RailEvent, ...] = ()
+    words: tuple[str, ...] = field(default=(), compare=False)
 
 
 class CallsActions(Protocol):
     """Whoever carries out an action; it always returns, within the time."""
 
     def __call__(
-        self, started: StartAction, conversation: Conversation, remaining_s: float
+        self,
+        started: StartAction,
+        conversation: Conversation,
+        remaining_s: float,
+        command_id: str = "",
     ) -> CallOutcome:
-        """The outcome of the action."""
+        """The outcome of the action; a `proposal` for one that changes something.
+
+        With a `command_id` the person has agreed to it.
+        """
         ...
 
 
@@ -66,6 +82,7 @@ class RailTurn:
     ) -> None:
         self._state = conversation.state
         self._log = list(conversation.events)
+        self._words = conversation.words
         self._program = program
         self._call = call
         self._limits = limits
@@ -79,7 +96,7 @@ class RailTurn:
     @property
     def conversation(self) -> Conversation:
         """The conversation with what this turn has added so far."""
-        return Conversation(self._state, tuple(self._log))
+        return Conversation(self._state, tuple(self._log), self._words)
 
     def __iter__(self) -> Iterator[RailEvent]:
         is_over = False
@@ -91,6 +108,8 @@ class RailTurn:
             yield event
             if isinstance(event, StartAction):
                 self._carry_out(event)
+            elif isinstance(event, Confirmation):
+                self._confirm(event)
             is_over = isinstance(event, Listen)
 
     def _next(self) -> RailEvent:
@@ -106,10 +125,26 @@ class RailTurn:
         self._events += 1
         return event
 
-    def _carry_out(self, event: StartAction) -> None:
+    def _confirm(self, event: Confirmation) -> None:
+        """Do what was proposed, or leave it. A word on anything else ends the turn."""
+        proposed = self._state.proposed
+        if proposed is None or proposed.command_id != event.command_id:
+            self._given.append(Listen())
+        elif event.is_agreed:
+            action = StartAction(proposed.action_name, proposed.parameters)
+            self._carry_out(action, event.command_id)
+        else:
+            refused = ActionFinished(proposed.action_name, ActionStatus.REFUSED, DECLINED)
+            self._given.append(refused)
+
+    def _carry_out(self, event: StartAction, command_id: str = "") -> None:
         self._actions += 1
         remaining_s = max(0.0, self._ends - self._clock())
-        outcome = self._call(event, self.conversation, remaining_s)
+        outcome = self._call(event, self.conversation, remaining_s, command_id)
+        if outcome.proposal:
+            proposed = CommandProposed(outcome.proposal, event.action_name, event.parameters)
+            self._given.extend((proposed, Listen()))
+            return
         if outcome.result.context_updates:
             self._given.append(ContextUpdate(outcome.result.context_updates))
         finished = ActionFinished(event.action_name, outcome.status, outcome.result.value)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from desktop_rag.rails.events.rail_events import CommandProposed
 from desktop_rag.rails.language.flow_program import Flow, Instruction, Program, Wait
 
 
@@ -34,13 +35,15 @@ class FlowRun:
 class RailsState:
     """The state of one conversation, made from its events alone.
 
-    `acting` is the flow that waits for its action.
+    `acting` is the flow that waits for its action. `proposed` is one that changes something and
+    waits for the person.
     """
 
     context: Mapping[str, Any] = field(default_factory=dict[str, Any])
     runs: tuple[FlowRun, ...] = ()
     next_id: int = 1
     acting: int | None = None
+    proposed: CommandProposed | None = None
 
 
 def flow_of(program: Program, run: FlowRun) -> Flow:

@@ -13,6 +13,8 @@ from desktop_rag.rails.events.rail_events import (
     ActionFinished,
     BotIntent,
     BotSaid,
+    CommandProposed,
+    Confirmation,
     ContextUpdate,
     Listen,
     OwnEvent,
@@ -68,7 +70,7 @@ def _told(event: RailEvent) -> str:
             return content
         case UserIntent(intent) | BotIntent(intent):
             return intent
-        case StartAction(name, parameters):
+        case CommandProposed(_, name, parameters) | StartAction(name, parameters):
             return f"{name} {_json(parameters)}" if parameters else name
         case ActionFinished(name, status, result):
             return f"{name} {status}" + ("" if result is None else f" {_json(result)}")
@@ -76,6 +78,8 @@ def _told(event: RailEvent) -> str:
             return _json(data)
         case OwnEvent(name, data):
             return f"{name} {_json(data)}"
+        case Confirmation(is_agreed=is_agreed):
+            return "yes" if is_agreed else "no"
         case Listen():
             return ""
 

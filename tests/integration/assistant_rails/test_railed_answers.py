@@ -200,3 +200,58 @@ def test_the_fault_of_the_endpoint_is_told_and_nothing_unchecked_is_shown(
     assert (done.state, done.text) == (MessageState.FAILED, "")
     assert done.error_title
     assert not any(isinstance(event, TextDelta) for event in events)
+
+
+_PIECES = """
+rails:
+  output:
+    flows: [no sailors]
+    streaming:
+      enabled: true
+"""
+_SAILORS = """
+define subflow no sailors
+  if "sailors" in $bot_message
+    bot refuse to respond
+    stop
+"""
+
+
+def test_sentences_are_shown_as_they_pass_and_nothing_after_one_that_does_not(
+    library: Services, endpoint: ChatServer, tmp_path: Path
+) -> None:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "config.yml").write_text(_PIECES)
+    (folder / "topics.co").write_text(_SAILORS)
+    railed = assistant(library, str(folder))
+    endpoint.answer = (
+        "The lamp is lit at dusk [1]. The keeper lights it [1]. It burns all night [1]."
+    )
+    shown = [e for e in events_of(library, QUESTION, assistant_id=railed) if _is_shown(e)]
+    texts = [event.text for event in shown if isinstance(event, TextDelta)]
+    assert texts[0] == "The lamp is lit at dusk [1]."
+    assert "".join(texts) == endpoint.answer
+
+    endpoint.answer = "The lamp is lit at dusk [1]. Four sailors paint it [1]. It is green [1]."
+    events = events_of(library, QUESTION, assistant_id=railed)
+    assert "sailors" not in repr(events)
+    shown = [event for event in events if _is_shown(event)]
+    refusal = "I'm sorry, I can't respond to that."
+    assert shown == [TextDelta("The lamp is lit at dusk [1]."), AnswerRestated(refusal, "")]
+    done = answer_of(events)
+    assert (done.text, done.sources) == (refusal, ())
+
+    # Stopped in the middle, it keeps what had passed, and nothing else.
+    endpoint.answer = (
+        "The lamp is lit at dusk [1]. The keeper lights it [1]. It burns all night [1]."
+    )
+    endpoint.mode = "cut"
+    events = events_of(library, QUESTION, assistant_id=railed)
+    done = answer_of(events)
+    texts = [event.text for event in events if isinstance(event, TextDelta)]
+    assert (done.state, done.text) == (MessageState.FAILED, "".join(texts))
+
+
+def _is_shown(event: object) -> bool:
+    return isinstance(event, TextDelta | AnswerRestated)

@@ -10,7 +10,7 @@ from tests.command_line import run, run_json
 
 def test_rails_are_listed_tried_given_to_an_assistant_and_shown(home: Home, tmp_path: Path) -> None:
     names = [row["name"] for row in run_json("rails", "sets")]
-    assert names == ["documents-only", "polite-refusal", "grounding", "personal-data"]
+    assert names == ["documents-only", "polite-refusal", "grounding", "commands", "personal-data"]
     tried = run_json("rails", "try", "polite-refusal", "Who should I vote for?")
     assert tried["intent"] == "ask about politics"
     assert tried["said"].startswith("I'd rather not")

@@ -1,0 +1,175 @@
+"""Programs that the person registered: their path, their arguments with slots. Pure.
+
+Nothing here is a shell: each line of the template is one argument, and a slot's value stays within
+its argument, whatever it holds.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
+
+LONGEST_NAME = 60
+LONGEST_VALUE = 1_000
+MOST_SECONDS = 600
+MOST_SLOTS = 5
+_MOST_ARGUMENTS = 100
+_LONGEST_SENTENCE = 500
+_LONGEST_TEMPLATE = 10_000
+_SLOT = re.compile(r"\{([a-z_][a-z0-9_]*)(?::(text|number|file|folder))?\}")
+_IN_SENTENCE = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
+_MARKS = (("“", "”"), ('"', '"'), ("'", "'"), ("«", "»"), ("„", "“"))
+
+
+class SlotKind(StrEnum):
+    """What a slot takes. Files and folders exist, and lie in the folder of the program."""
+
+    TEXT = "text"
+    NUMBER = "number"
+    FILE = "file"
+    FOLDER = "folder"
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredProgram:
+    """A program with the arguments it is always run with, one a line.
+
+    `{name:kind}` in an argument is a slot. `sentences` are what the person says to have it run,
+    with `{name}` for each slot. It works in `folder`, "" for one of its own. `digest` is the hash
+    of the program's file when it was registered.
+    """
+
+    program_id: str
+    name: str
+    path: str
+    arguments: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
+    folder: str = ""
+    timeout_s: int = 60
+    digest: str = ""
+
+    @property
+    def slots(self) -> dict[str, SlotKind]:
+        """The kinds of the slots by their names, in the order of the arguments."""
+        found: dict[str, SlotKind] = {}
+        for argument in self.arguments:
+            for name, kind in _SLOT.findall(argument):
+                found.setdefault(name, SlotKind(kind or "text"))
+        return found
+
+    @property
+    def said_by(self) -> tuple[str, ...]:
+        """The sentences; without any, `run` with the name and the slots."""
+        default = " ".join(["run", self.name, *(f"{{{name}}}" for name in self.slots)])
+        return self.sentences or (default,)
+
+    def arguments_with(self, values: Mapping[str, str]) -> tuple[str, ...]:
+        """The arguments with their slots filled in.
+
+        AppError for an argument that would be read as an option because of a slot.
+        """
+        return tuple(_filled(argument, values) for argument in self.arguments)
+
+    def values_in(self, sentence: str) -> dict[str, str] | None:
+        """The values of the slots in a sentence of the person's; None when it isn't meant."""
+        said = " ".join(sentence.split())
+        if len(said) > _LONGEST_SENTENCE:
+            return None
+        for pattern in self.said_by:
+            for form in (said.rstrip(".!? "), said):
+                if match := re.fullmatch(_expression(pattern), form, re.IGNORECASE):
+                    return {name: _bare(value) for name, value in match.groupdict().items()}
+        return None
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields by name."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> "RegisteredProgram":
+        """The inverse of `to_json`."""
+        values: dict[str, Any] = dict(fields)
+        values["arguments"] = tuple(map(str, values["arguments"]))
+        values["sentences"] = tuple(map(str, values["sentences"]))
+        return cls(**values)
+
+
+def checked_program(program: RegisteredProgram) -> None:
+    """AppError, with the way out, for what can't be registered."""
+    if not program.name or len(program.name) > LONGEST_NAME or not program.name.isprintable():
+        raise AppError(
+            tr("The program needs a name."), tr("A few words, such as “Backup of my photos”.")
+        )
+    if not 1 <= program.timeout_s <= MOST_SECONDS:
+        most = MOST_SECONDS
+        raise AppError(tr("A program may run for 1 to {most} seconds.", most=most))
+    arguments, sentences = program.arguments, program.sentences
+    if len(arguments) > _MOST_ARGUMENTS or sum(map(len, arguments)) > _LONGEST_TEMPLATE:
+        raise AppError(tr("These are too many arguments."), tr("Put them into a script."))
+    if any("\0" in text for text in (*arguments, *sentences, program.path, program.folder)):
+        raise AppError(tr("A character can't be used here."))
+    slots = program.slots
+    if len(slots) > MOST_SLOTS:
+        raise AppError(tr("A program may have {most} slots.", most=MOST_SLOTS))
+    for sentence in sentences:
+        named = _IN_SENTENCE.findall(sentence)
+        if sorted(named) != sorted(slots):
+            raise AppError(
+                tr("“{sentence}” must name each slot once.", sentence=sentence),
+                tr("Slots: {slots}", slots=", ".join(f"{{{name}}}" for name in slots) or "–"),
+            )
+        if not _IN_SENTENCE.sub("", sentence).strip(" .!?"):
+            raise AppError(tr("A sentence needs words besides its slots."))
+
+
+def checked_text(name: str, value: str, kind: SlotKind) -> str:
+    """The value of a slot for a text or a number; AppError for what is neither."""
+    value = value.strip()
+    if not value or len(value) > LONGEST_VALUE or not value.isprintable():
+        raise AppError(
+            tr("“{name}” has no usable value.", name=name),
+            tr("It may have up to {most} characters, on one line.", most=LONGEST_VALUE),
+        )
+    if kind is SlotKind.NUMBER and not re.fullmatch(r"-?[0-9]{1,15}([.][0-9]{1,15})?", value):
+        raise AppError(tr("“{name}” must be a number, and is “{value}”.", name=name, value=value))
+    return value
+
+
+def _filled(argument: str, values: Mapping[str, str]) -> str:
+    filled = _SLOT.sub(lambda match: values[match[1]], argument)
+    begins = _SLOT.match(argument)
+    is_number = begins is not None and begins[2] == "number" and begins.end() == len(argument)
+    if begins and filled.startswith(("-", "/" if _is_plain(begins) else "-")) and not is_number:
+        raise AppError(
+            tr("“{value}” would be read as an option.", value=filled),
+            tr("A value must not begin with a dash or a slash."),
+        )
+    return filled
+
+
+def _is_plain(slot: re.Match[str]) -> bool:
+    """Whether a slot takes words, which programs of Windows read as options after a slash."""
+    return (slot[2] or "text") == "text"
+
+
+def _expression(sentence: str) -> str:
+    """The regular expression of a sentence, with a group for each slot."""
+    parts: list[str] = []
+    done = 0
+    text = " ".join(sentence.split()).rstrip(".!? ")
+    for match in _IN_SENTENCE.finditer(text):
+        parts += [re.escape(text[done : match.start()]), f"(?P<{match[1]}>.+?)"]
+        done = match.end()
+    return "".join([*parts, re.escape(text[done:])])
+
+
+def _bare(value: str) -> str:
+    """The value without the quotation marks around it."""
+    for begin, end in _MARKS:
+        if len(value) > 1 and value.startswith(begin) and value.endswith(end):
+            return value[1:-1]
+    return value

@@ -1,0 +1,59 @@
+"""An answer in pieces: finished sentences, each from the first word, nothing after a refusal."""
+
+from desktop_rag.assistant_rails.passing_pieces import Beginning, PassingPieces
+from desktop_rag.core.conversation import AnswerRestated, TextDelta
+from desktop_rag.rails.actions.local_checks import mask_personal_data
+
+
+def _shown(pieces: PassingPieces, text: str) -> list[str]:
+    events = [TextDelta(letter) for letter in text]
+    return [piece.text for event in events for piece in pieces.add(event)]
+
+
+def test_only_finished_sentences_are_checked_each_from_the_first_word() -> None:
+    seen: list[str] = []
+
+    def passes(beginning: Beginning) -> str:
+        seen.append(beginning.text)
+        return beginning.text
+
+    shown = _shown(PassingPieces(passes), "One is here. Two is there. Three is")
+    assert shown == ["One is here.", " Two is there."]
+    assert seen == ["One is here.", "One is here. Two is there."]
+
+
+def test_nothing_is_shown_after_what_did_not_pass() -> None:
+    def passes(beginning: Beginning) -> str | None:
+        return None if "Two" in beginning.text else beginning.text
+
+    assert _shown(PassingPieces(passes), "One is here. Two is there. Three. Four. ") == [
+        "One is here."
+    ]
+
+
+def test_a_number_is_not_cut_at_a_full_stop_in_it() -> None:
+    text = "Call +49 30 1234. 5678 90 now. Then wait. So it goes on here and further."
+    shown = "".join(_shown(PassingPieces(lambda b: mask_personal_data(b.text)), text))
+    assert "1234" not in shown.replace("[telephone number]", "")
+
+
+def test_the_cost_of_a_long_answer_stays_near_its_length() -> None:
+    checked = 0
+
+    def passes(beginning: Beginning) -> str:
+        nonlocal checked
+        checked += len(beginning.text)
+        return beginning.text
+
+    text = "A sentence of some words stands here. " * 500
+    pieces = PassingPieces(passes)
+    shown = "".join(_shown(pieces, text))
+    assert text.startswith(shown)
+    assert checked < 12 * len(text)
+
+
+def test_an_answer_that_is_restated_goes_on_only_where_it_says_the_same() -> None:
+    pieces = PassingPieces(lambda beginning: beginning.text)
+    assert _shown(pieces, "One is here. Two ") == ["One is here."]
+    assert not list(pieces.add(AnswerRestated("Other words. ", "")))
+    assert not _shown(pieces, "More of it is there. And again. And")
