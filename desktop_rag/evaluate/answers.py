@@ -3,7 +3,6 @@
 Runs on the caller's thread.
 """
 
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -16,12 +15,11 @@ from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.claims import Verdict
 from desktop_rag.core.conversation import AnswerDone, Message, MessageState, Role, TextDelta
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.text import words
+from desktop_rag.core.experiments.answer_match import contains, token_f1, without_citations
 from desktop_rag.evaluate.answer_set import AnswerQuestion
 from desktop_rag.evaluate.measurement import mean
 from desktop_rag.evaluate.metrics import percentile
 
-_MARKER = re.compile(r"\s*\[\d{1,3}\]")
 _DIGITS = 4
 # The token F1 from which an answer counts as the same.
 _NEARLY_THE_SAME = 0.8
@@ -175,20 +173,6 @@ def evaluate(
     return AnswerFigures(tuple(answers), model, chat.grader.model_name if is_judged else "")
 
 
-def token_f1(answer: str, expected: str) -> float:
-    """The token F1 of an answer, as in SQuAD (Rajpurkar et al., 2016), with no word left out."""
-    said, wanted = Counter(_words(answer)), Counter(_words(expected))
-    common = (said & wanted).total()
-    return 2 * common / (said.total() + wanted.total()) if common else 0.0
-
-
-def contains(answer: str, expected: str) -> bool:
-    """True when the answer contains the words of the expected one, in order."""
-    said, wanted = _words(answer), _words(expected)
-    starts = range(len(said) - len(wanted) + 1)
-    return bool(wanted) and any(said[at : at + len(wanted)] == wanted for at in starts)
-
-
 def _measured(
     question: AnswerQuestion, chat: Chat, collection_id: str, say: Callable[[str], None]
 ) -> MeasuredAnswer:
@@ -223,15 +207,6 @@ def _measured(
 
 def _asked(question: str) -> Message:
     return Message("", "", Role.USER, question, time.time())
-
-
-def without_citations(answer: str) -> str:
-    """The text of an answer without its markers."""
-    return _MARKER.sub("", answer)
-
-
-def _words(text: str) -> list[str]:
-    return [word.casefold() for word in words(without_citations(text))]
 
 
 def _citation(n: int, path: str, place: str, quote: str) -> dict[str, Any]:

@@ -11,8 +11,9 @@ from threading import Event
 from typing import Any, Protocol
 
 from desktop_rag.core.claims import CheckedClaim, Verdict
+from desktop_rag.core.experiments.kappa import cohens_kappa
 from desktop_rag.evaluate.grounding import Checker, LabelledClaim
-from desktop_rag.evaluate.metrics import balanced_accuracy, cohens_kappa
+from desktop_rag.evaluate.metrics import balanced_accuracy
 
 SAMPLE = 100
 # The tokens of a judgement: its verdict, and one sentence.

@@ -1,7 +1,6 @@
 """Measures of ranking, as TREC defines them, and of binary classification. Pure."""
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
@@ -60,18 +59,6 @@ def area_under_curve(scores: Sequence[float], labels: Sequence[bool]) -> float:
         wins += true * (others + (len(kinds) - true) / 2)
         others += len(kinds) - true
     return wins / (others * (len(ordered) - others))
-
-
-def cohens_kappa(one: Sequence[object], other: Sequence[object]) -> float:
-    """The agreement of two judges beyond chance, 1 for full agreement (Cohen, 1960).
-
-    1 when both always say the same one thing, where chance alone would agree, too.
-    """
-    pairs = list(zip(one, other, strict=True))
-    agreed = sum(said == told for said, told in pairs) / len(pairs)
-    first, second = Counter(one), Counter(other)
-    by_chance = sum(first[kind] * second[kind] for kind in first) / len(pairs) ** 2
-    return 1.0 if by_chance == 1.0 else (agreed - by_chance) / (1 - by_chance)
 
 
 def _discounted(grade: int, rank: int) -> float:

@@ -24,7 +24,7 @@ from desktop_rag.models.ports import Embedder, Vectors
 
 # Measured on the pairs of tests/unit/answer/checking/test_answer_comparison.py.
 _SAME_FROM = 0.75
-_SURELY_SAME_FROM, _LEAST_SUPPORT = 0.83, 0.25
+_SURELY_SAME_FROM, _LEAST_SUPPORT = 0.83, 0.52
 _ABOUT_THE_SAME_FROM = 0.6
 _MOST_SENTENCES = 200
 _BATCH = 16

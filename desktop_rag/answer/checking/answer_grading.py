@@ -9,6 +9,8 @@ from threading import Event
 
 from desktop_rag.answer.checking.answer_checking import CheckClaim, claims_of
 from desktop_rag.answer.checking.claim_judge import ClaimJudge, judging_turns
+from desktop_rag.answer.checking.pairwise_judging import preferred
+from desktop_rag.answer.checking.question_proposals import proposed
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.endpoints.helper_job import generate
 from desktop_rag.answer.prompting.prompt_sanitizer import sanitized
@@ -16,6 +18,7 @@ from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.claims import CheckedClaim, Verdict
 from desktop_rag.core.conversation import Message, SourceRef
+from desktop_rag.core.experiments.run import Preference
 from desktop_rag.models.ports import ChatTurn
 
 _GRADES = ("correct", "partly", "wrong")
@@ -68,6 +71,30 @@ class AnswerGrader:
         # "Not correct" contains the word too, and a list of all three is no choice.
         word = _NO_LETTERS.sub(" ", reply.casefold()).strip()
         return word if word in _GRADES else ""
+
+    def prefer(
+        self, question: str, answers: tuple[str, str], rubric: str, cancel: Event
+    ) -> Preference | None:
+        """Which of two answers the background model finds better by a rubric, in either order.
+
+        The same when its choice changes with their order; None without a model, or when it said
+        neither. AppError when the endpoint fails.
+        """
+        model = self._models.helper()
+        return preferred(question, answers, rubric, model, cancel) if model else None
+
+    def propose(self, passage: str, cancel: Event) -> tuple[str, str] | None:
+        """A question that this passage answers, and the answer, from the background model.
+
+        None without a model, or when the passage does not support the answer. AppError when the
+        endpoint fails.
+        """
+        model = self._models.helper()
+        found = proposed(passage, model, cancel) if model else None
+        if found is None:
+            return None
+        checked = self._check(found[1], [passage])
+        return found if checked.verdict is Verdict.SUPPORTED else None
 
     def judge(
         self, checked: CheckedClaim, source: str, cancel: Event

@@ -17,6 +17,7 @@ from desktop_rag.cli.evaluation.feedback_verb import add_feedback_set, feedback_
 from desktop_rag.cli.evaluation.grounding_verb import add_grounding
 from desktop_rag.cli.evaluation.intents_verb import add_intents
 from desktop_rag.cli.evaluation.kept_run import ID_CHARS, keep, keep_file, written_later
+from desktop_rag.cli.evaluation.run_verbs import add_runs, run_verbs
 from desktop_rag.cli.evaluation.scratch_home import in_scratch_home
 from desktop_rag.cli.terminal import open_services, print_document, say
 from desktop_rag.core.files.settings_file import load_settings
@@ -59,6 +60,7 @@ def add_evals(parser: argparse.ArgumentParser) -> None:
     add_answers(added)
     text = "a set for `eval answers` from your feedback on answers; it stays on this computer"
     add_feedback_set(evals.add_parser("set-from-feedback", help=text, description=text))
+    add_runs(lambda name, purpose: evals.add_parser(name, help=purpose, description=purpose))
     text = "List the stored measurements, or one with its queries."
     added = evals.add_parser("runs", help=text, description=text)
     added.set_defaults(run=_runs)
@@ -70,6 +72,7 @@ def running_app_verbs() -> Mapping[str, app.Verb]:
     """The handlers of these verbs in the running app."""
     return {
         **feedback_verbs(),
+        **run_verbs(),
         "eval_runs": lambda services, asked: services.evaluation_runs.listed(str(asked["id"])),
         "eval_keep": lambda services, asked: keep_file(services, Path(str(asked["file"]))),
     }

@@ -12,7 +12,7 @@ from desktop_rag import app
 from desktop_rag.cli.argument_types import add_json
 from desktop_rag.cli.evaluation.kept_run import keep, written_later
 from desktop_rag.cli.evaluation.scratch_home import in_scratch_home
-from desktop_rag.cli.rails.opened_world import bundled_embedding, completion
+from desktop_rag.cli.rails.opened_world import bundled_embeddings, completion
 from desktop_rag.cli.terminal import print_document, say
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.settings_file import load_settings
@@ -49,7 +49,7 @@ def _measure(arguments: argparse.Namespace) -> int:
     tokens: dict[str, Any] = {}
 
     def measured(complete: Callable[[str], str] | None) -> IntentFigures:
-        embed = bundled_embedding()
+        embed, _ = bundled_embeddings()
         return intents.evaluate(
             examples, tests, embed, say, out_of_scope=foreign, complete=complete
         )

@@ -13,7 +13,8 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import AnswerSettings, Settings
 from desktop_rag.evaluate.answer_set import load_answer_set
 from desktop_rag.evaluate.answers import evaluate
-from desktop_rag.evaluate.feedback_set import feedback_rows, write_feedback_set
+from desktop_rag.evaluate.feedback_set import write_feedback_set
+from desktop_rag.experiments.feedback_questions import feedback_rows
 from tests.asking import ask
 from tests.command_line import run
 from tests.indexed import index_texts

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from desktop_rag.evaluate.metrics import cohens_kappa, ndcg, percentile, recall, reciprocal_rank
+from desktop_rag.evaluate.metrics import ndcg, percentile, recall, reciprocal_rank
 
 RELEVANT = {"a": 2, "b": 1}
 
@@ -37,18 +37,3 @@ def test_percentile_is_a_value_that_occurred() -> None:
     assert percentile([4.0, 1.0, 3.0, 2.0], 0.5) == 2.0
     assert percentile([4.0, 1.0, 3.0, 2.0], 0.95) == 4.0
     assert percentile([], 0.5) == 0.0
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "expected"),
-    [
-        ("yyyynnnn", "yyyynnnn", 1.0),
-        ("yyyynnnn", "nnnnyyyy", -1.0),
-        ("yynn", "ynyn", 0.0),
-        # Cohen's own form: 35 of 50 agree, 26 by chance.
-        ("y" * 25 + "n" * 25, "y" * 20 + "n" * 5 + "y" * 10 + "n" * 15, 0.4),
-        ("yyy", "yyy", 1.0),
-    ],
-)
-def test_cohens_kappa(one: str, other: str, expected: float) -> None:
-    assert cohens_kappa(list(one), list(other)) == pytest.approx(expected)

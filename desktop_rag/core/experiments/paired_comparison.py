@@ -1,0 +1,125 @@
+"""Whether one run of the same questions is better than another, in figures and in words. Pure.
+
+Scores are paired by question: what one run finds hard, the other mostly finds hard too, and the
+difference of a pair leaves that out.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from desktop_rag.core.language.translation import tr
+
+# Two scores count as the same when they differ by less.
+_SAME = 1e-9
+_RESAMPLES = 9_999
+_CONFIDENCE = 0.95
+_MOST_CHANCE = 0.05
+_SEED = 70
+
+
+class Outcome(StrEnum):
+    """What the two tests together say."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    PERHAPS = "perhaps"
+    NO_DIFFERENCE = "no difference"
+
+
+@dataclass(frozen=True, slots=True)
+class PairedComparison:
+    """The second run beside the first one, question by question.
+
+    `difference` is the mean of the second's scores less the first's, [low, high] its interval at
+    95 %. `chance` is the two-sided p-value of the sign test over the questions that differ.
+    """
+
+    better: int
+    worse: int
+    same: int
+    difference: float
+    low: float
+    high: float
+    chance: float
+
+    @property
+    def questions(self) -> int:
+        """The number of questions that both answered."""
+        return self.better + self.worse + self.same
+
+    @property
+    def outcome(self) -> Outcome:
+        """Better or worse only where both tests agree; one of them alone is no proof.
+
+        With few questions the bootstrap is too sure and the sign test is not; with many small
+        differences it is the other way round.
+        """
+        leaves_out_zero = self.low > 0 or self.high < 0
+        is_rare = self.chance <= _MOST_CHANCE
+        if leaves_out_zero and is_rare and (self.better - self.worse) * self.difference > 0:
+            return Outcome.BETTER if self.difference > 0 else Outcome.WORSE
+        return Outcome.PERHAPS if leaves_out_zero or is_rare else Outcome.NO_DIFFERENCE
+
+    def in_words(self, first: str = "A", second: str = "B") -> str:
+        """`B better in 12, A in 5, same in 23: likely not chance.`"""
+        if not self.questions:
+            return tr("No question was answered and scored in both.")
+        counted = tr(
+            "{second} better in {better:,}, {first} in {worse:,}, same in {same:,}",
+            first=first, second=second, better=self.better, worse=self.worse, same=self.same,
+        )  # fmt: skip
+        match self.outcome:
+            case Outcome.BETTER | Outcome.WORSE:
+                said = tr("likely not chance")
+            case Outcome.PERHAPS:
+                said = tr("may be chance; more questions would tell")
+            case Outcome.NO_DIFFERENCE:
+                said = tr("no more than chance would make")
+        return f"{counted}: {said}."
+
+
+def compare(first: Sequence[float], second: Sequence[float]) -> PairedComparison:
+    """Compare the scores of two runs, in the same order of questions."""
+    differences = [b - a for a, b in zip(first, second, strict=True)]
+    better = sum(d > _SAME for d in differences)
+    worse = sum(d < -_SAME for d in differences)
+    low, high = bootstrap_interval(differences) if differences else (0.0, 0.0)
+    mean = sum(differences) / len(differences) if differences else 0.0
+    same = len(differences) - better - worse
+    return PairedComparison(better, worse, same, mean, low, high, sign_test(better, worse))
+
+
+def sign_test(better: int, worse: int) -> float:
+    """The two-sided p-value of so many wins and losses, ties left out (Dixon and Mood, 1946).
+
+    The probability of a split as uneven or more so, were each as likely as the other; 1 without
+    any.
+    """
+    total, fewer = better + worse, min(better, worse)
+    if better == worse:
+        return 1.0
+    ways = sum(math.comb(total, wins) for wins in range(fewer + 1))
+    return min(1.0, 2 * ways / 2**total)
+
+
+def bootstrap_interval(
+    values: Sequence[float], confidence: float = _CONFIDENCE, *, resamples: int = _RESAMPLES
+) -> tuple[float, float]:
+    """The percentile interval of the mean (Efron and Tibshirani, 1993, chapter 13).
+
+    The same values give the same interval each time. There must be a value.
+    """
+    sample = np.asarray(values, dtype=float)
+    chosen = np.random.default_rng(_SEED).integers(0, len(sample), (resamples, len(sample)))
+    return percentile_interval(sample[chosen].mean(axis=-1), confidence)
+
+
+def percentile_interval(found: "np.ndarray", confidence: float) -> tuple[float, float]:
+    """The middle of a distribution that holds this share of it."""
+    outside = 100 * (1 - confidence) / 2
+    low, high = np.percentile(found, [outside, 100 - outside])
+    return float(low), float(high)

@@ -1,0 +1,395 @@
+"""The page "My questions": sets, their runs, and the matrix of answers. Qt thread."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSignalBlocker, Qt, Slot
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QMenu,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.experiments.answer_matrix import AnswerFilter, AnswerMatrix, matrix_of
+from desktop_rag.core.experiments.experiment_events import RunWentOn, SetsChanged
+from desktop_rag.core.experiments.question_set import QuestionSet
+from desktop_rag.core.experiments.run import Run, RunState
+from desktop_rag.core.experiments.run_summary import compare_runs
+from desktop_rag.core.language.translation import count_of, tr
+from desktop_rag.ui.experiments.experiment_actions import ExperimentActions
+from desktop_rag.ui.experiments.matrix_model import MatrixModel
+from desktop_rag.ui.experiments.matrix_view import MatrixView
+from desktop_rag.ui.experiments.run_charts import ChartValues, RunCharts, chart_values
+from desktop_rag.ui.experiments.run_list import RunList
+from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
+    from desktop_rag.experiments.experiments import Experiments, SetResults
+    from desktop_rag.ingest.library import Library
+
+_SIDE_PX = 22
+_PAIR = 2
+_INTRO = tr(
+    "Is the other model better? Write the questions that you would ask, have each set-up answer"
+    " them, and see which answers are better, and whether that is more than chance."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What the page shows of a set, made on a worker thread."""
+
+    sets: Sequence[QuestionSet]
+    results: "SetResults | None"
+    matrix: AnswerMatrix
+    charts: ChartValues
+
+
+class ExperimentsPage(QWidget):
+    """Reads what it shows whenever it is shown, and after each change while it is."""
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        actions: ExperimentActions,
+        theme: Theme,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setProperty("kind", "page")
+        self._bridge = bridge
+        self._actions = actions
+        self._shown = _Shown((), None, AnswerMatrix((), ()), ChartValues((), {}))
+        self._wanted_id = ""
+        self._job: Job | None = None
+        self._is_stale = False
+        self._make_controls(theme)
+        self._model = MatrixModel(self)
+        self._matrix = MatrixView(theme, self._model)
+        self._charts = RunCharts(theme)
+        self._build()
+        self._connect()
+
+    def _make_controls(self, theme: Theme) -> None:
+        self._new = TextButton(tr("New set"), kind="primary", icon="plus:accent_text", theme=theme)
+        self._new.setMenu(self._set_menu(is_new=True))
+        self._sets = QComboBox()
+        self._sets.setAccessibleName(tr("Set of questions"))
+        self._sets.setMinimumContentsLength(24)
+        self._edit = TextButton(tr("Edit…"))
+        self._more = TextButton(tr("Add questions"))
+        self._more.setMenu(self._set_menu(is_new=False))
+        self._delete = TextButton(tr("Delete"), kind="danger")
+        self._ask = TextButton(tr("Ask…"), kind="primary")
+        self._runs = RunList()
+        self._pause = TextButton(tr("Pause"))
+        self._remove = TextButton(tr("Remove"))
+        self._judge = TextButton(tr("Judge blind…"))
+        self._let_judge = TextButton(tr("Let the model judge"))
+        self._report = TextButton(tr("Report…"))
+        self._beside = TextButton(tr("Side by side…"))
+        self._beside.setAccessibleDescription(tr("The answers to the chosen question"))
+        self._filter = QComboBox()
+        self._filter.setAccessibleName(tr("Which questions"))
+        for chosen in AnswerFilter:
+            self._filter.addItem(chosen.in_words(), chosen.value)
+        self._tag = QComboBox()
+        self._tag.setAccessibleName(tr("Tag"))
+        self._said = PlainLabel(wrap=True, selectable=True)
+        self._compared = PlainLabel(wrap=True, selectable=True)
+        self._empty = PlainLabel(_INTRO, tone="muted", wrap=True)
+
+    def _set_menu(self, *, is_new: bool) -> QMenu:
+        menu = QMenu(self)
+        actions = self._actions
+
+        def into() -> QuestionSet | None:
+            return None if is_new else self._chosen_set
+
+        if is_new:
+            menu.addAction(tr("Write questions…")).triggered.connect(actions.write_new_set)
+        for words, act in (
+            (tr("From answers I judged or rewrote"), actions.add_from_chats),
+            (tr("From a file…"), actions.add_from_file),
+            (tr("Proposed from my documents"), actions.propose),
+        ):
+            menu.addAction(words).triggered.connect(lambda _=False, a=act: a(into()))
+        return menu
+
+    def _build(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(_SIDE_PX, 18, _SIDE_PX, 14)
+        column.setSpacing(10)
+        top = QHBoxLayout()
+        top.addWidget(PlainLabel(tr("My questions"), scale="title"))
+        top.addStretch(1)
+        top.addWidget(self._new)
+        column.addLayout(top)
+        column.addWidget(self._empty)
+        self._body = QWidget()
+        column.addWidget(self._body, 1)
+        column.addStretch(0)  # keeps the words at the top while there is no set
+        column.addWidget(self._said)
+        inside = QVBoxLayout(self._body)
+        inside.setContentsMargins(0, 0, 0, 0)
+        inside.setSpacing(10)
+        inside.addLayout(_row(self._sets, self._edit, self._more, self._delete, None, self._ask))
+        band = QHBoxLayout()
+        left = QVBoxLayout()
+        left.addWidget(self._runs, 1)
+        left.addLayout(_row(self._pause, self._remove, None))
+        band.addLayout(left, 2)
+        band.addWidget(self._charts, 3)
+        inside.addLayout(band)
+        inside.addWidget(self._compared)
+        inside.addLayout(
+            _row(
+                self._filter,
+                self._tag,
+                None,
+                self._beside,
+                self._judge,
+                self._let_judge,
+                self._report,
+            )
+        )
+        inside.addWidget(self._matrix, 1)
+        self._runs.setFixedHeight(150)
+        self._body.hide()
+
+    def _connect(self) -> None:
+        self._bridge.posted.connect(self._on_posted)
+        self._sets.activated.connect(self._on_set_chosen)
+        self._edit.clicked.connect(self._on_edit_clicked)
+        self._delete.clicked.connect(self._on_delete_clicked)
+        self._ask.clicked.connect(self._on_ask_clicked)
+        self._runs.itemSelectionChanged.connect(self._on_runs_chosen)
+        self._pause.clicked.connect(self._on_pause_clicked)
+        self._remove.clicked.connect(self._on_remove_clicked)
+        self._judge.clicked.connect(self._on_judge_clicked)
+        self._let_judge.clicked.connect(self._on_let_judge_clicked)
+        self._report.clicked.connect(self._on_report_clicked)
+        self._filter.activated.connect(self._show_matrix)
+        self._tag.activated.connect(self._show_matrix)
+        self._beside.clicked.connect(self._on_beside_clicked)
+        self._matrix.opened.connect(self._on_row_opened)
+        self._actions.said.connect(self._say)
+        self._actions.failed.connect(self._on_failed)
+        self._actions.made.connect(self._on_made)
+
+    # --- what is there -----------------------------------------------------------------------
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._refresh()
+
+    @Slot(object)
+    def _on_posted(self, event: object) -> None:
+        if isinstance(event, (SetsChanged, RunWentOn)) and self.isVisible():
+            self._refresh()
+        if isinstance(event, RunWentOn) and event.doing:
+            self._say(event.doing)
+
+    def _refresh(self) -> None:
+        """Read once more; while that is under way, once again afterwards."""
+        if self._job:
+            self._is_stale = True
+            return
+        wanted = self._wanted_id or (self._chosen_set.set_id if self._chosen_set else "")
+        self._job = self._bridge.run(self, lambda: self._read(wanted), self._show, self._on_failed)
+
+    def _read(self, wanted: str) -> _Shown:
+        experiments = self._actions.experiments
+        sets = experiments.sets()
+        chosen = next((s for s in sets if s.set_id == wanted), sets[0] if sets else None)
+        if chosen is None:
+            return _Shown(sets, None, AnswerMatrix((), ()), ChartValues((), {}))
+        results = experiments.results(chosen.set_id)
+        matrix = matrix_of(results.question_set.questions, results.runs)
+        return _Shown(sets, results, matrix, chart_values(results.runs))
+
+    def _show(self, shown: _Shown) -> None:
+        self._job, self._wanted_id = None, ""
+        self._shown = shown
+        self._empty.setVisible(not shown.sets)
+        self._body.setVisible(bool(shown.sets))
+        if results := shown.results:
+            with QSignalBlocker(self._sets):
+                self._sets.clear()
+                for each in shown.sets:
+                    count = count_of(len(each.questions), tr("question"), tr("questions"))
+                    self._sets.addItem(f"{one_line(each.name)} · {count}", each.set_id)
+                ids = [each.set_id for each in shown.sets]
+                self._sets.setCurrentIndex(ids.index(results.question_set.set_id))
+            self._show_tags(results.question_set.tags)
+            self._runs.show_runs(results.runs)
+            self._on_runs_chosen()
+            self._charts.show_values(shown.charts)
+            self._show_matrix()
+        if self._is_stale:
+            self._is_stale = False
+            self._refresh()
+
+    def _show_tags(self, tags: Sequence[str]) -> None:
+        before = self._tag.currentData()
+        self._tag.clear()
+        self._tag.addItem(tr("All tags"), "")
+        for tag in tags:
+            self._tag.addItem(one_line(tag), tag)
+        self._tag.setCurrentIndex(max(0, self._tag.findData(before)))
+        self._tag.setVisible(bool(tags))
+
+    @property
+    def _chosen_set(self) -> QuestionSet | None:
+        results = self._shown.results
+        return results.question_set if results else None
+
+    @property
+    def _chosen_runs(self) -> list[Run]:
+        ids, results = self._runs.chosen_ids, self._shown.results
+        return [s.run for s in results.runs if s.run.run_id in ids] if results else []
+
+    @Slot()
+    def _on_runs_chosen(self) -> None:
+        chosen = self._chosen_runs
+        is_waiting = any(run.state is RunState.WAITING for run in chosen)
+        can_resume = any(run.state in {RunState.PAUSED, RunState.FAILED} for run in chosen)
+        self._pause.setText(tr("Pause") if is_waiting or not can_resume else tr("Resume"))
+        self._pause.setEnabled(is_waiting or can_resume)
+        self._remove.setEnabled(bool(chosen))
+        self._judge.setEnabled(len(chosen) in {1, _PAIR})
+        self._let_judge.setEnabled(len(chosen) == _PAIR)
+        for button in (self._report, self._beside):
+            button.setEnabled(bool(self._shown.matrix.runs))
+        self._ask.setEnabled(bool(self._chosen_set and self._chosen_set.questions))
+        self._compared.setText(self._comparison())
+        self._compared.setVisible(bool(self._compared.text()))
+
+    def _comparison(self) -> str:
+        results, chosen = self._shown.results, [run.run_id for run in self._chosen_runs]
+        if results is None or not results.runs:
+            return tr("Press “Ask…” to have the questions answered.") if results else ""
+        if len(chosen) != _PAIR:
+            return tr("Choose two runs to compare them.") if len(results.runs) > 1 else ""
+        first, second = (s for s in results.runs if s.run.run_id in chosen)
+        return compare_runs(first, second, results.judgements).in_words()
+
+    @Slot()
+    def _show_matrix(self) -> None:
+        chosen = AnswerFilter(self._filter.currentData())
+        self._model.show(self._shown.matrix, chosen, self._tag.currentData() or "")
+
+    @Slot(str)
+    def _say(self, words: str) -> None:
+        self._said.set_tone("muted")
+        self._said.setText(words)
+        self._said.setVisible(bool(words))
+
+    @Slot(object)
+    def _on_failed(self, error: AppError) -> None:
+        self._job = None
+        self._said.set_tone("danger")
+        self._said.setText(f"{error.title} {error.hint}".strip())
+        self._said.show()
+
+    # --- actions -----------------------------------------------------------------------------
+
+    @Slot(str)
+    def _on_made(self, set_id: str) -> None:
+        self._wanted_id = set_id
+        self._refresh()
+
+    @Slot()
+    def _on_set_chosen(self) -> None:
+        self._wanted_id = self._sets.currentData()
+        self._refresh()
+
+    @Slot()
+    def _on_edit_clicked(self) -> None:
+        if chosen := self._chosen_set:
+            self._actions.write_set(chosen)
+
+    @Slot()
+    def _on_delete_clicked(self) -> None:
+        if chosen := self._chosen_set:
+            self._actions.delete(chosen)
+
+    @Slot()
+    def _on_ask_clicked(self) -> None:
+        if chosen := self._chosen_set:
+            self._actions.ask(chosen)
+
+    @Slot()
+    def _on_pause_clicked(self) -> None:
+        experiments, chosen = self._actions.experiments, self._chosen_runs
+        waiting = [run.run_id for run in chosen if run.state is RunState.WAITING]
+        if waiting:
+            self._actions.run(lambda: [experiments.pause(run_id) for run_id in waiting])
+        else:
+            stopped = [run.run_id for run in chosen if run.state is not RunState.DONE]
+            self._actions.run(lambda: [experiments.resume(run_id) for run_id in stopped])
+
+    @Slot()
+    def _on_remove_clicked(self) -> None:
+        self._actions.remove_runs(self._chosen_runs)
+
+    @Slot()
+    def _on_judge_clicked(self) -> None:
+        if results := self._shown.results:
+            ids = [run.run_id for run in self._chosen_runs]
+            done, set_id = results.judgements, results.question_set.set_id
+            self._actions.judge(self._shown.matrix, ids, done, set_id)
+
+    @Slot()
+    def _on_let_judge_clicked(self) -> None:
+        if results := self._shown.results:
+            self._actions.judge_by_model(results, [run.run_id for run in self._chosen_runs])
+
+    @Slot()
+    def _on_report_clicked(self) -> None:
+        if results := self._shown.results:
+            self._actions.save_report(results)
+
+    @Slot()
+    def _on_beside_clicked(self) -> None:
+        self._on_row_opened(max(0, self._matrix.currentIndex().row()))
+
+    @Slot(int)
+    def _on_row_opened(self, at: int) -> None:
+        row, chosen = self._model.row_at(at), self._chosen_set
+        if row and chosen:
+            self._actions.show_answers(row, self._shown.matrix, chosen.set_id)
+
+
+def experiments_page(
+    bridge: Bridge,
+    experiments: "Experiments",
+    library: "Library",
+    chat: "Chat",
+    theme: Theme,
+    window: QWidget,
+) -> ExperimentsPage:
+    """The page with its actions, whose dialogs open over the `window`."""
+    actions = ExperimentActions(bridge, experiments, library, chat, theme, window)
+    return ExperimentsPage(bridge, actions, theme)
+
+
+def _row(*widgets: QWidget | None) -> QHBoxLayout:
+    """Widgets side by side; None stands for the room that is left."""
+    row = QHBoxLayout()
+    for widget in widgets:
+        if widget is None:
+            row.addStretch(1)
+        else:
+            row.addWidget(widget)
+    return row

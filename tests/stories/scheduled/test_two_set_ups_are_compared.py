@@ -1,0 +1,113 @@
+"""Questions are written, asked with two set-ups, compared, judged blind, and reported."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QPlainTextEdit, QPushButton
+
+from desktop_rag.core.experiments.run import Preference
+from desktop_rag.core.files.settings_file import save_settings
+from desktop_rag.core.paths import Home
+from desktop_rag.core.settings import Settings
+from tests.servers.chat_server import ChatServer
+from tests.stories.conftest import Person
+
+QUESTIONS = "\n".join(f"When is lamp {n} lit? => At dusk #lamps" for n in range(8))
+
+
+def answer_to(prompt: str) -> str:
+    """Right only with the instructions of the second set-up."""
+    return "It is lit at dusk [1]." if "Be right." in prompt else "At noon [1]."
+
+
+@pytest.fixture
+def asker(
+    home: Home, server: ChatServer, open_window: Callable[[], Person], papers: Path
+) -> Person:
+    """A person with an indexed folder and a model, in front of the page."""
+    home.create()
+    server.answer_to = answer_to
+    save_settings(home.settings, Settings(endpoint=server.endpoint()))
+    person = open_window()
+    person.drops(papers)
+    person.sees("2 searchable")
+    person.opens_settings("My questions")
+    person.sees("Is the other model better?")
+    return person
+
+
+def chooses(person: Person, button: str, words: str) -> None:
+    """Choose an entry of the menu of a button."""
+    [pressed] = [b for b in person.window.findChildren(QPushButton) if b.text() == button]
+    next(a for a in pressed.menu().actions() if a.text() == words).trigger()
+
+
+def writes(person: Person, name: str) -> None:
+    chooses(person, "New set", "Write questions…")
+    dialog = person.in_the_dialog()
+    dialog.types("Name of the set", name)
+    field = dialog.field("Questions, one a line")
+    assert isinstance(field, QPlainTextEdit)
+    field.setPlainText(QUESTIONS)
+    dialog.clicks("Save")
+    person.sees_no_longer("Is the other model better?")
+
+
+def asks_with_two_set_ups(person: Person) -> None:
+    person.clicks("Ask…")
+    dialog = person.in_the_dialog()
+    dialog.sees("8 answers, about ")
+    dialog.clicks("Another set-up")
+    instructions = dialog.place.findChildren(QPlainTextEdit)[0]
+    instructions.setPlainText("Be right.")
+    dialog.sees("16 answers, about ")
+    dialog.clicks("Ask")
+
+
+def test_the_better_set_up_is_found(asker: Person, tmp_path: Path) -> None:
+    writes(asker, "Lamps")
+    asks_with_two_set_ups(asker)
+    asker.sees("Set-up 2 better in 8, As it is in 0, same in 0: likely not chance.")
+    done = [["As it is", "done", "8 of 8"], ["Set-up 2", "done", "8 of 8"]]
+    asker.waits_until(lambda: [row[0].split(" · ")[:3] for row in asker.rows("Runs")] == done)
+    table = asker.rows("Questions and answers")
+    assert table[0] == ["When is lamp 0 lit?", "At noon.", "It is lit at dusk."]
+
+    asker.opens_row("Questions and answers", 0)
+    asker.clicks("Side by side…")
+    beside = asker.in_the_dialog()
+    beside.sees("Expected: At dusk")
+    texts = beside.place.findChildren(QPlainTextEdit)
+    assert [len(text.extraSelections()) for text in texts if text.isReadOnly()] == [1, 1]
+    beside.types("Right answer", "At dusk, by the keeper.")
+    beside.clicks("Expect this")
+    asker.sees("Expected from the next run on.")
+
+    asker.clicks("Judge blind…")
+    judging = asker.in_the_dialog()
+    judging.sees("1 of 8")
+    assert "Set-up 2" not in judging.screen()
+    for number in range(8):
+        judging.sees(f"{number + 1} of 8")
+        left = judging.place.findChildren(QPlainTextEdit)[0].toPlainText()
+        judging.clicks("Left is better" if "dusk" in left else "Right is better")
+    asker.sees("(your judgement)")
+    experiments = asker.app.services.run_worker.experiments
+    [kept] = experiments.sets()
+    results = experiments.results(kept.set_id)
+    first, second = (scores.run.run_id for scores in results.runs)
+    assert {j.of_pair(first, second) for j in results.judgements} == {Preference.SECOND}
+    assert kept.questions[0].expected == ("At dusk", "At dusk, by the keeper.")
+    assert re.match(r"%PDF-", _report(asker, tmp_path / "report.pdf")[:5])
+    assert "likely not chance" in _report(asker, tmp_path / "report.html")
+
+
+def _report(person: Person, file: Path) -> str:
+    person.clicks("Report…")
+    dialog = person.in_the_dialog()
+    dialog.place.fileSelected.emit(str(file))  # pyright: ignore[reportAttributeAccessIssue]
+    person.sees(f"Saved: {file.name}")
+    dialog.place.close()
+    return file.read_bytes().decode("utf-8", "replace")

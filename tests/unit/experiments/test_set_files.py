@@ -1,0 +1,62 @@
+from pathlib import Path
+
+import pytest
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.parsed import ChunkSettings
+from desktop_rag.experiments.set_files import read_questions, read_set_ups
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.csv", "question,expected,tags\nWhen?,At dusk.|At 18:00.,sea|lamp\n,x,\n"),
+        ("a.csv", "Question;Answer;Tag\nWhen?;At dusk.|At 18:00.;sea|lamp\n"),
+        (
+            "a.jsonl",
+            '{"question": "When?", "answer": ["At dusk.", "At 18:00."], "tags": "sea|lamp"}',
+        ),
+    ],
+)
+def test_questions_come_from_tables_and_lines(tmp_path: Path, name: str, text: str) -> None:
+    file = tmp_path / name
+    file.write_text(text, encoding="utf-8-sig")
+    [question] = read_questions(file)
+    assert (question.question_id, question.text) == ("1", "When?")
+    assert question.expected == ("At dusk.", "At 18:00.")
+    assert question.tags == ("sea", "lamp")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("a.csv", b"name\nx\n", "has no questions"),
+        ("a.jsonl", b"{", "Line 1 of a.jsonl is no JSON"),
+        ("a.jsonl", b"[1]", "Line 1 of a.jsonl is no object"),
+        ("a.csv", b"question\n\xff\n", "is no text in UTF-8"),
+    ],
+)
+def test_other_files_are_refused(tmp_path: Path, name: str, content: bytes, told: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(AppError, match=told):
+        read_questions(tmp_path / name)
+
+
+def test_set_ups_name_assistants_and_collections(tmp_path: Path) -> None:
+    file = tmp_path / "ups.json"
+    file.write_text(
+        '[{"name": "A", "assistant": "Keeper", "lexical_weight": 1,'
+        ' "chunking": {"method": "words", "max_tokens": 100}}, {"model": "m", "collection": "Sea"}]'
+    )
+    first, second = read_set_ups(file, lambda kind, name: f"{kind}:{name}")
+    assert (first.assistant_id, first.lexical_weight) == ("assistant:Keeper", 1.0)
+    assert first.chunking == ChunkSettings("words", 100)
+    assert (second.name, second.collection_id) == ("set-up 2", "collection:Sea")
+
+
+@pytest.mark.parametrize("text", ["[]", '[{"nme": "A"}]', '[{"name": 5}]', "[5]", "{", '{"a": 1}'])
+def test_wrong_set_ups_are_refused(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "ups.json"
+    file.write_text(text)
+    with pytest.raises(AppError):
+        read_set_ups(file, lambda _, name: name)
