@@ -21,6 +21,7 @@ def answered_verbs() -> Mapping[str, "Verb"]:
         schedule_verbs,
         verbs,
     )
+    from desktop_rag.cli.commands import command_verbs
     from desktop_rag.cli.evaluation import eval_verbs
     from desktop_rag.cli.programs import mcp_verb
 
@@ -28,6 +29,7 @@ def answered_verbs() -> Mapping[str, "Verb"]:
         **verbs.running_app_verbs(),
         **index_verb.running_app_verbs(),
         **mcp_verb.running_app_verbs(),
+        **command_verbs.running_app_verbs(),
         **doctor.running_app_verbs(),
         **collection_verbs.running_app_verbs(),
         **endpoint_verbs.running_app_verbs(),
