@@ -32,7 +32,7 @@ XCB_PACKAGES := libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxc
   libxcb-render-util0 libxcb-shape0 libxcb-xkb1 libxkbcommon-x11-0
 
 .DEFAULT_GOAL := setup
-.PHONY: help setup run demo test test-deep check stories looks gallery words lock container-lock sbom audit package smoke \
+.PHONY: help setup run demo test test-deep check stories synapse looks gallery words lock container-lock sbom audit package smoke \
   bench clean find-python need-qt qt-packages
 
 help: ## list these targets
@@ -60,6 +60,10 @@ check: $(READY) ## format, lint, types, imports
 	$(BIN)/ruff check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports --no-cache --no-logo
+
+synapse: ## install the homeserver that the tests of the bot for Matrix rooms start, under build/
+	@python=$$($(MAKE) -s find-python) && $$python -m venv build/synapse
+	build/synapse/bin/python -m pip install --quiet 'matrix-synapse>=1.163,<2'
 
 gallery: $(READY) ## pictures of every widget in every state, in build/gallery
 	$(BIN)/python -m tests.looks.gallery $(ARGS)

@@ -33,24 +33,26 @@ from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.assistant_rails.rail_service import AssistantRails
 from desktop_rag.backup.backups import Backups
 from desktop_rag.backup.snapshots import Snapshots
+from desktop_rag.commands.commands import Commands
 from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import IndexSettings, Settings
 from desktop_rag.evaluate.stored_runs import StoredRuns
+from desktop_rag.experiments.run_worker import RunWorker
 from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry
 from desktop_rag.ingest.library import Library
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.parsing.protocol import Limits
 from desktop_rag.ingest.pipeline import LibraryStores
-from desktop_rag.ingest.read.foundation.format_names import is_readable_name
+from desktop_rag.ingest.read.foundation.format_names import is_worth_reading
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.ingest.watching.watcher import WatchTimes
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.connection_states import Connection, Facts, connections
-from desktop_rag.models.embedding.bundled_models import BUNDLED, bundled_folders
+from desktop_rag.models.embedding.bundled_models import bundled_folders
 from desktop_rag.models.embedding.embedder_opener import EmbedderOpener
-from desktop_rag.models.embedding.joined_embedding import joined_embedding
+from desktop_rag.models.embedding.joined_embedding import rail_embeddings
 from desktop_rag.models.embedding.remote_embedder import is_address
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.client.rate_limits import Allowances
@@ -58,6 +60,7 @@ from desktop_rag.models.endpoints.keys import KeyStore
 from desktop_rag.models.file_passwords import FilePasswords
 from desktop_rag.notes.notes import Notes
 from desktop_rag.rest import Rest
+from desktop_rag.scratch_library import scratch_library
 from desktop_rag.serve.served import Served
 from desktop_rag.serve.switch import ServerSwitch
 from desktop_rag.settings_changes import SettingsChanges
@@ -97,10 +100,12 @@ class Services:
     rest: Rest
     standing: StandingQuestions
     schedule: ScheduleRunner
+    run_worker: RunWorker
     settings_changes: SettingsChanges
     server: ServerSwitch
     notes: Notes
     rails: AssistantRails
+    commands: Commands
 
     def repair_index(self) -> IndexRepair:
         """Mend the index of the open library and read the files concerned again."""
@@ -123,8 +128,10 @@ class Services:
 
     def close(self) -> None:
         """Stop serving and indexing, give up connections, then close the store."""
+        self.commands.close()
         self.server.close()
         self.schedule.close()
+        self.run_worker.close()
         self.rest.close()
         self.snapshots.close()
         self.library.close()
@@ -144,8 +151,7 @@ def build_services(
 ) -> Services:
     """Open the store and build the services over it; nothing runs until `library.start`.
 
-    `now` is the local time of schedules. AppError when the store can't be opened. A missing
-    embedding model is only a notice.
+    `now` is the local time. AppError when the store can't be opened; a missing model is a notice.
     """
     settings, notices = _settings(home)
     engine = open_engine(home, settings)
@@ -156,20 +162,20 @@ def build_services(
         snapshots = Snapshots(home, backups, engine.precious)
         if lost := snapshots.restore_lost():
             settings, notices = load_settings(home.settings)
-        priority, keys, checker = AnswerPriority(), KeyStore(), ClaimChecker()
-        opener = embedder_opener(keys, recorder)
-        dense = _make_dense(engine, settings.index, opener)
+        priority, keys = AnswerPriority(), KeyStore()
+        dense = _make_dense(engine, settings.index, opener := embedder_opener(keys, recorder))
         library = _make_library(home, settings, engine, dense, priority, times)
         _record_changes(library, recorder)
-        retriever = _make_retriever(engine, dense, priority)
+        retriever, commands = _make_retriever(engine, dense, priority), Commands(home, library)
         models = _make_models(home, settings, keys, recorder)
         personal = _make_personal(home, engine, library, dense)
-        rails = AssistantRails(joined_embedding(dense.bundled))
+        embeds = rail_embeddings(home.rail_vectors, dense.bundled)
+        checker, rails = ClaimChecker(embeds[0]), AssistantRails(*embeds, home.rails, commands)
         chat = _make_chat(
             engine, retriever, dense, models, personal, recorder, checker=checker, rails=rails
         )
         faults = _faults(dense, [*restored_notices(engine), *lost], recorder)
-        backups.subscribe(lambda _: _read_again(library))
+        backups.subscribe(lambda _: library.sources.look_again())
     except BaseException:
         engine.close()
         recorder.close()
@@ -181,10 +187,11 @@ def build_services(
     changes = SettingsChanges(home.settings, lambda: models.settings, appliers, recorder)
     return Services(
         home, settings, engine, library, chat, retriever, StoredRuns(engine.evaluations), keys,
-        backups, snapshots, (*notices, *faults), tuple(notices), recorder,
-        activity, _make_rest(engine, library, chat, opener, checker, priority),
-        standing, ScheduleRunner(standing, library, now), changes,
-        server, Notes(home.notes, chat, library), rails,
+        backups, snapshots, (*notices, *faults), tuple(notices), recorder, activity,
+        _make_rest(engine, library, chat, opener, checker, priority), standing,
+        ScheduleRunner(standing, library, now),
+        RunWorker(engine.experiments, chat, library, partial(scratch_library, build_services, home)
+        ), changes, server, Notes(home.notes, chat, library), rails, commands,
     )  # fmt: skip
 
 
@@ -228,14 +235,6 @@ def opened_models(home: Home) -> Generator[OpenedModels]:
         recorder.close()
 
 
-def _read_again(library: Library) -> None:
-    """Look at folders that came with a backup. Pages are fetched when they are due."""
-    library.sources.publish_changed()
-    for source in library.sources.all():
-        if source.links is None:
-            library.sources.rescan(source.source_id)
-
-
 def _make_chat(
     engine: Engine,
     retriever: Retriever,
@@ -263,9 +262,8 @@ def _make_chat(
     return chat
 
 
-def make_claim_checker() -> ClaimChecker:
-    """The checker of claims against their sources; it needs no store."""
-    return ClaimChecker()
+# The checker of claims against their sources; it needs no store.
+make_claim_checker = ClaimChecker
 
 
 def _make_retriever(engine: Engine, dense: EmbedderRegistry, priority: AnswerPriority) -> Retriever:
@@ -291,10 +289,9 @@ def _faults(dense: EmbedderRegistry, repairs: list[Notice], recorder: Recorder) 
 
 
 def _record_changes(library: Library, recorder: Recorder) -> None:
-    def names() -> dict[str, str]:
-        return {source.source_id: source.name for source in library.sources.all()}
-
-    library.subscribe(LibraryRecorder(recorder, names).on_event)
+    sources = library.sources
+    recording = LibraryRecorder(recorder, lambda: {s.source_id: s.name for s in sources.all()})
+    library.subscribe(recording.on_event)
 
 
 def _make_models(home: Home, settings: Settings, keys: KeyStore, recorder: Recorder) -> ChatModels:
@@ -372,7 +369,7 @@ def _make_library(
         dense,
         priority,
         parser_maker(settings.index, passwords),
-        rules=IgnoreRules(is_readable_name, max_bytes, home.root.absolute()),
+        rules=IgnoreRules(is_worth_reading, max_bytes, home.root.absolute()),
         times=times,
         passwords=passwords,
     )
@@ -388,11 +385,6 @@ def parser_maker(settings: IndexSettings, passwords: FilePasswords) -> Callable[
         uses_ocr=settings.reads_pictures,
         passwords_for=passwords.candidates,
     )
-
-
-def model_folder(settings: IndexSettings) -> Path:
-    """The embedding model's folder: the one set, else the bundled one."""
-    return Path(settings.model_folder or bundled_folders()[BUNDLED]).expanduser()
 
 
 def embedder_opener(keys: KeyStore, recorder: Recorder | None = None) -> EmbedderOpener:

@@ -37,11 +37,16 @@ from desktop_rag.ingest.read.foundation.format_table import kinds_read
 from desktop_rag.running_app import AppEnding, AppServer
 from desktop_rag.serve.mcp_programs.program_setup import ProgramSetup
 from desktop_rag.settings_changes import Change
+from desktop_rag.ui.commands.command_actions import CommandActions
+from desktop_rag.ui.commands.commands_page import CommandsPage
+from desktop_rag.ui.experiments.experiments_page import ExperimentsPage, experiments_page
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.notes.notes_page import NotesPage
 from desktop_rag.ui.programs.mcp_section import MCPSection
 from desktop_rag.ui.programs.programs_page import ProgramsPage
+from desktop_rag.ui.rails.rails_folders import RailsFolders
+from desktop_rag.ui.rails.rails_page import RailsPage
 from desktop_rag.ui.standing.standing_actions import StandingActions
 from desktop_rag.ui.standing.standing_page import StandingPage
 from desktop_rag.ui.tray.app_icon import AppIcon, name_app
@@ -95,8 +100,7 @@ class WindowApp:
         name_app(app_icon)
         self.services = services
         self._notices = (*notices, *services.notices)
-        home = services.home
-        settings = self.services.settings
+        home, settings = services.home, services.settings
         library, chat = self.services.library, self.services.chat
         self.bridge, theme = Bridge(), Theme(qt, resources_dir(), settings.appearance)
         self.window = MainWindow(
@@ -106,13 +110,9 @@ class WindowApp:
         self.presence = Presence(self.bridge, library, chat, theme, self.window, app_icon, home)
         self.standing = self._make_standing(theme)
         self._add_pages(theme)
-        self._unsubscribe = [
-            library.subscribe(self.bridge.post),
-            self.services.activity.subscribe(self.bridge.post),
-            chat.models.subscribe(self.bridge.post),
-            chat.subscribe(self.bridge.post),
-            self.services.standing.subscribe(self.bridge.post),
-        ]
+        experiments, commands = services.run_worker.experiments, services.commands
+        tell = (library, services.activity, chat.models, chat, services.standing, experiments)
+        self._unsubscribe = [each.subscribe(self.bridge.post) for each in (*tell, commands)]
         self.services.backups.subscribe(self._on_merged)
         services.settings_changes.leave_to(self._change_settings)
         self.services.server.subscribe(lambda: self.bridge.post(ServerSwitched()))
@@ -159,10 +159,14 @@ class WindowApp:
                 raise AppEnding
 
     def _add_pages(self, theme: Theme) -> None:
-        """The pages beside the settings, in order."""
+        """The pages beside the settings, in order, and the card of commands in the chat."""
+        CommandActions(self.bridge, self.services.commands, self.window.pages)
         add = self.window.pages.add_settings_page
         add(_SCHEDULES, lambda: StandingPage(self.bridge, self.standing, theme))
+        add(tr("My questions"), lambda: self._experiments_page(theme))
         add(tr("Notes"), lambda: self._notes_page(theme))
+        add(tr("Rails"), lambda: self._rails_page(theme))
+        add(tr("Commands"), lambda: CommandsPage(self.bridge, self.services.commands))
         add(tr("Other programs"), lambda: self._programs_page(theme))
         add(tr("Health"), lambda: self._health_page(theme))
         add(tr("Privacy"), self._privacy_page)
@@ -188,9 +192,18 @@ class WindowApp:
         if isinstance(page, StandingPage):
             page.choose(question_id)
 
+    def _experiments_page(self, theme: Theme) -> ExperimentsPage:
+        services, asked = self.services, self.services.run_worker.experiments
+        faces = services.library, services.chat
+        return experiments_page(self.bridge, asked, *faces, theme, self.window)
+
     def _notes_page(self, theme: Theme) -> NotesPage:
         services = self.services
         return NotesPage(self.bridge, services.notes, services.library, services.chat, theme)
+
+    def _rails_page(self, theme: Theme) -> RailsPage:
+        rails, assistants = self.services.rails, self.services.chat.assistants
+        return RailsPage(self.bridge, RailsFolders(lambda: rails.own, assistants.all), theme)
 
     def _programs_page(self, theme: Theme) -> ProgramsPage:
         server = self.services.server
@@ -251,6 +264,7 @@ class WindowApp:
         self._keep_place()
         # First the services that jobs of the bridge may be waiting for, then the bridge.
         self.services.chat.stop()
+        self.services.commands.close()
         self.services.library.close()
         self.bridge.close()
         self.services.close()
@@ -280,6 +294,8 @@ class WindowApp:
             self.services.chat.history.purge_deleted()
             self.services.chat.assistants.purge_deleted()
             self.services.standing.purge_deleted()
+            chats = self.services.chat.history.all()
+            self.services.commands.keep_only({chat.conversation_id for chat in chats})
         except DiskFullError as error:
             log.info("what was deleted is removed at the next start: %s", error.title)
         self.services.chat.warm_up()
@@ -292,6 +308,7 @@ class WindowApp:
         # Those in use: the person may have changed some since the start.
         self.services.server.follow(self.services.chat.models.settings)
         self.services.schedule.start()
+        self.services.run_worker.start()
         import_pages()
 
     def _change_settings(self, change: Change) -> Settings:

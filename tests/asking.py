@@ -1,6 +1,7 @@
 """Asks questions of the services as the window does."""
 
 import threading
+from typing import TypedDict, Unpack
 
 from desktop_rag.app import Services
 from desktop_rag.core.attachment import Attachment
@@ -8,14 +9,22 @@ from desktop_rag.core.conversation import AnswerDone, AnswerEvent, Message
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 
 
+class Where(TypedDict, total=False):
+    """Where a question is asked: in a conversation, a collection, or both."""
+
+    conversation_id: str
+    collection_id: str
+    assistant_id: str
+
+
 def events_of(
     services: Services,
     question: str,
     *attachments: Attachment,
     scope: QuestionScope = ALL_DOCUMENTS,
-    **where: str,
+    **where: Unpack[Where],
 ) -> list[AnswerEvent]:
-    """All events of an answer; `where` is a conversation, a collection or both."""
+    """All events of an answer."""
     cancel = threading.Event()
     return list(
         services.chat.ask(question, attachments=attachments, scope=scope, cancel=cancel, **where)
@@ -27,7 +36,7 @@ def ask(
     question: str,
     *attachments: Attachment,
     scope: QuestionScope = ALL_DOCUMENTS,
-    **where: str,
+    **where: Unpack[Where],
 ) -> Message:
     """The stored answer."""
     return answer_of(events_of(services, question, *attachments, scope=scope, **where))

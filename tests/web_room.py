@@ -21,10 +21,8 @@ from desktop_rag.ingest.web.link_refresher import LinkRefresher
 from desktop_rag.ingest.web.web_access import WebAccess
 from desktop_rag.models.answer_priority import AnswerPriority, FairShare
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.documents.document_store import DocumentStore
-from desktop_rag.store.duckdb.documents.source_store import SourceStore
-from desktop_rag.store.duckdb.documents.web_page_store import WebPageStore
-from desktop_rag.store.duckdb.duckdb_engine import library_file
+from desktop_rag.store.duckdb.duckdb_engine import engine_over, library_file
+from desktop_rag.store.sql.documents.web_page_store import WebPageStore
 from tests.servers.web_server import WebServer
 
 WORDS = DocumentState.SEARCHABLE_BY_WORDS
@@ -51,8 +49,9 @@ class Room:
         self.now = now
         self.heard = Heard()
         self.database = Database(library_file(home), memory_mb=256, backups=home.backups)
-        self.documents = DocumentStore(self.database)
-        self.sources = SourceStore(self.database)
+        stores = engine_over(self.database)
+        self.documents = stores.documents
+        self.sources = stores.sources
         self.web_pages = WebPageStore(self.database)
         self.indexer = Indexer(
             self.documents, ParserProcess(), DocumentChunker(rough_token_counts, 256),

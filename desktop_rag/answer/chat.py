@@ -183,12 +183,14 @@ class Chat:
         assistant_id: str = "",
         attachments: Sequence[Attachment] = (),
         scope: QuestionScope = ALL_DOCUMENTS,
+        may_change: bool = False,
         cancel: Event,
     ) -> Iterator[AnswerEvent]:
         """Store the question and answer it; "" means a new conversation, all, and no assistant.
 
         `scope` is what the question is about: nothing else is read, and nothing beyond what the
-        assistant may read. `attachments` become those of the conversation. Yields QuestionStored,
+        assistant may read. `attachments` become those of the conversation. With `may_change` the
+        person is there to agree to commands, which rails may propose. Yields QuestionStored,
         SourcesFound, ThinkingDelta and TextDelta as they come, and last AnswerDone, whose message
         is stored and says how it ended. On a full disk it is given without being stored, and says
         so (`is_unstored`). Raises only when the store fails otherwise, and AppError when the model
@@ -209,7 +211,7 @@ class Chat:
         )
         yield QuestionStored(conversation, self._conversations.as_kept(asked))
         setup = self._set_up(conversation)
-        request = AnswerRequest.of(asked, history, setup, uses_memory=True)
+        request = AnswerRequest.of(asked, history, setup, uses_memory=True, may_change=may_change)
         yield from self._answer_and_store(request, cancel)
 
     def _conversation(
@@ -233,7 +235,12 @@ class Chat:
         return self.attachments.refusal(attachments, setup.settings.endpoint)
 
     def retry(
-        self, conversation_id: str, *, every_file: bool = False, cancel: Event
+        self,
+        conversation_id: str,
+        *,
+        every_file: bool = False,
+        may_change: bool = False,
+        cancel: Event,
     ) -> Iterator[AnswerEvent]:
         """Answer the last question again, in place of its last answer if it had one.
 
@@ -249,8 +256,9 @@ class Chat:
         if refused := self._refusal(messages[last].attachments, setup):
             raise refused
         request = AnswerRequest.of(
-            messages[last], messages[:last], setup, every_file=every_file, uses_memory=True
-        )
+            messages[last], messages[:last], setup, every_file=every_file, uses_memory=True,
+            may_change=may_change,
+        )  # fmt: skip
         yield from self._answer_and_store(request, cancel, again_to=messages[last])
 
     def files_to_ask(self, conversation_id: str) -> tuple[int, str]:

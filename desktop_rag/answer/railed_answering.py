@@ -25,6 +25,7 @@ from desktop_rag.models.ports import ChatTurn, HeardAnswer
 # What a statement is worth at most that is not supported, however many words it shares.
 _DOUBTFUL = 0.4
 _MOST_FOUND = 5
+_DONE_BEFORE = "Done for this person before, because they asked for it and agreed:"
 
 
 class RailedAnswering:
@@ -49,6 +50,8 @@ class RailedAnswering:
         self, request: AnswerRequest, cancel: Event
     ) -> Generator[AnswerEvent, None, FinishedAnswer]:
         """The finished answer; yields the events on the way. Failures end in the message."""
+        if self._rails is not None:
+            self._rails.lapse(request.conversation_id)
         assistant = request.setup.assistant
         if assistant is None or not assistant.rails or request.refusal:
             return (yield from self._answering.answer(request, cancel))
@@ -57,7 +60,9 @@ class RailedAnswering:
 
         def own(question: str) -> Generator[AnswerEvent, None, Message]:
             nonlocal has_several_steps
-            finished = yield from self._answering.answer(_asking(request, question), cancel)
+            known = self._rails.done_before(assistant.assistant_id) if self._rails else ""
+            asking = _knowing(_asking(request, question), known)
+            finished = yield from self._answering.answer(asking, cancel)
             has_several_steps = finished.has_several_steps
             return finished.message
 
@@ -92,7 +97,7 @@ class RailedAnswering:
 
         return RailedQuestion(
             rails, request.question, request.history, request.conversation_id, own, search,
-            support, self._completion(request, cancel),
+            support, self._completion(request, cancel), setup.assistant_id, request.may_change,
         )  # fmt: skip
 
     def _completion(self, request: AnswerRequest, cancel: Event) -> Callable[[str], str] | None:
@@ -121,6 +126,17 @@ def least_support(
         for claim in claims
     ]
     return min(supports, default=0.0)
+
+
+def _knowing(request: AnswerRequest, done_before: str) -> AnswerRequest:
+    """The request to a model that is told what was done for the person before."""
+    assistant = request.setup.assistant
+    if assistant is None or not done_before:
+        return request
+    told = f"{_DONE_BEFORE}\n{done_before}"
+    instructions = "\n\n".join(filter(None, (assistant.instructions, told)))
+    setup = replace(request.setup, assistant=replace(assistant, instructions=instructions))
+    return replace(request, setup=setup)
 
 
 def _asking(request: AnswerRequest, question: str) -> AnswerRequest:

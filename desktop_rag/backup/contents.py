@@ -23,6 +23,7 @@ _NOUNS = {
     "answer": ("remembered answer", "remembered answers"),
     "standing": ("scheduled question", "scheduled questions"),
     "standing_run": ("answer to a scheduled question", "answers to scheduled questions"),
+    "experiment": ("part of your question sets", "parts of your question sets"),
     "evaluation": ("evaluation", "evaluations"),
 }
 

@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from desktop_rag.backup.chat_merging import merged_chats
+from desktop_rag.backup.experiment_rules import merged_experiments
 from desktop_rag.backup.manifest import Manifest
 from desktop_rag.backup.standing_merging import merged_schedules
 from desktop_rag.backup.value_rules import WrongValueError, strict_json
@@ -62,6 +63,7 @@ def merge(present: Sequence[Entry], incoming: Sequence[Entry], places: Places) -
     conversations = [_moved(chat, ids) for chat in new.get("conversation", [])]
     done.put += merged_chats(here, {**new, "conversation": conversations})
     done.put += merged_schedules(here, new, ids)
+    done.put += merged_experiments(here.get("experiment", {}), new.get("experiment", []))
     done.put += _appended(here.get("evaluation", {}), new.get("evaluation", []))
     return done
 

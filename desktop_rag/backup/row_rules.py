@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
+from desktop_rag.backup.experiment_rules import EXPERIMENT_RULES, check_experiment
 from desktop_rag.backup.place_rules import ANCHOR, LONGEST_PATH, SCOPE
 from desktop_rag.backup.standing_rules import STANDING_RULES
 from desktop_rag.backup.value_rules import (
@@ -301,6 +302,7 @@ RULES: Mapping[str, Mapping[str, Check]] = {
         "kept_at": moment(),
     },
     **STANDING_RULES,
+    **EXPERIMENT_RULES,
     "evaluations": {
         "evaluation_id": _ID,
         "kind": _NAME,
@@ -351,6 +353,8 @@ def _check_together(entry: Entry, place: str) -> None:
         cited: Sequence[Any] = [(row["n"], row["is_nearest"]) for row in entry.rows["citations"]]
         if len(set(cited)) < len(cited):
             raise WrongValueError(f"{place}, sources of one number")
+    if entry.kind == "experiment":
+        check_experiment(entry, place)
     own_id = {"assistant": "assistant_id", "standing": "question_id", "standing_run": "run_id"}
     if entry.kind in own_id:
         made_of = strict_json(entry.row["made_of"])

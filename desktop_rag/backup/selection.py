@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from desktop_rag.backup.experiment_rules import coherent_experiments
 from desktop_rag.backup.value_rules import strict_json
 from desktop_rag.store.contract.precious import Entry
 
@@ -24,8 +25,8 @@ class Selection:
 def selected(entries: Sequence[Entry], collection_id: str = "") -> Selection:
     """What is not deleted; with a collection, only that, its sources and its chats.
 
-    Chats about all documents belong to no collection. Scheduled questions and evaluations
-    go with everything only.
+    Chats about all documents belong to no collection. Scheduled questions, sets of
+    questions and evaluations go with everything only.
     """
     by_kind: dict[str, list[Entry]] = {}
     for entry in entries:
@@ -47,13 +48,14 @@ def selected(entries: Sequence[Entry], collection_id: str = "") -> Selection:
         *_feedback(by_kind.get("feedback", []), messages, chat_ids, collection_id),
         *answers,
         *(() if collection_id else _scheduled(by_kind)),
+        *(() if collection_id else by_kind.get("experiment", [])),
         *(() if collection_id else by_kind.get("evaluation", [])),
     ]  # fmt: skip
     return Selection(tuple(kept), attached)
 
 
 def coherent(entries: Sequence[Entry]) -> list[Entry]:
-    """Without messages and remembered answers of no chat, and sources of no collection."""
+    """Without messages and answers of no chat, sources of no collection, runs of no set."""
     chats = {entry.key for entry in entries if entry.kind == "conversation"}
     collections = {entry.key for entry in entries if entry.kind == "collection"}
     scheduled = {entry.key for entry in entries if entry.kind == "standing"}
@@ -66,7 +68,7 @@ def coherent(entries: Sequence[Entry]) -> list[Entry]:
     }  # fmt: skip
     return [
         entry
-        for entry in entries
+        for entry in coherent_experiments(entries)
         if entry.kind not in owners or entry.row[columns[entry.kind]] in owners[entry.kind]
     ]
 

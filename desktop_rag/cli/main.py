@@ -102,6 +102,9 @@ _VERBS = {
         "programs.access_verbs.add_access",
         "Let another application decide which of its users may read a collection.",
     ),
+    "matrix": _Verb(
+        "programs.matrix_verb.add_matrix", "Answer in rooms of Matrix, where teams talk."
+    ),
     "mcp": _Verb(
         "programs.mcp_verb.add_mcp",
         "Serve the library to a program that starts this and speaks MCP.",
@@ -114,12 +117,19 @@ _VERBS = {
         "endpoint_verbs.add_endpoints", "Add, list, test, use and remove endpoints of models."
     ),
     "backup": _Verb("backup_verbs.add_backups", "Back up and move chats, settings and folders."),
+    "copy": _Verb(
+        "moving.copy_verb.add_copy", "Copy the library into another engine or home, and compare."
+    ),
     "note": _Verb(
         "note_verbs.add_notes",
         "Write notes from the library into files of yours, and refresh them.",
     ),
     "schedule": _Verb(
         "schedule_verbs.add_schedules", "Have questions asked regularly, and see what changed."
+    ),
+    "command": _Verb(
+        "commands.command_verbs.add_commands",
+        "List what assistants did for you after you agreed, and forget it.",
     ),
     "rails": _Verb(
         "rails.rails_verbs.add_rails",

@@ -131,7 +131,8 @@ def answer_json(message: Message) -> dict[str, Any]:
     """The document of `ask --json`.
 
     It has `nearest` only when nothing seems relevant, `notes` only when the search changed the
-    question, `is_own_knowledge` only when the answer rests on no document, `state` only when it did
+    question, `proposal`, the id of a command, only when one waits for the person,
+    `is_own_knowledge` only when the answer rests on no document, `state` only when it did
     not come to its end, `error` (`title`, `hint`) when that has a reason, and `is_stored`, false,
     only when the disk was full.
     """
@@ -153,6 +154,8 @@ def answer_json(message: Message) -> dict[str, Any]:
         document["is_own_knowledge"] = True
     if message.nearest:
         document["nearest"] = [_source_json(s) for s in message.nearest]
+    if message.notes and message.notes.proposal:
+        document["proposal"] = message.notes.proposal
     if notes := _notes_json(message.notes):
         document["notes"] = notes
     return document

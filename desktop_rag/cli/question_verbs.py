@@ -7,6 +7,13 @@ from typing import Any
 
 from desktop_rag.cli import output, verbs
 from desktop_rag.cli.argument_types import add_json, not_empty, positive
+from desktop_rag.cli.commands.command_verbs import (
+    ask_for_consent,
+    decide_there,
+    decided,
+    may_ask,
+    proposal_of,
+)
 from desktop_rag.cli.terminal import (
     open_services,
     print_document,
@@ -83,6 +90,7 @@ def _ask(arguments: argparse.Namespace) -> int:
     verb = "popup" if arguments.popup else "ask"
     if not arguments.popup:
         request["goes_on"] = arguments.json
+        request["may_change"] = may_ask(as_json=arguments.json)
     with saying_what_is_waited_for("Waiting for the answer"):
         is_answered, answer = ask_running_app(find_home(), verb, request)
     if arguments.popup:
@@ -91,13 +99,26 @@ def _ask(arguments: argparse.Namespace) -> int:
         return 0
     if not is_answered:
         with open_services() as services:
-            asking = verbs.asking(services.library, services.chat, **request)
-            answer = verbs.outcome(asking, say)
+            asking = verbs.asking(services, **request)
+            answer = proposal_of(services, verbs.outcome(asking, say))
+            _print_answer(arguments, answer)
+            ask_for_consent(answer, lambda yes: decided(services, _id(answer), is_agreed=yes))
+    else:
+        _print_answer(arguments, answer)
+        ask_for_consent(answer, decide_there(_id(answer)))
+    return 0 if "state" not in answer else 1
+
+
+def _id(answer: dict[str, Any]) -> str:
+    """The id of the command that the answer proposes, if it does."""
+    return str(answer.get("proposal", {}).get("command_id", ""))
+
+
+def _print_answer(arguments: argparse.Namespace, answer: dict[str, Any]) -> None:
     if arguments.json or answer["answer"]:
         print_document(answer, output.answer_lines, as_json=arguments.json)
     for line in output.failure_lines(answer):
         say(line)
-    return 0 if "state" not in answer else 1
 
 
 def _scope(arguments: argparse.Namespace) -> QuestionScope:

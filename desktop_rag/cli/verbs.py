@@ -11,6 +11,7 @@ from typing import Any, get_args
 from desktop_rag import app
 from desktop_rag.answer.chat import Chat
 from desktop_rag.cli import output
+from desktop_rag.cli.commands.command_verbs import proposal_of
 from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.conversation import AnswerChanged, AnswerDone, AnswerWaits, Message
 from desktop_rag.core.domain import SearchMode
@@ -25,15 +26,14 @@ _JOBS_LIMIT_S = 8.0
 def running_app_verbs() -> Mapping[str, app.Verb]:
     """The handlers of these verbs in the running app; arguments come from another process."""
     return {
-        "ask": lambda services, asked: outcome(asking(services.library, services.chat, **asked)),
+        "ask": lambda services, asked: proposal_of(services, outcome(asking(services, **asked))),
         "search": lambda services, asked: search(services.library, services.chat, **asked),
         "status": lambda services, asked: status(services.library, **asked),
     }
 
 
 def asking(
-    library: Library,
-    chat: Chat,
+    services: app.Services,
     question: str,
     collection: str = "",
     assistant: str = "",
@@ -41,15 +41,18 @@ def asking(
     *,
     scope: Mapping[str, Any] | None = None,
     goes_on: bool = False,
+    may_change: bool = False,
 ) -> Generator[str, None, dict[str, Any]]:
     """Ask in a new conversation, with files attached, and wait for the answer and its check.
 
     `collection` and `assistant` are names, "" for all and none. `scope` is a QuestionScope
     as JSON. With `goes_on` a model may also work on the finished answer for a few seconds, for
-    follow-up questions and closer checks. Yields words while there is a wait. An answer that
+    follow-up questions and closer checks. With `may_change` a person waits who can agree to
+    commands. Yields words while there is a wait. An answer that
     failed is returned as far as it came, with its `error`. AppError when a file to `attach` cannot
     be read.
     """
+    library, chat = services.library, services.chat
     message: Message | None = None
     collection_id = _collection_id(library, collection)
     assistant_id = chat.assistants.find(assistant).assistant_id if assistant else ""
@@ -60,6 +63,7 @@ def asking(
         assistant_id=assistant_id,
         attachments=attached,
         scope=QuestionScope.from_json(scope or {}),
+        may_change=may_change,
         cancel=Event(),
     ):
         if isinstance(event, AnswerWaits):

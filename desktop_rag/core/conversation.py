@@ -101,7 +101,8 @@ class SearchNotes:
     misspelt word with the word searched for. `filters` describes the filters, without a full stop;
     `searched` counts the passages left after filtering. `hints` are sentences about other possible
     meanings. `files` is None when files were not counted. `scope` names the files that the question
-    named: nothing else was read. `rails` has a line for each event of the assistant's rails.
+    named: nothing else was read. `rails` has a line for each event of the assistant's rails,
+    `proposal` the id of the command that they put before the person.
     """
 
     repaired: tuple[tuple[str, str], ...] = ()
@@ -112,6 +113,7 @@ class SearchNotes:
     files: FileCounts | None = None
     scope: tuple[str, ...] = ()
     rails: tuple[str, ...] = ()
+    proposal: str = ""
 
     def in_words(self) -> str:
         """Plain sentences on one line; empty when the question was taken literally."""
@@ -145,6 +147,7 @@ class SearchNotes:
         fields |= {"files": asdict(self.files)} if self.files else {}
         fields |= {"scope": list(self.scope)} if self.scope else {}
         fields |= {"rails": list(self.rails)} if self.rails else {}
+        fields |= {"proposal": self.proposal} if self.proposal else {}
         return fields | ({"asked": self.asked} if self.asked else {})
 
     @classmethod
@@ -156,8 +159,9 @@ class SearchNotes:
         files = FileCounts(**fields["files"]) if fields.get("files") else None
         scope, rails = tuple(fields.get("scope", ())), tuple(fields.get("rails", ()))
         return cls(
-            repaired, fields["filters"], fields["searched"], hints, asked, files, scope, rails
-        )
+            repaired, fields["filters"], fields["searched"], hints, asked, files, scope, rails,
+            fields.get("proposal", ""),
+        )  # fmt: skip
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -80,6 +80,31 @@ class Home:
         return self.root / "notes.json"
 
     @property
+    def rails(self) -> Path:
+        """Folders of rails that the person writes in the window; created with the first."""
+        return self.root / "rails"
+
+    @property
+    def rail_vectors(self) -> Path:
+        """Vectors of the example sentences of rails, without their texts; made again if lost."""
+        return self.root / "rail-vectors.bin"
+
+    @property
+    def commands(self) -> Path:
+        """What the app was to change for the person and what came of it, JSON."""
+        return self.root / "commands.json"
+
+    @property
+    def programs(self) -> Path:
+        """The programs that the person registered, JSON; no backup holds them."""
+        return self.root / "programs.json"
+
+    @property
+    def program_work(self) -> Path:
+        """A folder for each registered program that has none; created when it first runs."""
+        return self.root / "work"
+
+    @property
     def repair_request(self) -> Path:
         """There when the person wants the library repaired at the next start of the window."""
         return self.root / "repair-at-start"
@@ -113,6 +138,11 @@ class Home:
     def access_rules(self) -> Path:
         """The collections whose readers another application decides about, JSON."""
         return self.root / "server" / "access.json"
+
+    @property
+    def matrix(self) -> Path:
+        """What the bot for Matrix rooms keeps: settings, encrypted keys, ids of messages."""
+        return self.root / "matrix"
 
     @property
     def requests(self) -> Path:

@@ -65,9 +65,15 @@ class IndexSettings:
 
 @dataclass(frozen=True, slots=True)
 class StoreSettings:
-    """The engine that keeps the library; see `store/opening.py` for its names."""
+    """The engine that keeps the library; see `store/opening.py` for its names.
+
+    For an engine on a server, `address` is its connection string, without a password, and `library`
+    the name of the library there.
+    """
 
     engine: str = "duckdb"
+    address: str = ""
+    library: str = "desktop_rag"
 
 
 class LaterSources(StrEnum):

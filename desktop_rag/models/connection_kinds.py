@@ -208,11 +208,19 @@ KINDS: tuple[ConnectionKind, ...] = (
         tr("The keyring"),
         Reach.COMPUTER,
         tr("The key store of the system; on Linux over D-Bus."),
-        tr("Keys of endpoints and passwords of files, when they are saved, read or removed."),
+        tr(
+            "Keys of endpoints, passwords of files, and the secrets of the bot for Matrix rooms,"
+            " when they are saved, read or removed."
+        ),
         tr("When an endpoint is used, an encrypted file is read, or a key or password is changed."),
         tr("Without a keyring, keys and passwords are kept until the app ends."),
         Place.NOWHERE,
-        ("models.endpoints.keys", "models.file_passwords", "models.system_keyring"),
+        (
+            "matrix.bot_secrets",
+            "models.endpoints.keys",
+            "models.file_passwords",
+            "models.system_keyring",
+        ),
     ),
     ConnectionKind(
         "running-app",
@@ -249,15 +257,50 @@ KINDS: tuple[ConnectionKind, ...] = (
         ),
     ),
     ConnectionKind(
+        "library-server",
+        tr("The library on a server"),
+        Reach.NETWORK,
+        tr("The PostgreSQL server that you named in the settings file."),
+        tr(
+            "All that a library holds: texts of documents, passages, vectors, chats, and the words"
+            " of your questions."
+        ),
+        tr("Whenever the library is read or changed. There is no server until you name one."),
+        tr("Remove `engine` under [store] from the settings file: the library is a file again."),
+        Place.NOWHERE,
+        (
+            "store.postgres.database.rights",
+            "store.postgres.database.server_connection",
+            "store.postgres.database.server_database",
+            "store.postgres.database.server_errors",
+            "store.postgres.database.server_migrations",
+            "store.postgres.server_precious_store",
+        ),
+    ),
+    ConnectionKind(
         "rails-actions",
         tr("Actions of your own in rails"),
         Reach.NETWORK,
-        tr("Whomever the Python file asks that you named and agreed to; the app's own ask nobody."),
+        tr(
+            "Whatever the Python file you chose and confirmed contacts;"
+            " the app's own contact nobody."
+        ),
         tr("What that file sends: it is a program of yours, and gets what its flows give it."),
         tr("When a conversation through these rails calls such an action."),
         tr("Leave the file out: desktop-rag rails run without --actions."),
         Place.NOWHERE,
         ("rails.actions.action_calls", "rails.actions.own_actions"),
+    ),
+    ConnectionKind(
+        "registered-programs",
+        tr("Programs that you registered"),
+        Reach.NETWORK,
+        tr("Whatever the program contacts; the app itself contacts nobody."),
+        tr("What that program sends. It is given its arguments, and no key of the app's."),
+        tr("When you agree to a command that runs it."),
+        tr("Don't agree, or remove it in Settings, under Commands."),
+        Place.NOWHERE,
+        ("commands.program_run",),
     ),
     ConnectionKind(
         "rights",
@@ -272,6 +315,28 @@ KINDS: tuple[ConnectionKind, ...] = (
         tr("Remove the rule of the collection: desktop-rag access remove."),
         Place.NOWHERE,
         ("serve.access.rights_address",),
+    ),
+    ConnectionKind(
+        "matrix",
+        tr("The bot for Matrix rooms"),
+        Reach.NETWORK,
+        tr("The homeserver of the account you made for it, and the local server that it asks."),
+        tr(
+            "To the homeserver: answers with the titles and addresses of their sources, in the"
+            " rooms on your list. To the local server: questions, what came before them in their"
+            " thread, messages to be summarised, and tokens that say for whom."
+        ),
+        tr("While desktop-rag matrix runs, and when you log it in."),
+        tr("End it, or take rooms off the list: desktop-rag matrix deny."),
+        Place.NOWHERE,
+        (
+            "matrix.account_login",
+            "matrix.bot",
+            "matrix.bot_run",
+            "matrix.growing_message",
+            "matrix.library_server",
+            "matrix.room_client",
+        ),
     ),
     ConnectionKind(
         "parser",

@@ -140,6 +140,12 @@ def _rights(facts: Facts) -> _Found:
     return _on_where(facts.rights_addresses if facts.settings.server.is_on else ())
 
 
+def _library_server(facts: Facts) -> _Found:
+    address = facts.settings.store.address
+    # Other forms of an address may name a password anywhere.
+    return _on_where([_site(address) if "://" in address else "PostgreSQL"] if address else [])
+
+
 def _on_where(addresses: Iterable[str]) -> _Found:
     found = tuple(dict.fromkeys(addresses))
     return (ConnectionState.ON if found else ConnectionState.OFF), found
@@ -197,7 +203,10 @@ _FOUND: dict[str, Callable[[Facts], _Found]] = {
     "keyring": _steady(ConnectionState.ON),
     "server": _server,
     "rights": _rights,
+    "library-server": _library_server,
+    "matrix": _steady(ConnectionState.ON_REQUEST),
     "rails-actions": _steady(ConnectionState.ON_REQUEST),
+    "registered-programs": _steady(ConnectionState.ON_REQUEST),
     "running-app": _steady(ConnectionState.ON),
     "parser": _steady(ConnectionState.ON),
     "desktop": _steady(ConnectionState.ON),

@@ -11,26 +11,17 @@ from threading import Event
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.atomic_file import read_object, write_atomically, write_object
+from desktop_rag.core.files.atomic_file import write_atomically
 from desktop_rag.core.notes.note_changes import ProposedSection, proposed, with_accepted
-from desktop_rag.core.notes.note_page import NotePage, new_page, page_text, parsed_page
+from desktop_rag.core.notes.note_page import NotePage, new_page, page_text
 from desktop_rag.core.notes.note_sources import NoteSources, without_links
 from desktop_rag.core.question_scope import QuestionScope
 from desktop_rag.core.standing.standing_run import is_changed
 from desktop_rag.ingest.library import Library
+from desktop_rag.notes.note_files import Note, NoteFiles, free_path, page_of, text_of
 from desktop_rag.notes.note_writing import NoteWriting
 
-COLLECTION = "Your notes"
-_LONGEST_NAME = 60
 _LONGEST_TOPIC = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A note and its file."""
-
-    topic: str
-    path: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,22 +48,18 @@ class Notes:
 
     def __init__(self, register: Path, chat: Chat, library: Library) -> None:
         """`register` is the file that remembers where the notes are."""
-        self._register = register
+        self._files = NoteFiles(register, library)
         self._chat = chat
-        self._library = library
         self._writing = NoteWriting(chat)
         self._drafts: dict[Path, NoteDraft] = {}
 
     def all(self) -> list[Note]:
         """The notes whose files are there, by topic."""
-        paths = (Path(path) for path in read_object(self._register).get("paths", []))
-        found = ((path, _read(path)) for path in paths)
-        notes = [Note(page.topic, path) for path, text in found if (page := _page(text))]
-        return sorted(notes, key=lambda note: (note.topic.casefold(), note.path))
+        return self._files.all()
 
     def suggested_folder(self) -> Path:
         """The folder of an earlier note, or `Notes` in the person's home."""
-        return next((note.path.parent for note in self.all()), Path.home() / "Notes")
+        return self._files.suggested_folder()
 
     def write(
         self,
@@ -89,7 +76,7 @@ class Notes:
             raise AppError("There is no topic.", "Say what the note is to be about.")
         if len(topic) > _LONGEST_TOPIC:
             raise AppError("The topic is too long.", "A few words find more than a text.")
-        path = _free(folder, topic)
+        path = free_path(folder, topic)
         return self._drafted(path, new_page(topic, scope.to_json()), None, tell, cancel)
 
     def refresh(self, path: Path, *, tell: Callable[[str], None], cancel: Event) -> NoteDraft:
@@ -99,8 +86,8 @@ class Notes:
             AppError: when it is no note, the endpoint fails, or nothing was found.
             Cancelled: after `cancel` was set.
         """
-        text = _read(path)
-        page = _page(text)
+        text = text_of(path)
+        page = page_of(text)
         if page is None:
             raise AppError(f"{path} is no note.", "Write one: desktop-rag note write TOPIC")
         return self._drafted(path, page, text, tell, cancel)
@@ -122,7 +109,7 @@ class Notes:
 
         AppError, with nothing written, when the file changed meanwhile or the disk refuses.
         """
-        if _read(draft.path) != draft.was:
+        if text_of(draft.path) != draft.was:
             raise AppError("The note was changed meanwhile.", "Refresh it again.")
         page = draft.sources.listed(with_accepted(draft.page, draft.changes, accepted))
         try:
@@ -131,8 +118,7 @@ class Notes:
         except OSError as exc:
             hint = f"{draft.path}: {exc.strerror}."
             raise AppError("The note could not be written.", hint) from exc
-        self._remember(draft.path)
-        self._make_searchable(draft.path.parent)
+        self._files.remember(draft.path)
         return draft.path
 
     def _drafted(
@@ -154,38 +140,3 @@ class Notes:
     def _says_the_same(self, before: str, after: str) -> bool:
         before, after = without_links(before), without_links(after)
         return before == after or not is_changed(self._chat.background.compare(before, after))
-
-    def _remember(self, path: Path) -> None:
-        known = read_object(self._register).get("paths", [])
-        write_object(self._register, {"paths": sorted({*known, str(path)})})
-
-    def _make_searchable(self, folder: Path) -> None:
-        """Add the folder to the library, unless a folder of it holds it already."""
-        sources = [s for s in self._library.sources.all() if s.is_on_disk]
-        holding = [s for s in sources if folder.resolve().is_relative_to(s.path)]
-        for source in holding:
-            self._library.sources.rescan(source.source_id)
-        if not holding:
-            collection = self._library.collections.find_or_add(COLLECTION)
-            self._library.sources.add(folder, collection.collection_id)
-
-
-def _free(folder: Path, topic: str) -> Path:
-    """A file in this folder that does not exist yet."""
-    words = "".join(c if c.isalnum() or c in " -" else " " for c in topic).split()
-    name = " ".join(words)[:_LONGEST_NAME].strip() or "Note"
-    folder = folder.expanduser().absolute()
-    paths = (folder / f"{name}{f' {n}' if n > 1 else ''}.md" for n in range(1, 10_000))
-    return next(path for path in paths if not path.exists())
-
-
-def _read(path: Path) -> str | None:
-    """The content of a file; None when it can't be read."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return None
-
-
-def _page(text: str | None) -> NotePage | None:
-    return None if text is None else parsed_page(text)

@@ -528,8 +528,48 @@
         <translation>Dateien oder Bilder anhängen</translation>
     </message>
     <message>
+        <source>One a line, passed on as they are: there is no shell. {name:text}, {name:number}, {name:file} and {name:folder} are slots, which your sentence fills.</source>
+        <translation>Eines je Zeile, weitergegeben, wie sie sind: Es gibt keine Shell. {name:text}, {name:number}, {name:file} und {name:folder} sind Lücken, die Ihr Satz füllt.</translation>
+    </message>
+    <message>
+        <source>What you say to have it run, one a line, with {name} for each slot. Without any: “run”, the name, then the values.</source>
+        <translation>Was Sie sagen, um es auszuführen, ein Satz je Zeile, mit {name} für jede Lücke. Ohne Satz: „run“, der Name, dann die Werte.</translation>
+    </message>
+    <message>
+        <source>It works there, and is given files and folders from there only. Empty: one of its own.</source>
+        <translation>Es arbeitet dort und erhält nur Dateien und Ordner von dort. Leer: ein eigener Ordner.</translation>
+    </message>
+    <message>
+        <source>It runs as you, and may do whatever you may. Register only what you would start yourself.</source>
+        <translation>Es läuft unter Ihrem Namen und darf alles, was Sie dürfen. Tragen Sie nur ein, was Sie selbst starten würden.</translation>
+    </message>
+    <message>
+        <source>Register a program</source>
+        <translation>Programm eintragen</translation>
+    </message>
+    <message>
+        <source>Arguments</source>
+        <translation>Argumente</translation>
+    </message>
+    <message>
+        <source>Sentences</source>
+        <translation>Sätze</translation>
+    </message>
+    <message>
+        <source>Choose folder…</source>
+        <translation>Ordner wählen …</translation>
+    </message>
+    <message>
+        <source> seconds</source>
+        <translation> Sekunden</translation>
+    </message>
+    <message>
         <source>Cancel</source>
         <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Folder of the program</source>
+        <translation>Ordner des Programms</translation>
     </message>
     <message>
         <source>Search operators</source>
@@ -850,6 +890,26 @@ Die vollständige Adresse lautet:
         <translation>Nächstliegende Textstellen</translation>
     </message>
     <message>
+        <source>All questions</source>
+        <translation>Alle Fragen</translation>
+    </message>
+    <message>
+        <source>Answered differently</source>
+        <translation>Unterschiedlich beantwortet</translation>
+    </message>
+    <message>
+        <source>Worse than in the first run</source>
+        <translation>Schlechter als im ersten Lauf</translation>
+    </message>
+    <message>
+        <source>With unsupported sentences</source>
+        <translation>Mit unbelegten Sätzen</translation>
+    </message>
+    <message>
+        <source>Without sources</source>
+        <translation>Ohne Quellen</translation>
+    </message>
+    <message>
         <source>source</source>
         <translation>Quelle</translation>
     </message>
@@ -1030,12 +1090,32 @@ Die vollständige Adresse lautet:
         <translation>eine Minute</translation>
     </message>
     <message>
+        <source>nothing is sent anywhere</source>
+        <translation>es wird nichts gesendet</translation>
+    </message>
+    <message>
+        <source>about {count:,} tokens</source>
+        <translation>etwa {count:,} Token</translation>
+    </message>
+    <message>
         <source>minute</source>
         <translation>Minute</translation>
     </message>
     <message>
         <source>minutes</source>
         <translation>Minuten</translation>
+    </message>
+    <message>
+        <source>about {time}</source>
+        <translation>etwa {time}</translation>
+    </message>
+    <message>
+        <source>no price is set for the endpoint</source>
+        <translation>für den Endpunkt ist kein Preis eingetragen</translation>
+    </message>
+    <message>
+        <source>about {cost:,.4g} in the currency of your prices</source>
+        <translation>etwa {cost:,.4g} in der Währung Ihrer Preise</translation>
     </message>
     <message>
         <source>hour</source>
@@ -1078,8 +1158,108 @@ Die vollständige Adresse lautet:
         <translation>Name</translation>
     </message>
     <message>
+        <source>There is no command “{action}”.</source>
+        <translation>Es gibt keinen Befehl „{action}“.</translation>
+    </message>
+    <message>
+        <source>No registered program is run by this sentence.</source>
+        <translation>Kein eingetragenes Programm gehört zu diesem Satz.</translation>
+    </message>
+    <message>
+        <source>Settings, under Commands, lists the sentences of your programs.</source>
+        <translation>Die Sätze Ihrer Programme stehen in den Einstellungen unter „Befehle“.</translation>
+    </message>
+    <message>
+        <source>This sentence means several programs: {names}.</source>
+        <translation>Dieser Satz meint mehrere Programme: {names}.</translation>
+    </message>
+    <message>
+        <source>There is no answer to save yet.</source>
+        <translation>Es gibt noch keine Antwort zum Speichern.</translation>
+    </message>
+    <message>
+        <source>Ask something first.</source>
+        <translation>Fragen Sie zuerst etwas.</translation>
+    </message>
+    <message>
+        <source>New file</source>
+        <translation>Neue Datei</translation>
+    </message>
+    <message>
+        <source>Added to the library</source>
+        <translation>Der Bibliothek hinzugefügt</translation>
+    </message>
+    <message>
+        <source>Content</source>
+        <translation>Inhalt</translation>
+    </message>
+    <message>
+        <source>Save the note “{topic}”</source>
+        <translation>Die Notiz „{topic}“ speichern</translation>
+    </message>
+    <message>
+        <source>Which folder?</source>
+        <translation>Welchen Ordner?</translation>
+    </message>
+    <message>
+        <source>Write its path, such as: add the folder ~/Documents</source>
+        <translation>Schreiben Sie den Pfad, etwa: add the folder ~/Dokumente</translation>
+    </message>
+    <message>
+        <source>{path} is no folder.</source>
+        <translation>{path} ist kein Ordner.</translation>
+    </message>
+    <message>
+        <source>Add the folder “{name}” to the library</source>
+        <translation>Den Ordner „{name}“ der Bibliothek hinzufügen</translation>
+    </message>
+    <message>
         <source>Folder</source>
         <translation>Ordner</translation>
+    </message>
+    <message>
+        <source>Arguments, one a line</source>
+        <translation>Argumente, eines je Zeile</translation>
+    </message>
+    <message>
+        <source>Works in</source>
+        <translation>Arbeitet in</translation>
+    </message>
+    <message>
+        <source>Ends after</source>
+        <translation>Endet nach</translation>
+    </message>
+    <message>
+        <source>{seconds} seconds at most</source>
+        <translation>höchstens {seconds} Sekunden</translation>
+    </message>
+    <message>
+        <source>Run “{name}”</source>
+        <translation>„{name}“ ausführen</translation>
+    </message>
+    <message>
+        <source>“{name}” has no slot {slot}.</source>
+        <translation>„{name}“ hat keine Lücke {slot}.</translation>
+    </message>
+    <message>
+        <source>Say: {sentence}</source>
+        <translation>Sagen Sie: {sentence}</translation>
+    </message>
+    <message>
+        <source>A value is missing: {names}.</source>
+        <translation>Ein Wert fehlt: {names}.</translation>
+    </message>
+    <message>
+        <source>{value} is not in the folder of this program.</source>
+        <translation>{value} ist nicht im Ordner dieses Programms.</translation>
+    </message>
+    <message>
+        <source>It may be given what lies in {folder}.</source>
+        <translation>Es darf erhalten, was in {folder} liegt.</translation>
+    </message>
+    <message>
+        <source>{path} does not exist.</source>
+        <translation>{path} gibt es nicht.</translation>
     </message>
     <message>
         <source>Reason</source>
@@ -1174,6 +1354,10 @@ Die vollständige Adresse lautet:
         <translation>Wie in den Einstellungen</translation>
     </message>
     <message>
+        <source>Hosts of the local network</source>
+        <translation>Rechner im lokalen Netz</translation>
+    </message>
+    <message>
         <source>Save</source>
         <translation>Speichern</translation>
     </message>
@@ -1194,6 +1378,10 @@ Die vollständige Adresse lautet:
         <translation>Dokumente werden im Hintergrund neu aufgeteilt, ohne dass die Dateien erneut gelesen werden. Bis ein Dokument fertig ist, werden seine alten Textstellen verwendet.</translation>
     </message>
     <message>
+        <source>One per line. Links may name them besides public addresses.</source>
+        <translation>Einer je Zeile. Links dürfen außer öffentlichen Adressen auch diese nennen.</translation>
+    </message>
+    <message>
         <source>Remove</source>
         <translation>Entfernen</translation>
     </message>
@@ -1206,6 +1394,10 @@ Die vollständige Adresse lautet:
         <translation>Diese Sammlung mit ihren Ordnern und Links entfernen? Ihre Dateien bleiben, wo sie sind.</translation>
     </message>
     <message>
+        <source>Address of the site</source>
+        <translation>Adresse der Website</translation>
+    </message>
+    <message>
         <source>Add folder</source>
         <translation>Ordner hinzufügen</translation>
     </message>
@@ -1216,6 +1408,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>Add {name}</source>
         <translation>{name} hinzufügen</translation>
+    </message>
+    <message>
+        <source>For a folder that mirrors a site: its sources link there.</source>
+        <translation>Für einen Ordner, der eine Website spiegelt: Seine Quellen verlinken dorthin.</translation>
     </message>
     <message>
         <source>Manually</source>
@@ -1258,12 +1454,16 @@ Die vollständige Adresse lautet:
         <translation>Aktualisierung</translation>
     </message>
     <message>
-        <source>One per line. A sitemap adds all pages it lists. Pages are downloaded by this computer, from public addresses only.</source>
-        <translation>Eine pro Zeile. Eine Sitemap fügt alle Seiten hinzu, die sie auflistet. Seiten werden von diesem Computer heruntergeladen, nur von öffentlichen Adressen.</translation>
+        <source>One per line. A sitemap or feed adds all pages it lists. Pages are downloaded by this computer, from public addresses and from hosts of the local network that the collection allows.</source>
+        <translation>Eine je Zeile. Eine Sitemap oder ein Feed fügt alle darin genannten Seiten hinzu. Dieser Computer lädt die Seiten von öffentlichen Adressen und von den Rechnern im lokalen Netz, die die Sammlung erlaubt.</translation>
     </message>
     <message>
         <source>Page limit</source>
         <translation>Maximale Seitenzahl</translation>
+    </message>
+    <message>
+        <source>Every {hours} hours</source>
+        <translation>Alle {hours} Stunden</translation>
     </message>
     <message>
         <source>This address</source>
@@ -1528,8 +1728,68 @@ Die vollständige Adresse lautet:
         <translation>Filter löschen</translation>
     </message>
     <message>
+        <source>Not read</source>
+        <translation>Nicht gelesen</translation>
+    </message>
+    <message>
+        <source>Addresses that were not read</source>
+        <translation>Nicht gelesene Adressen</translation>
+    </message>
+    <message>
+        <source>request</source>
+        <translation>Anfrage</translation>
+    </message>
+    <message>
+        <source>requests</source>
+        <translation>Anfragen</translation>
+    </message>
+    <message>
+        <source>{waiting:,} addresses waiting</source>
+        <translation>{waiting:,} Adressen warten</translation>
+    </message>
+    <message>
+        <source>copy left out</source>
+        <translation>ausgelassene Kopie</translation>
+    </message>
+    <message>
+        <source>copies left out</source>
+        <translation>ausgelassene Kopien</translation>
+    </message>
+    <message>
         <source>and {more:,} more</source>
         <translation>und {more:,} weitere</translation>
+    </message>
+    <message>
+        <source>page</source>
+        <translation>Seite</translation>
+    </message>
+    <message>
+        <source>pages</source>
+        <translation>Seiten</translation>
+    </message>
+    <message>
+        <source>Reading: {pages} so far</source>
+        <translation>Wird gelesen: bisher {pages}</translation>
+    </message>
+    <message>
+        <source>Paused after {pages}</source>
+        <translation>Angehalten nach {pages}</translation>
+    </message>
+    <message>
+        <source>No server answered</source>
+        <translation>Kein Server hat geantwortet</translation>
+    </message>
+    <message>
+        <source>Stopped after {pages}</source>
+        <translation>Abgebrochen nach {pages}</translation>
+    </message>
+    <message>
+        <source>{pages} read, {moment}; a limit left others out</source>
+        <translation>{pages} gelesen, {moment}; eine Grenze hat weitere ausgelassen</translation>
+    </message>
+    <message>
+        <source>{pages} read, {moment}</source>
+        <translation>{pages} gelesen, {moment}</translation>
     </message>
     <message>
         <source>Removed folder</source>
@@ -1700,8 +1960,96 @@ Die vollständige Adresse lautet:
         <translation>{words}, dazu {inside:,} darin enthaltene</translation>
     </message>
     <message>
+        <source>Is the other model better? Write the questions that you would ask, have each set-up answer them, and see which answers are better, and whether that is more than chance.</source>
+        <translation>Ist das andere Modell besser? Schreiben Sie die Fragen auf, die Sie stellen würden, lassen Sie sie mit jedem Aufbau beantworten, und sehen Sie, welche Antworten besser sind und ob das mehr als Zufall ist.</translation>
+    </message>
+    <message>
+        <source>New set</source>
+        <translation>Neuer Fragensatz</translation>
+    </message>
+    <message>
+        <source>Set of questions</source>
+        <translation>Fragensatz</translation>
+    </message>
+    <message>
+        <source>Add questions</source>
+        <translation>Fragen hinzufügen</translation>
+    </message>
+    <message>
+        <source>Ask…</source>
+        <translation>Fragen …</translation>
+    </message>
+    <message>
+        <source>Judge blind…</source>
+        <translation>Blind beurteilen …</translation>
+    </message>
+    <message>
+        <source>Let the model judge</source>
+        <translation>Das Modell urteilen lassen</translation>
+    </message>
+    <message>
+        <source>Report…</source>
+        <translation>Bericht …</translation>
+    </message>
+    <message>
+        <source>Side by side…</source>
+        <translation>Nebeneinander …</translation>
+    </message>
+    <message>
+        <source>The answers to the chosen question</source>
+        <translation>Die Antworten auf die gewählte Frage</translation>
+    </message>
+    <message>
+        <source>Which questions</source>
+        <translation>Welche Fragen</translation>
+    </message>
+    <message>
+        <source>Tag</source>
+        <translation>Schlagwort</translation>
+    </message>
+    <message>
+        <source>Write questions…</source>
+        <translation>Fragen schreiben …</translation>
+    </message>
+    <message>
+        <source>From answers I judged or rewrote</source>
+        <translation>Aus Antworten, die ich beurteilt oder neu geschrieben habe</translation>
+    </message>
+    <message>
+        <source>From a file…</source>
+        <translation>Aus einer Datei …</translation>
+    </message>
+    <message>
+        <source>Proposed from my documents</source>
+        <translation>Aus meinen Dokumenten vorgeschlagen</translation>
+    </message>
+    <message>
+        <source>My questions</source>
+        <translation>Meine Fragen</translation>
+    </message>
+    <message>
+        <source>question</source>
+        <translation>Frage</translation>
+    </message>
+    <message>
+        <source>questions</source>
+        <translation>Fragen</translation>
+    </message>
+    <message>
+        <source>All tags</source>
+        <translation>Alle Schlagwörter</translation>
+    </message>
+    <message>
         <source>Resume</source>
         <translation>Fortsetzen</translation>
+    </message>
+    <message>
+        <source>Press “Ask…” to have the questions answered.</source>
+        <translation>Drücken Sie „Fragen …“, um die Fragen beantworten zu lassen.</translation>
+    </message>
+    <message>
+        <source>Choose two runs to compare them.</source>
+        <translation>Wählen Sie zwei Läufe, um sie zu vergleichen.</translation>
     </message>
     <message>
         <source>Pause</source>
@@ -2128,6 +2476,10 @@ Die vollständige Adresse lautet:
         <translation>Frage bearbeiten</translation>
     </message>
     <message>
+        <source>Teach this to a topic</source>
+        <translation>Diesen Satz einem Thema beibringen</translation>
+    </message>
+    <message>
         <source>Question with marked words</source>
         <translation>Frage mit markierten Wörtern</translation>
     </message>
@@ -2188,8 +2540,84 @@ Die vollständige Adresse lautet:
         <translation>{sent}, und zwar unverschlüsselt.</translation>
     </message>
     <message>
+        <source>Other chunks are made in a library of their own, which takes long.</source>
+        <translation>Andere Textstellen werden in einer eigenen Bibliothek erzeugt, was lange dauert.</translation>
+    </message>
+    <message>
+        <source>Each set-up answers every question. Change one thing at a time, and you learn what it is good for. What is left as usual is as in the settings.</source>
+        <translation>Jeder Aufbau beantwortet jede Frage. Ändern Sie nur eines auf einmal, dann erfahren Sie, was es bringt. Was wie gewohnt bleibt, ist wie in den Einstellungen.</translation>
+    </message>
+    <message>
+        <source>Ask the questions</source>
+        <translation>Die Fragen stellen</translation>
+    </message>
+    <message>
+        <source>As it is</source>
+        <translation>Wie es ist</translation>
+    </message>
+    <message>
+        <source>Set-ups</source>
+        <translation>Aufbauten</translation>
+    </message>
+    <message>
+        <source>Another set-up</source>
+        <translation>Weiterer Aufbau</translation>
+    </message>
+    <message>
+        <source>As usual</source>
+        <translation>Wie gewohnt</translation>
+    </message>
+    <message>
         <source>Model</source>
         <translation>Modell</translation>
+    </message>
+    <message>
+        <source>Chunks</source>
+        <translation>Textstellen</translation>
+    </message>
+    <message>
+        <source>Set-up {number}</source>
+        <translation>Aufbau {number}</translation>
+    </message>
+    <message>
+        <source>Unnamed</source>
+        <translation>Ohne Namen</translation>
+    </message>
+    <message>
+        <source>Meaning alone</source>
+        <translation>Nur Bedeutung</translation>
+    </message>
+    <message>
+        <source>Meaning more</source>
+        <translation>Mehr Bedeutung</translation>
+    </message>
+    <message>
+        <source>Words more</source>
+        <translation>Mehr Wörter</translation>
+    </message>
+    <message>
+        <source>Words alone</source>
+        <translation>Nur Wörter</translation>
+    </message>
+    <message>
+        <source>By structure</source>
+        <translation>Nach Gliederung</translation>
+    </message>
+    <message>
+        <source>By structure, up to 200 tokens</source>
+        <translation>Nach Gliederung, bis 200 Token</translation>
+    </message>
+    <message>
+        <source>By structure, up to 100 tokens</source>
+        <translation>Nach Gliederung, bis 100 Token</translation>
+    </message>
+    <message>
+        <source>200 tokens each</source>
+        <translation>Je 200 Token</translation>
+    </message>
+    <message>
+        <source>By words</source>
+        <translation>Nach Wörtern</translation>
     </message>
     <message>
         <source>Any name you like</source>
@@ -2596,6 +3024,42 @@ Die vollständige Adresse lautet:
         <translation>Nur Dokumente</translation>
     </message>
     <message>
+        <source>Chats, poems and opinions are declined without a model. An answer that stands on no document is not shown.</source>
+        <translation>Plaudereien, Gedichte und Meinungen werden ohne Modell abgelehnt. Eine Antwort, die sich auf kein Dokument stützt, wird nicht gezeigt.</translation>
+    </message>
+    <message>
+        <source>Polite refusal</source>
+        <translation>Höfliche Ablehnung</translation>
+    </message>
+    <message>
+        <source>Politics, religion, and advice on health, law and money are politely declined.</source>
+        <translation>Politik, Religion sowie Rat zu Gesundheit, Recht und Geld werden höflich abgelehnt.</translation>
+    </message>
+    <message>
+        <source>Checked answers</source>
+        <translation>Geprüfte Antworten</translation>
+    </message>
+    <message>
+        <source>An answer is shown only after each of its statements was found in its sources.</source>
+        <translation>Eine Antwort wird erst gezeigt, wenn jede ihrer Aussagen in den Quellen gefunden wurde.</translation>
+    </message>
+    <message>
+        <source>Commands with consent</source>
+        <translation>Befehle mit Zustimmung</translation>
+    </message>
+    <message>
+        <source>Asked for, it saves an answer as a note, adds a folder, or runs a program that you registered: each after you agreed to exactly that.</source>
+        <translation>Auf Wunsch speichert es eine Antwort als Notiz, fügt einen Ordner hinzu oder führt ein Programm aus, das Sie eingetragen haben: jedes Mal erst, nachdem Sie genau dem zugestimmt haben.</translation>
+    </message>
+    <message>
+        <source>Hide personal data</source>
+        <translation>Persönliche Daten verbergen</translation>
+    </message>
+    <message>
+        <source>Mail addresses, telephone, card and account numbers are covered before you see them.</source>
+        <translation>Mailadressen, Telefon-, Karten- und Kontonummern werden verdeckt, bevor Sie sie sehen.</translation>
+    </message>
+    <message>
         <source>Also the model&apos;s own knowledge</source>
         <translation>Auch das Wissen des Modells</translation>
     </message>
@@ -2844,8 +3308,8 @@ Die vollständige Adresse lautet:
         <translation>Der Schlüsselspeicher des Systems; unter Linux über D-Bus.</translation>
     </message>
     <message>
-        <source>Keys of endpoints and passwords of files, when they are saved, read or removed.</source>
-        <translation>Schlüssel von Endpunkten und Passwörter von Dateien, wenn sie gespeichert, gelesen oder entfernt werden.</translation>
+        <source>Keys of endpoints, passwords of files, and the secrets of the bot for Matrix rooms, when they are saved, read or removed.</source>
+        <translation>Schlüssel von Endpunkten, Passwörter von Dateien und die Geheimnisse des Bots für Matrix-Räume, wenn sie gespeichert, gelesen oder entfernt werden.</translation>
     </message>
     <message>
         <source>When an endpoint is used, an encrypted file is read, or a key or password is changed.</source>
@@ -2894,6 +3358,106 @@ Die vollständige Adresse lautet:
     <message>
         <source>Turn it off, or revoke the token.</source>
         <translation>Schalten Sie ihn aus, oder widerrufen Sie das Token.</translation>
+    </message>
+    <message>
+        <source>The library on a server</source>
+        <translation>Die Bibliothek auf einem Server</translation>
+    </message>
+    <message>
+        <source>The PostgreSQL server that you named in the settings file.</source>
+        <translation>Der PostgreSQL-Server, den Sie in der Einstellungsdatei angegeben haben.</translation>
+    </message>
+    <message>
+        <source>All that a library holds: texts of documents, passages, vectors, chats, and the words of your questions.</source>
+        <translation>Alles, was eine Bibliothek enthält: Texte von Dokumenten, Textstellen, Vektoren, Chats und die Wörter Ihrer Fragen.</translation>
+    </message>
+    <message>
+        <source>Whenever the library is read or changed. There is no server until you name one.</source>
+        <translation>Immer wenn die Bibliothek gelesen oder geändert wird. Es gibt keinen Server, bis Sie einen angeben.</translation>
+    </message>
+    <message>
+        <source>Remove `engine` under [store] from the settings file: the library is a file again.</source>
+        <translation>Entfernen Sie `engine` unter [store] aus der Einstellungsdatei: Dann ist die Bibliothek wieder eine Datei.</translation>
+    </message>
+    <message>
+        <source>Actions of your own in rails</source>
+        <translation>Eigene Aktionen in Leitplanken</translation>
+    </message>
+    <message>
+        <source>Whatever the Python file you chose and confirmed contacts; the app&apos;s own contact nobody.</source>
+        <translation>Wen immer die Python-Datei anspricht, die Sie benannt und bestätigt haben; die Aktionen der App selbst sprechen niemanden an.</translation>
+    </message>
+    <message>
+        <source>What that file sends: it is a program of yours, and gets what its flows give it.</source>
+        <translation>Was diese Datei sendet: Sie ist Ihr Programm und erhält, was ihre Abläufe ihr geben.</translation>
+    </message>
+    <message>
+        <source>When a conversation through these rails calls such an action.</source>
+        <translation>Wenn ein Gespräch mit diesen Leitplanken eine solche Aktion aufruft.</translation>
+    </message>
+    <message>
+        <source>Leave the file out: desktop-rag rails run without --actions.</source>
+        <translation>Lassen Sie die Datei weg: desktop-rag rails run ohne --actions.</translation>
+    </message>
+    <message>
+        <source>Programs that you registered</source>
+        <translation>Programme, die Sie eingetragen haben</translation>
+    </message>
+    <message>
+        <source>Whatever the program contacts; the app itself contacts nobody.</source>
+        <translation>Was immer das Programm anspricht; die App selbst spricht niemanden an.</translation>
+    </message>
+    <message>
+        <source>What that program sends. It is given its arguments, and no key of the app&apos;s.</source>
+        <translation>Was dieses Programm sendet. Es erhält seine Argumente und keinen Schlüssel der App.</translation>
+    </message>
+    <message>
+        <source>When you agree to a command that runs it.</source>
+        <translation>Wenn Sie einem Befehl zustimmen, der es ausführt.</translation>
+    </message>
+    <message>
+        <source>Don&apos;t agree, or remove it in Settings, under Commands.</source>
+        <translation>Stimmen Sie nicht zu, oder entfernen Sie es in den Einstellungen unter „Befehle“.</translation>
+    </message>
+    <message>
+        <source>Rights of users of other applications</source>
+        <translation>Rechte der Benutzer anderer Anwendungen</translation>
+    </message>
+    <message>
+        <source>The address of the application that you named for a collection.</source>
+        <translation>Die Adresse der Anwendung, die Sie für eine Sammlung angegeben haben.</translation>
+    </message>
+    <message>
+        <source>The token with which its user asks, and for each document of that collection its id, its path below the folder you added, and its address; no text.</source>
+        <translation>Das Token, mit dem ihr Benutzer fragt, und für jedes Dokument der Sammlung dessen Kennung, den Pfad unterhalb des hinzugefügten Ordners und die Adresse; kein Text.</translation>
+    </message>
+    <message>
+        <source>When a program asks the local server for such a user.</source>
+        <translation>Wenn ein Programm den lokalen Server für einen solchen Benutzer fragt.</translation>
+    </message>
+    <message>
+        <source>Remove the rule of the collection: desktop-rag access remove.</source>
+        <translation>Entfernen Sie die Regel der Sammlung: desktop-rag access remove.</translation>
+    </message>
+    <message>
+        <source>The bot for Matrix rooms</source>
+        <translation>Der Bot für Matrix-Räume</translation>
+    </message>
+    <message>
+        <source>The homeserver of the account you made for it, and the local server that it asks.</source>
+        <translation>Der Heimserver des Kontos, das Sie dafür angelegt haben, und der lokale Server, den er fragt.</translation>
+    </message>
+    <message>
+        <source>To the homeserver: answers with the titles and addresses of their sources, in the rooms on your list. To the local server: questions, what came before them in their thread, messages to be summarised, and tokens that say for whom.</source>
+        <translation>An den Heimserver: Antworten mit den Titeln und Adressen ihrer Quellen, in den Räumen auf Ihrer Liste. An den lokalen Server: Fragen, was ihnen in ihrem Thread vorausging, Nachrichten, die zusammengefasst werden sollen, und Token, die sagen, für wen.</translation>
+    </message>
+    <message>
+        <source>While desktop-rag matrix runs, and when you log it in.</source>
+        <translation>Solange desktop-rag matrix läuft, und wenn Sie es anmelden.</translation>
+    </message>
+    <message>
+        <source>End it, or take rooms off the list: desktop-rag matrix deny.</source>
+        <translation>Beenden Sie es, oder nehmen Sie Räume von der Liste: desktop-rag matrix deny.</translation>
     </message>
     <message>
         <source>The process that reads files</source>
@@ -2988,8 +3552,32 @@ Die vollständige Adresse lautet:
         <translation>Antworte in zwei Sätzen und nenne den Abschnitt.</translation>
     </message>
     <message>
+        <source>Rails</source>
+        <translation>Leitplanken</translation>
+    </message>
+    <message>
+        <source>{count:,} runs</source>
+        <translation>{count:,} Läufe</translation>
+    </message>
+    <message>
+        <source>Set-up</source>
+        <translation>Aufbau</translation>
+    </message>
+    <message>
+        <source>Score</source>
+        <translation>Bewertung</translation>
+    </message>
+    <message>
+        <source>Supported</source>
+        <translation>Belegt</translation>
+    </message>
+    <message>
         <source>Memory</source>
         <translation>Gedächtnis</translation>
+    </message>
+    <message>
+        <source>Cost</source>
+        <translation>Kosten</translation>
     </message>
     <message>
         <source>Its own</source>
@@ -3014,6 +3602,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>collections</source>
         <translation>Sammlungen</translation>
+    </message>
+    <message>
+        <source>rails: {title}</source>
+        <translation>Leitplanken: {title}</translation>
     </message>
     <message>
         <source>An assistant combines instructions, a model, collections and filters under one name. Create one, then select it above the chat.</source>
@@ -3044,16 +3636,104 @@ Die vollständige Adresse lautet:
         <translation>„{one_line}“ gelöscht.</translation>
     </message>
     <message>
+        <source>Outcome</source>
+        <translation>Ausgang</translation>
+    </message>
+    <message>
+        <source>Do it</source>
+        <translation>Ausführen</translation>
+    </message>
+    <message>
+        <source>Don&apos;t</source>
+        <translation>Nicht ausführen</translation>
+    </message>
+    <message>
         <source>Undo</source>
         <translation>Rückgängig</translation>
+    </message>
+    <message>
+        <source>Nothing is done before you agree.</source>
+        <translation>Nichts geschieht, bevor Sie zustimmen.</translation>
     </message>
     <message>
         <source>They show the model the style of answer you like. Facts come only from the sources, and answers you rated as bad are never used. You can turn this off in Settings, under Answers.</source>
         <translation>Sie zeigen dem Modell, welche Art von Antworten Sie mögen. Fakten kommen nur aus den Quellen, und schlecht bewertete Antworten werden nie verwendet. Abschalten können Sie das in den Einstellungen unter Antworten.</translation>
     </message>
     <message>
+        <source>Press 👍 or 👎 below answers, or write your own version.</source>
+        <translation>Drücken Sie 👍 oder 👎 unter Antworten, oder schreiben Sie Ihre eigene Fassung.</translation>
+    </message>
+    <message>
+        <source>There is no feedback on answers yet.</source>
+        <translation>Es gibt noch keine Rückmeldungen zu Antworten.</translation>
+    </message>
+    <message>
+        <source>From my chats</source>
+        <translation>Aus meinen Chats</translation>
+    </message>
+    <message>
+        <source>Questions from a file</source>
+        <translation>Fragen aus einer Datei</translation>
+    </message>
+    <message>
+        <source>No model is set that could propose questions.</source>
+        <translation>Es ist kein Modell eingestellt, das Fragen vorschlagen könnte.</translation>
+    </message>
+    <message>
+        <source>Set one up in the settings.</source>
+        <translation>Richten Sie eines in den Einstellungen ein.</translation>
+    </message>
+    <message>
+        <source>{count:,} questions proposed so far</source>
+        <translation>Bisher {count:,} Fragen vorgeschlagen</translation>
+    </message>
+    <message>
+        <source>From my documents</source>
+        <translation>Aus meinen Dokumenten</translation>
+    </message>
+    <message>
+        <source>No question came that the documents answer.</source>
+        <translation>Es kam keine Frage heraus, die die Dokumente beantworten.</translation>
+    </message>
+    <message>
+        <source>The model reads passages and proposes questions…</source>
+        <translation>Das Modell liest Textstellen und schlägt Fragen vor …</translation>
+    </message>
+    <message>
+        <source>Delete “{name}” with all its runs?</source>
+        <translation>„{name}“ mit allen Läufen löschen?</translation>
+    </message>
+    <message>
+        <source>Remove the answers of {names}?</source>
+        <translation>Die Antworten von {names} entfernen?</translation>
+    </message>
+    <message>
         <source>Delete</source>
         <translation>Löschen</translation>
+    </message>
+    <message>
+        <source>Expected from the next run on.</source>
+        <translation>Wird ab dem nächsten Lauf erwartet.</translation>
+    </message>
+    <message>
+        <source>There is nothing left to judge in these runs.</source>
+        <translation>In diesen Läufen ist nichts mehr zu beurteilen.</translation>
+    </message>
+    <message>
+        <source>The model compares the answers…</source>
+        <translation>Das Modell vergleicht die Antworten …</translation>
+    </message>
+    <message>
+        <source>{count:,} pairs were judged by the model.</source>
+        <translation>{count:,} Paare wurden vom Modell beurteilt.</translation>
+    </message>
+    <message>
+        <source>Save a report</source>
+        <translation>Bericht speichern</translation>
+    </message>
+    <message>
+        <source>Saved: {name}</source>
+        <translation>Gespeichert: {name}</translation>
     </message>
     <message>
         <source>Deleted</source>
@@ -3844,8 +4524,56 @@ Your chats stay as they are, but their answers no longer serve as examples. This
 Ihre Chats bleiben unverändert, aber ihre Antworten dienen nicht mehr als Beispiele. Das lässt sich nicht rückgängig machen.</translation>
     </message>
     <message>
+        <source>A usual name</source>
+        <translation>Ein üblicher Name</translation>
+    </message>
+    <message>
+        <source>Delete the log of all requests?
+
+Usage is counted anew. This can&apos;t be undone.</source>
+        <translation>Das Protokoll aller Anfragen löschen?
+
+Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</translation>
+    </message>
+    <message>
+        <source>Requests</source>
+        <translation>Anfragen</translation>
+    </message>
+    <message>
+        <source>Requests to the local server</source>
+        <translation>Anfragen an den lokalen Server</translation>
+    </message>
+    <message>
+        <source>Details of the request</source>
+        <translation>Einzelheiten der Anfrage</translation>
+    </message>
+    <message>
         <source>Delete all…</source>
         <translation>Alle löschen…</translation>
+    </message>
+    <message>
+        <source>All requests</source>
+        <translation>Alle Anfragen</translation>
+    </message>
+    <message>
+        <source>All tokens</source>
+        <translation>Alle Token</translation>
+    </message>
+    <message>
+        <source>Filter by model, path or words</source>
+        <translation>Nach Modell, Pfad oder Wörtern filtern</translation>
+    </message>
+    <message>
+        <source>Filter requests</source>
+        <translation>Anfragen filtern</translation>
+    </message>
+    <message>
+        <source>No request matches.</source>
+        <translation>Keine Anfrage passt.</translation>
+    </message>
+    <message>
+        <source>Delete the log</source>
+        <translation>Protokoll löschen</translation>
     </message>
     <message>
         <source>Delete remembered answers</source>
@@ -4084,6 +4812,50 @@ Ihre Chats bleiben unverändert, aber ihre Antworten dienen nicht mehr als Beisp
         <translation>Desktop</translation>
     </message>
     <message>
+        <source>Rails keep an assistant to what you write down. A topic is a few sentences as people say them, and what happens then: an answer from the documents, a text of yours, a polite refusal, or a question asked back. No model is asked to recognise them.</source>
+        <translation>Leitplanken halten einen Assistenten an das, was Sie aufschreiben. Ein Thema sind ein paar Sätze, wie Menschen sie sagen, und was dann geschieht: eine Antwort aus den Dokumenten, ein Text von Ihnen, eine höfliche Ablehnung oder eine Rückfrage. Um sie zu erkennen, wird kein Modell gefragt.</translation>
+    </message>
+    <message>
+        <source>Begin with “New rails…”, or open a folder of rails.</source>
+        <translation>Beginnen Sie mit „Neue Leitplanken …“, oder öffnen Sie einen Ordner mit Leitplanken.</translation>
+    </message>
+    <message>
+        <source>No topics yet. Without any, every question is answered from the documents.</source>
+        <translation>Noch keine Themen. Ohne Themen wird jede Frage aus den Dokumenten beantwortet.</translation>
+    </message>
+    <message>
+        <source>Not saved yet.</source>
+        <translation>Noch nicht gespeichert.</translation>
+    </message>
+    <message>
+        <source>These changes were not saved last time.</source>
+        <translation>Diese Änderungen wurden beim letzten Mal nicht gespeichert.</translation>
+    </message>
+    <message>
+        <source>Other files of this folder stay as they are: {files}.</source>
+        <translation>Andere Dateien dieses Ordners bleiben, wie sie sind: {files}.</translation>
+    </message>
+    <message>
+        <source>Redo</source>
+        <translation>Wiederholen</translation>
+    </message>
+    <message>
+        <source>Topics</source>
+        <translation>Themen</translation>
+    </message>
+    <message>
+        <source>The files of these rails</source>
+        <translation>Die Dateien dieser Leitplanken</translation>
+    </message>
+    <message>
+        <source>The changes of these rails are not saved.</source>
+        <translation>Die Änderungen dieser Leitplanken sind nicht gespeichert.</translation>
+    </message>
+    <message>
+        <source>Discard</source>
+        <translation>Verwerfen</translation>
+    </message>
+    <message>
         <source>Saved.</source>
         <translation>Gespeichert.</translation>
     </message>
@@ -4268,6 +5040,70 @@ Ihre Chats bleiben unverändert, aber ihre Antworten dienen nicht mehr als Beisp
         <translation>Zeit</translation>
     </message>
     <message>
+        <source>Result</source>
+        <translation>Ergebnis</translation>
+    </message>
+    <message>
+        <source>Seconds</source>
+        <translation>Sekunden</translation>
+    </message>
+    <message>
+        <source>Answered</source>
+        <translation>Beantwortet</translation>
+    </message>
+    <message>
+        <source>Waits for you</source>
+        <translation>Wartet auf Sie</translation>
+    </message>
+    <message>
+        <source>Declined</source>
+        <translation>Abgelehnt</translation>
+    </message>
+    <message>
+        <source>Not decided, so not done</source>
+        <translation>Nicht entschieden, also nicht ausgeführt</translation>
+    </message>
+    <message>
+        <source>Under way</source>
+        <translation>Läuft</translation>
+    </message>
+    <message>
+        <source>Done</source>
+        <translation>Fertig</translation>
+    </message>
+    <message>
+        <source>Failed</source>
+        <translation>Fehlgeschlagen</translation>
+    </message>
+    <message>
+        <source>Unknown: the app ended meanwhile</source>
+        <translation>Unbekannt: Die App wurde währenddessen beendet</translation>
+    </message>
+    <message>
+        <source>Undone</source>
+        <translation>Rückgängig gemacht</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>keine</translation>
+    </message>
+    <message>
+        <source>no valid token</source>
+        <translation>kein gültiges Token</translation>
+    </message>
+    <message>
+        <source>{asked} characters asked, {answered} answered</source>
+        <translation>{asked} Zeichen gefragt, {answered} beantwortet</translation>
+    </message>
+    <message>
+        <source>Question: {text}</source>
+        <translation>Frage: {text}</translation>
+    </message>
+    <message>
+        <source>Answer: {text}</source>
+        <translation>Antwort: {text}</translation>
+    </message>
+    <message>
         <source>The question itself</source>
         <translation>Die Frage selbst</translation>
     </message>
@@ -4328,8 +5164,20 @@ Ihre Chats und die Rückmeldungen darin bleiben. Das lässt sich nicht rückgän
         <translation>Wählen Sie ein Ereignis, um Einzelheiten zu sehen.</translation>
     </message>
     <message>
+        <source>Sentence to try</source>
+        <translation>Satz zum Ausprobieren</translation>
+    </message>
+    <message>
+        <source>A sentence as somebody would say it</source>
+        <translation>Ein Satz, wie ihn jemand sagen würde</translation>
+    </message>
+    <message>
         <source>Events</source>
         <translation>Ereignisse</translation>
+    </message>
+    <message>
+        <source>Trying…</source>
+        <translation>Wird ausprobiert …</translation>
     </message>
     <message>
         <source>Open chat</source>
@@ -4456,10 +5304,6 @@ Ihre Chats und die Rückmeldungen darin bleiben. Das lässt sich nicht rückgän
         <translation>Chatprogramme, Editoren und Skripte können Ihre Bibliothek befragen, mit ihren Quellen: Sie verbinden sich mit dieser Adresse wie mit einem OpenAI-kompatiblen Endpunkt, oder über MCP.</translation>
     </message>
     <message>
-        <source>Only programs on this computer reach it, and only with a token. Their questions are not stored.</source>
-        <translation>Nur Programme auf diesem Computer erreichen ihn, und nur mit einem Token. Ihre Fragen werden nicht gespeichert.</translation>
-    </message>
-    <message>
         <source>Each program gets a token of its own, so that you can refuse one without the others.</source>
         <translation>Jedes Programm erhält ein eigenes Token, damit Sie eines ohne die anderen abweisen können.</translation>
     </message>
@@ -4476,8 +5320,60 @@ Ihre Chats und die Rückmeldungen darin bleiben. Das lässt sich nicht rückgän
         <translation>Dokumente ändern</translation>
     </message>
     <message>
+        <source>everything, the admin page included</source>
+        <translation>alles, auch die Verwaltungsseite</translation>
+    </message>
+    <message>
+        <source>only in {collections}</source>
+        <translation>nur in {collections}</translation>
+    </message>
+    <message>
+        <source>model</source>
+        <translation>Modell</translation>
+    </message>
+    <message>
+        <source>models</source>
+        <translation>Modelle</translation>
+    </message>
+    <message>
+        <source>from pages of {origins}</source>
+        <translation>von Seiten auf {origins}</translation>
+    </message>
+    <message>
+        <source>{count} a minute</source>
+        <translation>{count} pro Minute</translation>
+    </message>
+    <message>
+        <source>Last used {time}</source>
+        <translation>Zuletzt verwendet {time}</translation>
+    </message>
+    <message>
+        <source>Never used</source>
+        <translation>Nie verwendet</translation>
+    </message>
+    <message>
+        <source>expired</source>
+        <translation>abgelaufen</translation>
+    </message>
+    <message>
+        <source>ends {time}</source>
+        <translation>endet {time}</translation>
+    </message>
+    <message>
         <source>everything</source>
         <translation>alles</translation>
+    </message>
+    <message>
+        <source>Only programs on this computer reach it, and only with a token.</source>
+        <translation>Nur Programme auf diesem Computer erreichen ihn, und nur mit einem Token.</translation>
+    </message>
+    <message>
+        <source>In a browser: documents, tokens, prompts, web pages, requests. It asks for a token that allows everything.</source>
+        <translation>Im Browser: Dokumente, Token, Vorlagen, Webseiten, Anfragen. Verlangt ein Token, das alles erlaubt.</translation>
+    </message>
+    <message>
+        <source>Every token may then also ask the models of your endpoints, without documents. When off, only the tokens that name a model may.</source>
+        <translation>Jedes Token darf dann auch die Modelle Ihrer Endpunkte fragen, ohne Dokumente. Ausgeschaltet dürfen es nur Token, denen ein Modell zugewiesen ist.</translation>
     </message>
     <message>
         <source>Other programs</source>
@@ -4496,6 +5392,14 @@ Ihre Chats und die Rückmeldungen darin bleiben. Das lässt sich nicht rückgän
         <translation>Adresse kopieren</translation>
     </message>
     <message>
+        <source>Open the admin page</source>
+        <translation>Verwaltungsseite öffnen</translation>
+    </message>
+    <message>
+        <source>Expose the models of the endpoints</source>
+        <translation>Modelle der Endpunkte freigeben</translation>
+    </message>
+    <message>
         <source>New token…</source>
         <translation>Neues Token…</translation>
     </message>
@@ -4506,6 +5410,10 @@ Ihre Chats und die Rückmeldungen darin bleiben. Das lässt sich nicht rückgän
     <message>
         <source>Server</source>
         <translation>Server</translation>
+    </message>
+    <message>
+        <source>Administration</source>
+        <translation>Verwaltung</translation>
     </message>
     <message>
         <source>Tokens</source>
@@ -4522,6 +5430,14 @@ Ihre Chats und die Rückmeldungen darin bleiben. Das lässt sich nicht rückgän
     <message>
         <source>No tokens yet.</source>
         <translation>Noch keine Token.</translation>
+    </message>
+    <message>
+        <source>Models…</source>
+        <translation>Modelle …</translation>
+    </message>
+    <message>
+        <source>What {name} may ask</source>
+        <translation>Was {name} fragen darf</translation>
     </message>
     <message>
         <source>Revoke…</source>
@@ -4672,12 +5588,80 @@ Ihre Chats und die Rückmeldungen darin bleiben. Das lässt sich nicht rückgän
         <translation>Mit den jetzigen Einstellungen gehen diese an andere Computer: {names}.</translation>
     </message>
     <message>
+        <source>An assistant with the rails “Commands with consent” can run these when you say their sentence, each time after you agreed to exactly what would be run.</source>
+        <translation>Ein Assistent mit den Leitplanken „Befehle mit Zustimmung“ kann diese ausführen, wenn Sie deren Satz sagen, jedes Mal erst, nachdem Sie genau dem zugestimmt haben, was ausgeführt würde.</translation>
+    </message>
+    <message>
+        <source>What was proposed, what you said, and what came of it. Later answers of the same assistant are told what succeeded. Forgetting takes nothing back.</source>
+        <translation>Was vorgeschlagen wurde, was Sie gesagt haben und was daraus wurde. Spätere Antworten desselben Assistenten erfahren, was gelungen ist. Vergessen macht nichts rückgängig.</translation>
+    </message>
+    <message>
+        <source>Commands</source>
+        <translation>Befehle</translation>
+    </message>
+    <message>
+        <source>Register a program…</source>
+        <translation>Programm eintragen …</translation>
+    </message>
+    <message>
+        <source>Forget all…</source>
+        <translation>Alle vergessen …</translation>
+    </message>
+    <message>
+        <source>Programs</source>
+        <translation>Programme</translation>
+    </message>
+    <message>
+        <source>History</source>
+        <translation>Verlauf</translation>
+    </message>
+    <message>
+        <source>No program yet.</source>
+        <translation>Noch kein Programm.</translation>
+    </message>
+    <message>
         <source>Change…</source>
         <translation>Ändern…</translation>
     </message>
     <message>
         <source>Change {name}</source>
         <translation>{name} ändern</translation>
+    </message>
+    <message>
+        <source>{count} older ones are kept.</source>
+        <translation>{count} ältere sind aufbewahrt.</translation>
+    </message>
+    <message>
+        <source>Nothing yet.</source>
+        <translation>Noch nichts.</translation>
+    </message>
+    <message>
+        <source>Undo: {title}</source>
+        <translation>Rückgängig machen: {title}</translation>
+    </message>
+    <message>
+        <source>Forget</source>
+        <translation>Vergessen</translation>
+    </message>
+    <message>
+        <source>Forget: {title}</source>
+        <translation>Vergessen: {title}</translation>
+    </message>
+    <message>
+        <source>Outcome of {title}</source>
+        <translation>Ausgang von {title}</translation>
+    </message>
+    <message>
+        <source>Forget all</source>
+        <translation>Alle vergessen</translation>
+    </message>
+    <message>
+        <source>Forget the whole history of commands?</source>
+        <translation>Den ganzen Verlauf der Befehle vergessen?</translation>
+    </message>
+    <message>
+        <source>What they did stays.</source>
+        <translation>Was sie getan haben, bleibt.</translation>
     </message>
     <message>
         <source>{switch} Opens {value}.</source>
@@ -5088,6 +6072,10 @@ Das kann einige Minuten dauern. Was beschädigt ist, bleibt erhalten.</translati
         <translation>Token</translation>
     </message>
     <message>
+        <source>More limits</source>
+        <translation>Weitere Grenzen</translation>
+    </message>
+    <message>
         <source>Make token</source>
         <translation>Token erzeugen</translation>
     </message>
@@ -5286,6 +6274,916 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
     <message>
         <source>Other</source>
         <translation>Sonstiges</translation>
+    </message>
+    <message>
+        <source>No topic of these rails: only {score:.0%} sure.</source>
+        <translation>Kein Thema dieser Leitplanken: nur zu {score:.0%} sicher.</translation>
+    </message>
+    <message>
+        <source>Understood as “{intent}” ({score:.0%} sure).</source>
+        <translation>Verstanden als „{intent}“ (zu {score:.0%} sicher).</translation>
+    </message>
+    <message>
+        <source>Answered from the documents as always.</source>
+        <translation>Wird wie immer aus den Dokumenten beantwortet.</translation>
+    </message>
+    <message>
+        <source>Says: {said}</source>
+        <translation>Sagt: {said}</translation>
+    </message>
+    <message>
+        <source>{similarity:.2f}  “{text}”: {intent}</source>
+        <translation>{similarity:.2f}  „{text}“: {intent}</translation>
+    </message>
+    <message>
+        <source>The answer is checked before it is shown.</source>
+        <translation>Die Antwort wird geprüft, bevor sie gezeigt wird.</translation>
+    </message>
+    <message>
+        <source>Follow links</source>
+        <translation>Links folgen</translation>
+    </message>
+    <message>
+        <source> steps</source>
+        <translation> Schritte</translation>
+    </message>
+    <message>
+        <source>Steps from the address</source>
+        <translation>Schritte ab der Adresse</translation>
+    </message>
+    <message>
+        <source>the folder of the address</source>
+        <translation>der Ordner der Adresse</translation>
+    </message>
+    <message>
+        <source>Only below this path</source>
+        <translation>Nur unterhalb dieses Pfads</translation>
+    </message>
+    <message>
+        <source>Pages of the same site are read, one after the other, unless it asks programs not to.</source>
+        <translation>Seiten derselben Website werden nacheinander gelesen, sofern sie Programme nicht bittet, das zu lassen.</translation>
+    </message>
+    <message>
+        <source>Every question is answered from the documents.</source>
+        <translation>Jede Frage wird aus den Dokumenten beantwortet.</translation>
+    </message>
+    <message>
+        <source>None</source>
+        <translation>Keine</translation>
+    </message>
+    <message>
+        <source>Rails of your own, from Settings → Rails or as docs/rails.md describes them. Programs in the folder are not run.</source>
+        <translation>Eigene Leitplanken, aus Einstellungen → Leitplanken oder wie docs/rails.md sie beschreibt. Programme in dem Ordner werden nicht ausgeführt.</translation>
+    </message>
+    <message>
+        <source>A folder…</source>
+        <translation>Ein Ordner …</translation>
+    </message>
+    <message>
+        <source>Try a sentence</source>
+        <translation>Satz ausprobieren</translation>
+    </message>
+    <message>
+        <source>Try a sentence: which party shall I vote for?</source>
+        <translation>Einen Satz ausprobieren: Welche Partei soll ich wählen?</translation>
+    </message>
+    <message>
+        <source>Try</source>
+        <translation>Ausprobieren</translation>
+    </message>
+    <message>
+        <source>Choose a folder of rails</source>
+        <translation>Ordner mit Leitplanken wählen</translation>
+    </message>
+    <message>
+        <source>With none ticked, it may use everything that is exposed, now and later. Tick a model of an endpoint to expose it; it answers without documents.</source>
+        <translation>Ist nichts angekreuzt, gilt alles Freigegebene, jetzt und später. Ein Modell eines Endpunkts wird durch Ankreuzen freigegeben; es antwortet ohne Dokumente.</translation>
+    </message>
+    <message>
+        <source>Models and assistants</source>
+        <translation>Modelle und Assistenten</translation>
+    </message>
+    <message>
+        <source>“{name}” may ask:</source>
+        <translation>„{name}“ darf fragen:</translation>
+    </message>
+    <message>
+        <source>{name} (gone)</source>
+        <translation>{name} (nicht mehr da)</translation>
+    </message>
+    <message>
+        <source>These programs start a command of this app and search, read and ask by MCP, without a token and without the server. A button enters the command in the program&apos;s settings, keeps a copy of the file as it was, and starts the command once to see that it answers.</source>
+        <translation>Diese Programme starten einen Befehl dieser App und suchen, lesen und fragen über MCP, ohne Token und ohne den Server. Eine Schaltfläche trägt den Befehl in die Einstellungen des Programms ein, bewahrt eine Kopie der bisherigen Datei auf und startet den Befehl einmal, um zu sehen, ob er antwortet.</translation>
+    </message>
+    <message>
+        <source>Not found on this computer</source>
+        <translation>Auf diesem Computer nicht gefunden</translation>
+    </message>
+    <message>
+        <source>Not set up</source>
+        <translation>Nicht eingerichtet</translation>
+    </message>
+    <message>
+        <source>Set up with another command</source>
+        <translation>Mit einem anderen Befehl eingerichtet</translation>
+    </message>
+    <message>
+        <source>Set up</source>
+        <translation>Eingerichtet</translation>
+    </message>
+    <message>
+        <source>Its settings can&apos;t be read</source>
+        <translation>Die Einstellungen lassen sich nicht lesen</translation>
+    </message>
+    <message>
+        <source>Programs that speak MCP</source>
+        <translation>Programme, die MCP sprechen</translation>
+    </message>
+    <message>
+        <source>Check</source>
+        <translation>Prüfen</translation>
+    </message>
+    <message>
+        <source>Check {name}</source>
+        <translation>{name} prüfen</translation>
+    </message>
+    <message>
+        <source>Set up {name}</source>
+        <translation>{name} einrichten</translation>
+    </message>
+    <message>
+        <source>Starting the command as {name} would…</source>
+        <translation>Der Befehl wird gestartet, wie {name} es täte …</translation>
+    </message>
+    <message>
+        <source>{name} reaches the library: {count} tools answered. Restart it if it is open; it may ask whether you trust the server.</source>
+        <translation>{name} erreicht die Bibliothek: {count} Werkzeuge haben geantwortet. Starten Sie es neu, falls es geöffnet ist; es fragt vielleicht, ob Sie dem Server vertrauen.</translation>
+    </message>
+    <message>
+        <source>Its settings as they were: {file}</source>
+        <translation>Die bisherigen Einstellungen: {file}</translation>
+    </message>
+    <message>
+        <source>Only in these collections</source>
+        <translation>Nur in diesen Sammlungen</translation>
+    </message>
+    <message>
+        <source>Web origins</source>
+        <translation>Web-Ursprünge</translation>
+    </message>
+    <message>
+        <source>Requests in a minute</source>
+        <translation>Anfragen pro Minute</translation>
+    </message>
+    <message>
+        <source>Never</source>
+        <translation>Nie</translation>
+    </message>
+    <message>
+        <source>Ends after days</source>
+        <translation>Endet nach Tagen</translation>
+    </message>
+    <message>
+        <source>Only in these collections (none ticked: all of them):</source>
+        <translation>Nur in diesen Sammlungen (nichts angekreuzt: alle):</translation>
+    </message>
+    <message>
+        <source>Web pages that may use it, by origin, one a line:</source>
+        <translation>Webseiten, die es verwenden dürfen, nach Ursprung, einer je Zeile:</translation>
+    </message>
+    <message>
+        <source>Who asked, when, for how long and how it ended is kept for up to 90 days.</source>
+        <translation>Wer gefragt hat, wann, wie lange und mit welchem Ergebnis, wird bis zu 90 Tage aufbewahrt.</translation>
+    </message>
+    <message>
+        <source>Off, only their lengths are kept. The text is on this computer, in the app&apos;s folder, and shown on the admin page too.</source>
+        <translation>Ausgeschaltet wird nur die Länge aufbewahrt. Der Text liegt auf diesem Computer im Ordner der App und ist auch auf der Verwaltungsseite zu sehen.</translation>
+    </message>
+    <message>
+        <source>7 days</source>
+        <translation>7 Tage</translation>
+    </message>
+    <message>
+        <source>30 days</source>
+        <translation>30 Tage</translation>
+    </message>
+    <message>
+        <source>90 days</source>
+        <translation>90 Tage</translation>
+    </message>
+    <message>
+        <source>Use</source>
+        <translation>Verwenden</translation>
+    </message>
+    <message>
+        <source>Keep questions and answers in the log</source>
+        <translation>Fragen und Antworten im Protokoll aufbewahren</translation>
+    </message>
+    <message>
+        <source>Show the requests…</source>
+        <translation>Anfragen zeigen …</translation>
+    </message>
+    <message>
+        <source>Log</source>
+        <translation>Protokoll</translation>
+    </message>
+    <message>
+        <source>Nothing was asked.</source>
+        <translation>Es wurde nichts gefragt.</translation>
+    </message>
+    <message>
+        <source>Median</source>
+        <translation>Median</translation>
+    </message>
+    <message>
+        <source>without a valid token</source>
+        <translation>ohne gültiges Token</translation>
+    </message>
+    <message>
+        <source>{requests} requests, {answers} answers, {refused} refused, {errors} errors; {asked} characters asked, {answered} answered; median {median}, slowest {slowest}.</source>
+        <translation>{requests} Anfragen, {answers} Antworten, {refused} abgelehnt, {errors} Fehler; {asked} Zeichen gefragt, {answered} beantwortet; Median {median}, längste {slowest}.</translation>
+    </message>
+    <message>
+        <source>Nothing is changed from here, since nobody could agree to it.</source>
+        <translation>Von hier aus wird nichts geändert, da niemand zustimmen könnte.</translation>
+    </message>
+    <message>
+        <source>Ask in the window of the app.</source>
+        <translation>Fragen Sie im Fenster der App.</translation>
+    </message>
+    <message>
+        <source>{title}? Nothing is done before you agree.</source>
+        <translation>{title}? Nichts geschieht, bevor Sie zustimmen.</translation>
+    </message>
+    <message>
+        <source>These rails have no name.</source>
+        <translation>Diese Leitplanken haben keinen Namen.</translation>
+    </message>
+    <message>
+        <source>Write a few words.</source>
+        <translation>Schreiben Sie ein paar Wörter.</translation>
+    </message>
+    <message>
+        <source>There are rails with the name “{name}”.</source>
+        <translation>Es gibt schon Leitplanken mit dem Namen „{name}“.</translation>
+    </message>
+    <message>
+        <source>It was moved or deleted. Choose another.</source>
+        <translation>Er wurde verschoben oder gelöscht. Wählen Sie einen anderen.</translation>
+    </message>
+    <message>
+        <source>There is no folder {folder}.</source>
+        <translation>Es gibt keinen Ordner {folder}.</translation>
+    </message>
+    <message>
+        <source>These rails are in several files, of which none is {file}.</source>
+        <translation>Diese Leitplanken stehen in mehreren Dateien, von denen keine {file} ist.</translation>
+    </message>
+    <message>
+        <source>They are shown as they are and never changed here.</source>
+        <translation>Sie werden gezeigt, wie sie sind, und hier nie geändert.</translation>
+    </message>
+    <message>
+        <source>{file} was changed by another program.</source>
+        <translation>{file} wurde von einem anderen Programm geändert.</translation>
+    </message>
+    <message>
+        <source>Nothing was saved. Read it again, or save once more after putting it back.</source>
+        <translation>Es wurde nichts gespeichert. Lesen Sie sie neu ein, oder stellen Sie sie wieder her und speichern Sie noch einmal.</translation>
+    </message>
+    <message>
+        <source>“{name}” knows this sentence already.</source>
+        <translation>„{name}“ kennt diesen Satz schon.</translation>
+    </message>
+    <message>
+        <source>These rails can only be shown.</source>
+        <translation>Diese Leitplanken können nur gezeigt werden.</translation>
+    </message>
+    <message>
+        <source>There is no topic “{name}” any more.</source>
+        <translation>Es gibt kein Thema „{name}“ mehr.</translation>
+    </message>
+    <message>
+        <source>{path} can&apos;t be used.</source>
+        <translation>{path} kann nicht verwendet werden.</translation>
+    </message>
+    <message>
+        <source>Commands can&apos;t be kept, so nothing is done.</source>
+        <translation>Befehle können nicht aufbewahrt werden, also geschieht nichts.</translation>
+    </message>
+    <message>
+        <source>Saved as {path}</source>
+        <translation>Gespeichert als {path}</translation>
+    </message>
+    <message>
+        <source>The note was changed since, so it stays.</source>
+        <translation>Die Notiz wurde seither geändert, also bleibt sie.</translation>
+    </message>
+    <message>
+        <source>Delete {path} yourself.</source>
+        <translation>Löschen Sie {path} selbst.</translation>
+    </message>
+    <message>
+        <source>{path} can&apos;t be removed.</source>
+        <translation>{path} kann nicht entfernt werden.</translation>
+    </message>
+    <message>
+        <source>{path} leads elsewhere now.</source>
+        <translation>{path} führt jetzt woandershin.</translation>
+    </message>
+    <message>
+        <source>Ask again.</source>
+        <translation>Fragen Sie noch einmal.</translation>
+    </message>
+    <message>
+        <source>{path} is in the library, and its files are being read</source>
+        <translation>{path} ist in der Bibliothek, und die Dateien werden gelesen</translation>
+    </message>
+    <message>
+        <source>The program was changed since it was proposed.</source>
+        <translation>Das Programm wurde geändert, seit es vorgeschlagen wurde.</translation>
+    </message>
+    <message>
+        <source>{path} has changed since you registered it.</source>
+        <translation>{path} hat sich geändert, seit Sie es eingetragen haben.</translation>
+    </message>
+    <message>
+        <source>Look at it, then save it again in Settings, under Commands.</source>
+        <translation>Sehen Sie es sich an und speichern Sie es in den Einstellungen unter „Befehle“ noch einmal.</translation>
+    </message>
+    <message>
+        <source>It was ended after {seconds} seconds.</source>
+        <translation>Es wurde nach {seconds} Sekunden beendet.</translation>
+    </message>
+    <message>
+        <source>It was ended with the app.</source>
+        <translation>Es wurde mit der App beendet.</translation>
+    </message>
+    <message>
+        <source>Ended with status {status}.</source>
+        <translation>Beendet mit Status {status}.</translation>
+    </message>
+    <message>
+        <source>(The rest of its output is left out.)</source>
+        <translation>(Der Rest der Ausgabe ist weggelassen.)</translation>
+    </message>
+    <message>
+        <source>This was decided already.</source>
+        <translation>Darüber wurde schon entschieden.</translation>
+    </message>
+    <message>
+        <source>Ask again to have it done.</source>
+        <translation>Fragen Sie noch einmal, damit es geschieht.</translation>
+    </message>
+    <message>
+        <source>Nobody agreed to this, or it was done already.</source>
+        <translation>Niemand hat dem zugestimmt, oder es ist schon geschehen.</translation>
+    </message>
+    <message>
+        <source>This can&apos;t be undone.</source>
+        <translation>Das lässt sich nicht rückgängig machen.</translation>
+    </message>
+    <message>
+        <source>This program is no longer registered.</source>
+        <translation>Dieses Programm ist nicht mehr eingetragen.</translation>
+    </message>
+    <message>
+        <source>No program “{name}” is registered.</source>
+        <translation>Ein Programm „{name}“ ist nicht eingetragen.</translation>
+    </message>
+    <message>
+        <source>Register it in Settings, under Commands.</source>
+        <translation>Tragen Sie es in den Einstellungen unter „Befehle“ ein.</translation>
+    </message>
+    <message>
+        <source>Another program has this name.</source>
+        <translation>Ein anderes Programm hat diesen Namen.</translation>
+    </message>
+    <message>
+        <source>No more programs can be registered.</source>
+        <translation>Mehr Programme können nicht eingetragen werden.</translation>
+    </message>
+    <message>
+        <source>The programs can&apos;t be kept.</source>
+        <translation>Die Programme können nicht aufbewahrt werden.</translation>
+    </message>
+    <message>
+        <source>{path} can&apos;t be read.</source>
+        <translation>{path} kann nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>Give the whole path of the program.</source>
+        <translation>Geben Sie den ganzen Pfad des Programms an.</translation>
+    </message>
+    <message>
+        <source>Such as /usr/bin/rsync.</source>
+        <translation>Etwa /usr/bin/rsync.</translation>
+    </message>
+    <message>
+        <source>Batch files are run by a shell, which reads the arguments anew.</source>
+        <translation>Batchdateien führt eine Shell aus, die die Argumente neu liest.</translation>
+    </message>
+    <message>
+        <source>Register the program itself.</source>
+        <translation>Tragen Sie das Programm selbst ein.</translation>
+    </message>
+    <message>
+        <source>{path} is no program that you may run.</source>
+        <translation>{path} ist kein Programm, das Sie ausführen dürfen.</translation>
+    </message>
+    <message>
+        <source>Everybody on this computer may change {path}.</source>
+        <translation>Alle auf diesem Computer dürfen {path} ändern.</translation>
+    </message>
+    <message>
+        <source>Take that right from others first.</source>
+        <translation>Nehmen Sie den anderen zuerst dieses Recht.</translation>
+    </message>
+    <message>
+        <source>{folder} is no folder.</source>
+        <translation>{folder} ist kein Ordner.</translation>
+    </message>
+    <message>
+        <source>{path} can&apos;t be started.</source>
+        <translation>{path} kann nicht gestartet werden.</translation>
+    </message>
+    <message>
+        <source>The program needs a name.</source>
+        <translation>Das Programm braucht einen Namen.</translation>
+    </message>
+    <message>
+        <source>A few words, such as “Backup of my photos”.</source>
+        <translation>Ein paar Wörter, etwa „Sicherung meiner Fotos“.</translation>
+    </message>
+    <message>
+        <source>A program may run for 1 to {most} seconds.</source>
+        <translation>Ein Programm darf 1 bis {most} Sekunden laufen.</translation>
+    </message>
+    <message>
+        <source>These are too many arguments.</source>
+        <translation>Das sind zu viele Argumente.</translation>
+    </message>
+    <message>
+        <source>Put them into a script.</source>
+        <translation>Schreiben Sie sie in ein Skript.</translation>
+    </message>
+    <message>
+        <source>A character can&apos;t be used here.</source>
+        <translation>Ein Zeichen kann hier nicht verwendet werden.</translation>
+    </message>
+    <message>
+        <source>A program may have {most} slots.</source>
+        <translation>Ein Programm darf {most} Lücken haben.</translation>
+    </message>
+    <message>
+        <source>“{sentence}” must name each slot once.</source>
+        <translation>„{sentence}“ muss jede Lücke einmal nennen.</translation>
+    </message>
+    <message>
+        <source>Slots: {slots}</source>
+        <translation>Lücken: {slots}</translation>
+    </message>
+    <message>
+        <source>A sentence needs words besides its slots.</source>
+        <translation>Ein Satz braucht Wörter außer seinen Lücken.</translation>
+    </message>
+    <message>
+        <source>“{name}” has no usable value.</source>
+        <translation>„{name}“ hat keinen brauchbaren Wert.</translation>
+    </message>
+    <message>
+        <source>It may have up to {most} characters, on one line.</source>
+        <translation>Er darf bis zu {most} Zeichen haben, auf einer Zeile.</translation>
+    </message>
+    <message>
+        <source>“{name}” must be a number, and is “{value}”.</source>
+        <translation>„{name}“ muss eine Zahl sein und ist „{value}“.</translation>
+    </message>
+    <message>
+        <source>“{value}” would be read as an option.</source>
+        <translation>„{value}“ würde als Option gelesen.</translation>
+    </message>
+    <message>
+        <source>A value must not begin with a dash or a slash.</source>
+        <translation>Ein Wert darf nicht mit einem Strich oder Schrägstrich beginnen.</translation>
+    </message>
+    <message>
+        <source>No answer was judged by both, so their agreement is not known.</source>
+        <translation>Keine Antwort wurde von beiden beurteilt, daher ist nicht bekannt, ob sie übereinstimmen.</translation>
+    </message>
+    <message>
+        <source>Agreement beyond chance {kappa:.2f}, between {low:.2f} and {high:.2f}, over {count:,} judged by both.</source>
+        <translation>Übereinstimmung über den Zufall hinaus {kappa:.2f}, zwischen {low:.2f} und {high:.2f}, bei {count:,} von beiden beurteilten Antworten.</translation>
+    </message>
+    <message>
+        <source>The model judges as people do here; it can judge the rest.</source>
+        <translation>Das Modell urteilt hier wie Menschen; es kann den Rest beurteilen.</translation>
+    </message>
+    <message>
+        <source>The model judges otherwise than people; don&apos;t rely on it here.</source>
+        <translation>Das Modell urteilt anders als Menschen; verlassen Sie sich hier nicht darauf.</translation>
+    </message>
+    <message>
+        <source>They seem to agree, but on too few to be sure; judge more.</source>
+        <translation>Sie scheinen übereinzustimmen, aber bei zu wenigen, um sicher zu sein; beurteilen Sie mehr.</translation>
+    </message>
+    <message>
+        <source>They agree in part; look at the answers on which they differ.</source>
+        <translation>Sie stimmen zum Teil überein; sehen Sie sich die Antworten an, bei denen sie sich unterscheiden.</translation>
+    </message>
+    <message>
+        <source>They hardly agree; judge more, or don&apos;t rely on the model.</source>
+        <translation>Sie stimmen kaum überein; beurteilen Sie mehr, oder verlassen Sie sich nicht auf das Modell.</translation>
+    </message>
+    <message>
+        <source>No question was answered and scored in both.</source>
+        <translation>Keine Frage wurde in beiden beantwortet und bewertet.</translation>
+    </message>
+    <message>
+        <source>{second} better in {better:,}, {first} in {worse:,}, same in {same:,}</source>
+        <translation>{second} besser bei {better:,}, {first} bei {worse:,}, gleich bei {same:,}</translation>
+    </message>
+    <message>
+        <source>likely not chance</source>
+        <translation>wohl kein Zufall</translation>
+    </message>
+    <message>
+        <source>may be chance; more questions would tell</source>
+        <translation>kann Zufall sein; mehr Fragen würden es zeigen</translation>
+    </message>
+    <message>
+        <source>no more than chance would make</source>
+        <translation>nicht mehr, als der Zufall ergäbe</translation>
+    </message>
+    <message>
+        <source>your judgement</source>
+        <translation>Ihr Urteil</translation>
+    </message>
+    <message>
+        <source>the model&apos;s judgement</source>
+        <translation>das Urteil des Modells</translation>
+    </message>
+    <message>
+        <source>the model&apos;s comparison with the expected answer</source>
+        <translation>der Vergleich des Modells mit der erwarteten Antwort</translation>
+    </message>
+    <message>
+        <source>the words of the expected answer</source>
+        <translation>die Wörter der erwarteten Antwort</translation>
+    </message>
+    <message>
+        <source>sentences supported by the sources</source>
+        <translation>von den Quellen belegte Sätze</translation>
+    </message>
+    <message>
+        <source>A topic has no name.</source>
+        <translation>Ein Thema hat keinen Namen.</translation>
+    </message>
+    <message>
+        <source>The name “{name}” has a sign that names can&apos;t have: quotation marks, or #, or $ at its beginning.</source>
+        <translation>Der Name „{name}“ enthält ein Zeichen, das Namen nicht haben dürfen: Anführungszeichen, # oder $ am Anfang.</translation>
+    </message>
+    <message>
+        <source>Two topics have the name “{name}”.</source>
+        <translation>Zwei Themen haben den Namen „{name}“.</translation>
+    </message>
+    <message>
+        <source>The topic “{name}” has no example sentence.</source>
+        <translation>Das Thema „{name}“ hat keinen Beispielsatz.</translation>
+    </message>
+    <message>
+        <source>The topic “{name}” has an example without words.</source>
+        <translation>Das Thema „{name}“ hat ein Beispiel ohne Wörter.</translation>
+    </message>
+    <message>
+        <source>The topic “{name}” says nothing yet: write its text.</source>
+        <translation>Das Thema „{name}“ sagt noch nichts: Schreiben Sie seinen Text.</translation>
+    </message>
+    <message>
+        <source>It is shown as it is and never changed here.</source>
+        <translation>Es wird gezeigt, wie es ist, und hier nie geändert.</translation>
+    </message>
+    <message>
+        <source>“{name}” has not one flow.</source>
+        <translation>„{name}“ hat nicht genau einen Ablauf.</translation>
+    </message>
+    <message>
+        <source>“{name}” is said by no topic.</source>
+        <translation>„{name}“ wird von keinem Thema gesagt.</translation>
+    </message>
+    <message>
+        <source>These topics can&apos;t be written as a file.</source>
+        <translation>Diese Themen können nicht als Datei geschrieben werden.</translation>
+    </message>
+    <message>
+        <source>A text of several lines.</source>
+        <translation>Ein Text mit mehreren Zeilen.</translation>
+    </message>
+    <message>
+        <source>A comment within the topics.</source>
+        <translation>Ein Kommentar innerhalb der Themen.</translation>
+    </message>
+    <message>
+        <source>“{name}” is defined twice.</source>
+        <translation>„{name}“ ist zweimal festgelegt.</translation>
+    </message>
+    <message>
+        <source>“{name}” takes any sentence.</source>
+        <translation>„{name}“ nimmt jeden Satz an.</translation>
+    </message>
+    <message>
+        <source>“{name}” is a text of the app itself.</source>
+        <translation>„{name}“ ist ein Text der App selbst.</translation>
+    </message>
+    <message>
+        <source>A flow that is more than a topic.</source>
+        <translation>Ein Ablauf, der mehr ist als ein Thema.</translation>
+    </message>
+    <message>
+        <source>“{name}” has no examples in this file.</source>
+        <translation>„{name}“ hat in dieser Datei keine Beispiele.</translation>
+    </message>
+    <message>
+        <source>“{name}” has no text in this file.</source>
+        <translation>„{name}“ hat in dieser Datei keinen Text.</translation>
+    </message>
+    <message>
+        <source>Right answer</source>
+        <translation>Richtige Antwort</translation>
+    </message>
+    <message>
+        <source>Write the right answer, to expect it from now on</source>
+        <translation>Schreiben Sie die richtige Antwort, damit sie künftig erwartet wird</translation>
+    </message>
+    <message>
+        <source>Expect this</source>
+        <translation>Diese erwarten</translation>
+    </message>
+    <message>
+        <source>Run on the left</source>
+        <translation>Lauf links</translation>
+    </message>
+    <message>
+        <source>Run on the right</source>
+        <translation>Lauf rechts</translation>
+    </message>
+    <message>
+        <source>Expected: {text}</source>
+        <translation>Erwartet: {text}</translation>
+    </message>
+    <message>
+        <source>Judge blind</source>
+        <translation>Blind beurteilen</translation>
+    </message>
+    <message>
+        <source>Answer {number}</source>
+        <translation>Antwort {number}</translation>
+    </message>
+    <message>
+        <source>Comment</source>
+        <translation>Anmerkung</translation>
+    </message>
+    <message>
+        <source>Comment, if you like</source>
+        <translation>Anmerkung, wenn Sie mögen</translation>
+    </message>
+    <message>
+        <source>Skip</source>
+        <translation>Überspringen</translation>
+    </message>
+    <message>
+        <source>Left is better</source>
+        <translation>Links ist besser</translation>
+    </message>
+    <message>
+        <source>Same</source>
+        <translation>Gleich</translation>
+    </message>
+    <message>
+        <source>Right is better</source>
+        <translation>Rechts ist besser</translation>
+    </message>
+    <message>
+        <source>1, wrong or useless</source>
+        <translation>1, falsch oder unbrauchbar</translation>
+    </message>
+    <message>
+        <source>5, right and complete</source>
+        <translation>5, richtig und vollständig</translation>
+    </message>
+    <message>
+        <source>{number:,} of {count:,}</source>
+        <translation>{number:,} von {count:,}</translation>
+    </message>
+    <message>
+        <source>Questions and answers</source>
+        <translation>Fragen und Antworten</translation>
+    </message>
+    <message>
+        <source>The PDF could not be written.</source>
+        <translation>Das PDF konnte nicht geschrieben werden.</translation>
+    </message>
+    <message>
+        <source>{name}: score {score}, {seconds} s</source>
+        <translation>{name}: Bewertung {score}, {seconds} s</translation>
+    </message>
+    <message>
+        <source>Charts</source>
+        <translation>Diagramme</translation>
+    </message>
+    <message>
+        <source>Score by run</source>
+        <translation>Bewertung je Lauf</translation>
+    </message>
+    <message>
+        <source>Score by seconds</source>
+        <translation>Bewertung nach Sekunden</translation>
+    </message>
+    <message>
+        <source>Score by tag</source>
+        <translation>Bewertung je Schlagwort</translation>
+    </message>
+    <message>
+        <source>being answered</source>
+        <translation>wird beantwortet</translation>
+    </message>
+    <message>
+        <source>paused</source>
+        <translation>angehalten</translation>
+    </message>
+    <message>
+        <source>done</source>
+        <translation>fertig</translation>
+    </message>
+    <message>
+        <source>Runs</source>
+        <translation>Läufe</translation>
+    </message>
+    <message>
+        <source>{done:,} of {total:,}</source>
+        <translation>{done:,} von {total:,}</translation>
+    </message>
+    <message>
+        <source>cost {cost:,.4g}</source>
+        <translation>Kosten {cost:,.4g}</translation>
+    </message>
+    <message>
+        <source>One question a line. What follows =&gt; is the answer you expect, if you know one; words that begin with # are tags: When is the lamp lit? =&gt; At dusk. #sea</source>
+        <translation>Eine Frage je Zeile. Was auf =&gt; folgt, ist die Antwort, die Sie erwarten, falls Sie eine kennen; Wörter, die mit # beginnen, sind Schlagwörter: Wann brennt die Lampe? =&gt; Bei Dämmerung. #meer</translation>
+    </message>
+    <message>
+        <source>Name of the set</source>
+        <translation>Name des Fragensatzes</translation>
+    </message>
+    <message>
+        <source>Questions, one a line</source>
+        <translation>Fragen, eine je Zeile</translation>
+    </message>
+    <message>
+        <source>Your rails</source>
+        <translation>Ihre Leitplanken</translation>
+    </message>
+    <message>
+        <source>New rails…</source>
+        <translation>Neue Leitplanken …</translation>
+    </message>
+    <message>
+        <source>Open a folder…</source>
+        <translation>Ordner öffnen …</translation>
+    </message>
+    <message>
+        <source>Read the folder again</source>
+        <translation>Den Ordner neu einlesen</translation>
+    </message>
+    <message>
+        <source>New rails</source>
+        <translation>Neue Leitplanken</translation>
+    </message>
+    <message>
+        <source>A name for them, such as Museum</source>
+        <translation>Ein Name dafür, etwa Museum</translation>
+    </message>
+    <message>
+        <source>No assistant has these rails yet. Its form has them under Rails.</source>
+        <translation>Noch kein Assistent hat diese Leitplanken. In seinem Formular stehen sie unter „Leitplanken“.</translation>
+    </message>
+    <message>
+        <source>Used by {names}.</source>
+        <translation>Verwendet von {names}.</translation>
+    </message>
+    <message>
+        <source>Teach this to “{name}”</source>
+        <translation>„{name}“ beibringen</translation>
+    </message>
+    <message>
+        <source>“{name}” knows this sentence now.</source>
+        <translation>„{name}“ kennt diesen Satz jetzt.</translation>
+    </message>
+    <message>
+        <source>Several texts, with an empty line between them, are said in turn.</source>
+        <translation>Mehrere Texte mit einer leeren Zeile dazwischen werden der Reihe nach gesagt.</translation>
+    </message>
+    <message>
+        <source>Said after the person&apos;s answer. Without a text, that answer goes to the documents, together with the question before it.</source>
+        <translation>Wird nach der Antwort der Person gesagt. Ohne Text geht diese Antwort an die Dokumente, zusammen mit der Frage davor.</translation>
+    </message>
+    <message>
+        <source>These sentences are answered as always. Such a topic keeps questions to the documents apart from topics that sound alike.</source>
+        <translation>Diese Sätze werden wie immer beantwortet. Ein solches Thema hält Fragen an die Dokumente von Themen getrennt, die ähnlich klingen.</translation>
+    </message>
+    <message>
+        <source>Name of the topic</source>
+        <translation>Name des Themas</translation>
+    </message>
+    <message>
+        <source>ask for the price</source>
+        <translation>nach dem Preis fragen</translation>
+    </message>
+    <message>
+        <source>Example sentences</source>
+        <translation>Beispielsätze</translation>
+    </message>
+    <message>
+        <source>How much is a ticket?
+What does it cost to get in?</source>
+        <translation>Wie viel kostet eine Karte?
+Was kostet der Eintritt?</translation>
+    </message>
+    <message>
+        <source>What happens</source>
+        <translation>Was geschieht</translation>
+    </message>
+    <message>
+        <source>The text</source>
+        <translation>Der Text</translation>
+    </message>
+    <message>
+        <source>Then say</source>
+        <translation>Dann sagen</translation>
+    </message>
+    <message>
+        <source>Sentences, one a line</source>
+        <translation>Sätze, einer je Zeile</translation>
+    </message>
+    <message>
+        <source>Add topic</source>
+        <translation>Thema hinzufügen</translation>
+    </message>
+    <message>
+        <source>Remove topic</source>
+        <translation>Thema entfernen</translation>
+    </message>
+    <message>
+        <source>Move up</source>
+        <translation>Nach oben</translation>
+    </message>
+    <message>
+        <source>Move down</source>
+        <translation>Nach unten</translation>
+    </message>
+    <message>
+        <source>{name} ({key})</source>
+        <translation>{name} ({key})</translation>
+    </message>
+    <message>
+        <source>Answer from the documents</source>
+        <translation>Aus den Dokumenten antworten</translation>
+    </message>
+    <message>
+        <source>Say a given text</source>
+        <translation>Einen vorgegebenen Text sagen</translation>
+    </message>
+    <message>
+        <source>Refuse politely</source>
+        <translation>Höflich ablehnen</translation>
+    </message>
+    <message>
+        <source>Ask back</source>
+        <translation>Zurückfragen</translation>
+    </message>
+    <message>
+        <source>The refusal</source>
+        <translation>Die Ablehnung</translation>
+    </message>
+    <message>
+        <source>The question</source>
+        <translation>Die Frage</translation>
+    </message>
+    <message>
+        <source>I&apos;d rather not speak about that. I am glad to help with anything else.</source>
+        <translation>Darüber möchte ich lieber nicht sprechen. Bei allem anderen helfe ich gern.</translation>
+    </message>
+    <message>
+        <source>(no name)</source>
+        <translation>(ohne Namen)</translation>
+    </message>
+    <message>
+        <source>1 sentence</source>
+        <translation>1 Satz</translation>
+    </message>
+    <message>
+        <source>{count} sentences</source>
+        <translation>{count} Sätze</translation>
     </message>
 </context>
 </TS>

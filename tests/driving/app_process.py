@@ -6,6 +6,7 @@ Commands come in as JSON lines and run on threads of their own; `driven_app.py` 
 Everything is real: the services of `app.build_services`, the watcher, the parser process.
 """
 
+import itertools
 import json
 import logging
 import sys
@@ -21,6 +22,9 @@ import psutil
 from desktop_rag.app import Services, build_services
 from desktop_rag.core.conversation import AnswerDone, QuestionStored
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.experiments.experiment_events import RunWentOn
+from desktop_rag.core.experiments.question_set import SetQuestion
+from desktop_rag.core.experiments.run import SetUp
 from desktop_rag.core.files.private_files import keep_files_private
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import EndpointSettings
@@ -134,6 +138,9 @@ class AppProcess:
                 library.collections.find(name).collection_id
             ),
             "sources": lambda: _sources(services),
+            "begin_runs": lambda questions, set_ups: _begin_runs(services, questions, set_ups),
+            "go_on_with_runs": lambda cancel, say: _go_on_with_runs(services, cancel, say),
+            "run_answers": lambda: _run_answers(services),
             "rss": lambda: psutil.Process().memory_info().rss,
         }
 
@@ -170,6 +177,36 @@ def _ask(
     if goes_on:
         list(services.chat.go_on(done, cancel=cancel))
     return {"state": done.state.value, "is_excerpts": done.is_excerpts, "error": done.error_title}
+
+
+def _begin_runs(services: Services, questions: int, set_ups: int) -> None:
+    experiments = services.run_worker.experiments
+    asked = [SetQuestion(f"q{n}", f"Which lamp has number {n}?") for n in range(questions)]
+    kept = experiments.add("Lamps", asked)
+    experiments.begin(kept, [SetUp(f"up{n}", instructions=f"Set-up {n}.") for n in range(set_ups)])
+
+
+def _go_on_with_runs(services: Services, cancel: threading.Event, say: Callable[..., None]) -> None:
+    """Tell after each answer how many are stored by now."""
+    before = sum(map(len, _run_answers(services).values()))
+    more = itertools.count(before + 1)
+
+    def tell(event: object) -> None:
+        if isinstance(event, RunWentOn) and not event.doing:
+            say(in_all=next(more))
+
+    services.run_worker.experiments.subscribe(tell)
+    services.run_worker.start()
+    cancel.wait()
+
+
+def _run_answers(services: Services) -> dict[str, list[str]]:
+    """The questions that are answered, by the name of the set-up."""
+    store = services.run_worker.experiments.store
+    return {
+        run.set_up.name: [answer.question_id for answer in store.answers(run.run_id)]
+        for run in store.runs()
+    }
 
 
 def _use_endpoint(services: Services, base_url: str) -> None:

@@ -69,23 +69,42 @@ class BackgroundAnswers:
             InterruptedAnswer: when answers to the person kept interrupting it.
             Cancelled: soon after `cancel` is set or the chat stops.
         """
-        stopping = CancelWhen(cancel, self._is_stopping)
         message = Message(uuid.uuid4().hex, "", Role.USER, question, time.time(), scope=scope)
+
+        def request() -> AnswerRequest:
+            setup = self._set_up(assistant_id)
+            setup = replace(setup, reach=replace(setup.reach, but=but))
+            made = AnswerRequest.of(message, (), setup)
+            if search_for:
+                made = replace(made, query=parse_query(search_for), query_error=None)
+            return made
+
+        done = self._giving_way(request, cancel)
+        if done.state is MessageState.FAILED:
+            raise AppError(done.error_title, done.error_hint)
+        return done
+
+    def _giving_way(self, request: Callable[[], AnswerRequest], cancel: Event) -> Message:
+        stopping = CancelWhen(cancel, self._is_stopping)
         for _ in range(_TRIES):
             while self._priority.is_answering and not stopping.is_set():
                 self._priority.wait(_WAIT_S)
             yielding = CancelWhen(stopping, lambda: self._priority.is_answering)
-            setup = self._set_up(assistant_id)
-            setup = replace(setup, reach=replace(setup.reach, but=but))
-            request = AnswerRequest.of(message, (), setup)
-            if search_for:
-                request = replace(request, query=parse_query(search_for), query_error=None)
-            done = self._finish(request, yielding)
+            done = self._finish(request(), yielding)
             if stopping.is_set():
                 raise Cancelled
             if not yielding.is_set():
                 return done
         raise InterruptedAnswer
+
+    def answer_as(self, question: str, setup: Setup, cancel: Event) -> Message:
+        """The answer with this setup, also one that failed, which says why.
+
+        Raises:
+            InterruptedAnswer, Cancelled: as `answer` does.
+        """
+        message = Message(uuid.uuid4().hex, "", Role.USER, question, time.time())
+        return self._giving_way(lambda: AnswerRequest.of(message, (), setup), cancel)
 
     def model_name(self, assistant_id: str) -> tuple[str, str]:
         """The model that would answer and its address; both "" when it would be excerpts."""
@@ -107,7 +126,4 @@ class BackgroundAnswers:
                 next(answers)
             except StopIteration as finished:
                 done: Message = finished.value.message
-                break
-        if done.state is MessageState.FAILED and not cancel.is_set():
-            raise AppError(done.error_title, done.error_hint)
-        return done
+                return done

@@ -5,6 +5,7 @@ The answering thread, and worker threads where it says so.
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Event
 from typing import Protocol
 
@@ -21,7 +22,8 @@ class RailedQuestion:
     `rails` names them. `answer` makes the app's own answer to a question, which the rails may have
     changed, on the answering thread. The others may be called on any worker thread: `search` finds
     passages that the assistant may read; `support` is the probability that an answer is supported
-    by its sources; `complete` asks the assistant's model, None without one.
+    by its sources; `complete` asks the assistant's model, None without one. With `may_change` a
+    person is there who can agree to commands.
     """
 
     rails: str
@@ -32,6 +34,8 @@ class RailedQuestion:
     search: Callable[[str], Sequence[Passage]]
     support: Callable[[str, Sequence[SourceRef]], float]
     complete: Callable[[str], str] | None
+    assistant_id: str = ""
+    may_change: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +94,28 @@ class AnswerRails(Protocol):
         """What would be done with a sentence; no document is searched and no model is asked."""
         ...
 
+    def folders(self) -> Sequence[Path]:
+        """The folders of rails that were written in the window."""
+        ...
+
+    def topic_names(self, rails: str) -> tuple[str, ...]:
+        """The topics of one's own rails that a sentence can be taught to."""
+        ...
+
+    def teach(self, rails: str, name: str, sentence: str) -> Callable[[], None]:
+        """Add a sentence to the examples of a topic; what undoes it. AppError when it can't be."""
+        ...
+
     def run(self, asked: RailedQuestion, cancel: Event) -> Generator[AnswerEvent, None, Message]:
         """The message that answers; yields the events on the way. AppError for broken rails."""
+        ...
+
+    def lapse(self, conversation_id: str) -> None:
+        """The person asks something else: what was proposed in this chat is not done any more."""
+        ...
+
+    def done_before(self, assistant_id: str) -> str:
+        """What succeeded with this assistant lately, a line each; "" for nothing."""
         ...
 
 

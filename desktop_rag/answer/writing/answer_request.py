@@ -20,7 +20,8 @@ class AnswerRequest:
     plain text. `history` holds the messages before the question. With `every_file` each file is
     asked separately. A request that `uses_memory` may take earlier answers as examples.
     `scope` is what the person chose to ask about. `named` are those files and folders, or the ones
-    that the question names: `query` and `setup` are limited to them.
+    that the question names: `query` and `setup` are limited to them. With `may_change` a person
+    is there who can agree to commands.
     """
 
     question: str
@@ -34,6 +35,7 @@ class AnswerRequest:
     query_error: AppError | None = None
     named: NamedFiles | None = None
     scope: QuestionScope = ALL_DOCUMENTS
+    may_change: bool = False
 
     @classmethod
     def of(
@@ -44,6 +46,7 @@ class AnswerRequest:
         *,
         every_file: bool = False,
         uses_memory: bool = False,
+        may_change: bool = False,
     ) -> "AnswerRequest":
         """The request for the answer to a message. Nothing after it parses the question again."""
         text = strip_invalid_characters(question.text)
@@ -63,6 +66,7 @@ class AnswerRequest:
             uses_memory=uses_memory and setup.uses_memory,
             query_error=error,
             scope=question.scope,
+            may_change=may_change,
         )
 
     @property

@@ -4,8 +4,9 @@ A collection with a rule is there for the application's users only. For everybod
 exist: it is in no list, and no answer tells of it.
 """
 
+import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -20,8 +21,10 @@ from desktop_rag.serve.access.rights_address import AskedDocument, RightsAddress
 from desktop_rag.serve.access.user_tokens import User, UserTokens
 from desktop_rag.serve.refusals import Refusal
 
-# The header with the token of a user, beside the one of the program.
+# The header with the token of a user, beside the one of the program; with several, separated by
+# commas, an answer is for all of these users, who read it together.
 USER_HEADER = "x-desktop-rag-user"
+MOST_USERS = 50
 _BEARER = "bearer "
 _UNAVAILABLE = 503
 
@@ -40,7 +43,7 @@ class UserRights:
 
         Such a token is refused whether there is a rule or not, so that nobody learns of one.
         """
-        given = _bare(caller.exchange.header(USER_HEADER))
+        given = _tokens_in(caller.exchange.header(USER_HEADER))
         rules = self._known()
         if not rules and not given:
             return caller
@@ -53,15 +56,16 @@ class UserRights:
             if c.collection_id in rules and (given or not _keeps(caller.token, c))
         ]
         users = self._users(given, [rules[c.collection_id] for c in guarded]) if given else {}
-        if given and not users:
+        if any(not found for found in users.values()):
             raise Refusal(401, "The token of the user is not valid.", code="invalid_user_token")
         if not guarded:
             return caller
-        shared = [c for c in guarded if c.collection_id in users]
+        shared = [c for c in guarded if users and _is_for_all(c.collection_id, users)]
+        known = [user for found in users.values() for user in found.values()]
         return replace(
             caller,
-            user=next((user.name for user in users.values()), ""),
-            until=min((user.expires_at for user in users.values()), default=0.0),
+            user=_name_of([next(iter(found.values())) for found in users.values()]),
+            until=min((user.expires_at for user in known), default=0.0),
             open_ids=tuple(c.collection_id for c in covered if c not in guarded),
             shared_ids=tuple(c.collection_id for c in shared),
             shared=self._shared(given, [(rules[c.collection_id], c) for c in shared]),
@@ -81,22 +85,33 @@ class UserRights:
             # Nobody knows now what is protected.
             raise Refusal.of_error(error, _UNAVAILABLE) from error
 
-    def _users(self, given: str, rules: Iterable[AccessRule]) -> dict[str, User]:
-        """The user of a token by each collection that it is valid for."""
+    def _users(
+        self, given: Sequence[str], rules: Sequence[AccessRule]
+    ) -> dict[str, dict[str, User]]:
+        """For each token its user by each collection that it is valid for."""
         try:
-            found = {rule.collection_id: self._tokens.user(given, rule) for rule in rules}
+            return {token: self._user(token, rules) for token in given}
         except AppError as error:
             raise Refusal.of_error(error, _UNAVAILABLE) from error
+
+    def _user(self, token: str, rules: Sequence[AccessRule]) -> dict[str, User]:
+        found = {rule.collection_id: self._tokens.user(token, rule) for rule in rules}
         return {collection_id: user for collection_id, user in found.items() if user}
 
     def _shared(
-        self, token: str, rules: Sequence[tuple[AccessRule, Collection]]
+        self, tokens: Sequence[str], rules: Sequence[tuple[AccessRule, Collection]]
     ) -> Callable[[], dict[str, None]]:
+        """What the users of all tokens may read."""
+
         @cache
         def ask() -> dict[str, None]:
             found: dict[str, None] = {}
             for rule, collection in rules:
-                found |= dict.fromkeys(self._documents(token, rule, collection))
+                of_first, *of_others = (
+                    self._documents(token, rule, collection) for token in tokens
+                )
+                for_all = set(of_first).intersection(*of_others)
+                found |= dict.fromkeys(each for each in of_first if each in for_all)
             return found
 
         return ask
@@ -149,9 +164,30 @@ def _keeps(token: Token, collection: Collection) -> bool:
     return named and TokenScope.WRITE in token.scopes and not token.allows(TokenScope.ASK)
 
 
+def _tokens_in(header: str) -> tuple[str, ...]:
+    """The tokens of users, each once, without the word before them that some clients add."""
+    given = [_bare(each.strip()) for each in header.split(",")]
+    tokens = tuple(dict.fromkeys(token for token in given if token))
+    if len(tokens) > MOST_USERS:
+        said = f"An answer is for {MOST_USERS} users at most."
+        raise Refusal(400, said, code="too_many_users")
+    return tokens
+
+
 def _bare(given: str) -> str:
-    """The token of a user without the word before it that some clients add."""
-    return given[len(_BEARER) :].strip() if given.lower().startswith(_BEARER) else given.strip()
+    return given[len(_BEARER) :].strip() if given.lower().startswith(_BEARER) else given
+
+
+def _is_for_all(collection_id: str, users: Mapping[str, Mapping[str, User]]) -> bool:
+    return all(collection_id in found for found in users.values())
+
+
+def _name_of(users: Sequence[User]) -> str:
+    """A short name for these users together; that of the user for one."""
+    if len(users) <= 1:
+        return "".join(user.name for user in users)
+    names = "\0".join(sorted(user.name for user in users))
+    return hashlib.sha256(names.encode()).hexdigest()[:16]
 
 
 def _path_in(source: Source, row: Document) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from desktop_rag.core.crawling.crawl_report import CrawlReport
 from desktop_rag.core.domain import Document, DocumentState, Source, WebLinks
 from desktop_rag.ingest.library import Library
 from desktop_rag.serve.admin.admin_visits import Handled, Moved, Shown, Visit
@@ -22,6 +23,7 @@ from desktop_rag.serve.refusals import Refusal
 
 _PATH = "/admin/crawls"
 _HOUR_S = 3600.0
+_MOST_REFUSALS = 100
 _REFUSED = (DocumentState.FAILED, DocumentState.SKIPPED)
 
 
@@ -90,6 +92,7 @@ class CrawlAdmin:
             ),
             form(visit, f"{path}/run", tag("p", button("Run now"))),
             section("Links", tag("ul", [tag("li", url) for url in links.urls])),
+            *_report(self._library.sources.crawls().get(source.source_id)),
             section(
                 "Refused pages",
                 table(("Page", "State", "Reason"), rows, empty="No page was refused."),
@@ -116,6 +119,31 @@ def _next_run(source: Source, links: WebLinks) -> Child:
     if not source.refreshed_at:
         return "soon"
     return when(source.refreshed_at + links.refresh_hours * _HOUR_S)
+
+
+def _report(report: CrawlReport | None) -> Sequence[Child]:
+    """What came of the last fetching, or how far the one under way is."""
+    if report is None:
+        return ()
+    cut = "A limit left pages out." if report.is_cut_off else ""
+    rows: list[Sequence[Child]] = [
+        ("State", report.state.value),
+        ("Began", when(report.began_at)),
+        ("Ended", when(report.ended_at) if report.ended_at else "–"),
+        ("Requests", f"{report.requests:,}"),
+        ("Pages read", f"{report.pages:,}, of them {report.fresh:,} new or changed"),
+        ("Copies", f"{report.copies:,}"),
+        ("Waiting", f"{report.waiting:,}"),
+        ("Left out", f"{report.refused_count:,}. {cut}".strip()),
+    ]
+    refused = [(refusal.url, refusal.reason) for refusal in report.refused[:_MOST_REFUSALS]]
+    more = report.refused_count - len(refused)
+    found: list[Child] = [section("Last fetching", table(("", ""), rows, empty=""))]
+    if refused:
+        rest = note(f"and {more:,} more") if more > 0 else None
+        addresses = table(("Address", "Reason"), refused, empty="")
+        found.append(section("Addresses that were not read", addresses, rest))
+    return found
 
 
 def _refused_row(document: Document) -> Sequence[Child]:

@@ -74,7 +74,7 @@ class LogAdmin:
         heads = ("When", "Token", "Request", "Model", "Result", "Seconds")
         return stacked(
             note(_ON if self._serving.logs_text else _OFF),
-            table(heads, [_row(r) for r in records[:PAGE_ROWS]], empty="No request fits."),
+            table(heads, [_row(r) for r in records[:PAGE_ROWS]], empty="No request matches."),
             tag(
                 "p",
                 newer if visit.page else None,

@@ -11,6 +11,7 @@ from typing import Any
 
 import anyio.to_thread
 from mcp import MCPError
+from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
@@ -19,6 +20,8 @@ from mcp_types import (
     CallToolResult,
     GetPromptResult,
     InputRequiredResult,
+    ListResourcesResult,
+    PaginatedRequestParams,
     PromptArgument,
     PromptMessage,
     ResourceTemplate,
@@ -39,7 +42,8 @@ Made = Callable[[dict[str, Any]], dict[str, Any]]
 
 NAME = "desktop-rag"
 DOCUMENT = "desktop-rag://document/"
-_MOST_RESOURCES = 100
+# Where a page of documents begins, as the page before it says.
+_CURSOR = r"[0-9]{1,12}"
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _INSTRUCTIONS = (
     "The documents of the person, on their own computer. `search` finds passages, `fetch` gives the"
@@ -130,15 +134,34 @@ class LibraryMCP(MCPServer[Any]):
     # --- resources and prompts ----------------------------------------------------------------
 
     async def list_resources(self) -> list[ListedResource]:
-        """The first documents; `list_documents` lists all."""
-        found = await self._called("list_documents", {})
-        return [
+        """The first page of documents."""
+        return (await self._resources_from(0)).resources
+
+    async def _handle_list_resources(
+        self, ctx: ServerRequestContext[Any], params: PaginatedRequestParams | None
+    ) -> ListResourcesResult:
+        """A page of documents; the SDK's own server gives one page only.
+
+        MCPError for a cursor that no page had.
+        """
+        cursor = params.cursor if params else None
+        if cursor is not None and not re.fullmatch(_CURSOR, cursor):
+            raise MCPError(INVALID_PARAMS, "There is no such cursor.")
+        return await self._resources_from(int(cursor) if cursor else 0)
+
+    async def _resources_from(self, offset: int) -> ListResourcesResult:
+        found = await self._called("list_documents", {"offset": offset})
+        resources = [
             ListedResource(
                 uri=f"{DOCUMENT}{row['id']}", name=row["title"], mime_type="text/plain",
                 description=row["path"] or row["url"],
             )
-            for row in found["documents"][:_MOST_RESOURCES]
+            for row in found["documents"]
         ]  # fmt: skip
+        after = found["next_offset"]
+        return ListResourcesResult(
+            resources=resources, next_cursor=None if after is None else str(after)
+        )
 
     async def list_resource_templates(self) -> list[ResourceTemplate]:
         """How the address of a document is made from its id."""

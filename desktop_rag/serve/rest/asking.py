@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from desktop_rag.core.conversation import Conversation, Message, Role
+from desktop_rag.core.question import SearchScope
 from desktop_rag.core.question_scope import QuestionScope
 from desktop_rag.serve.access.callers import Caller
 from desktop_rag.serve.answer_run import AnswerRun, FinishedRun
@@ -97,9 +98,7 @@ class Asking:
             kept = self._conversations.begun(caller, ask.conversation, ask.question)
         messages = self._messages(ask, kept, name.scope)
         setup = serving.names.set_up(name, caller)
-        if ask.document_ids is not None:
-            only = replace(setup.reach, document_ids=tuple(ask.document_ids))
-            setup = replace(setup, reach=caller.reach(only))
+        setup = replace(setup, reach=self._reach(caller, ask, setup.reach))
         asked = Asked(caller, name.name, messages, with_instructions(setup, [ask.instructions]))
         run = AnswerRun(
             asked, serving.answers, serving.workers, serving.links, is_streamed=ask.stream
@@ -113,6 +112,23 @@ class Asking:
             said = "A question is asked of a model or of a collection."
             raise Refusal(400, said, param="collection_id", code="invalid_field")
         return f"{COLLECTION}{self._readable.collection(caller, ask.collection_id).name}"
+
+    def _reach(self, caller: Caller, ask: Ask, reach: SearchScope) -> SearchScope:
+        """What is read: of what the model stands for, the part that the question names."""
+        if ask.document_ids is None and ask.collection_ids is None:
+            return reach
+        if ask.document_ids is not None:
+            reach = replace(reach, document_ids=tuple(ask.document_ids))
+        if ask.collection_ids is not None:
+            found = [self._readable.collection(caller, each) for each in ask.collection_ids]
+            named = tuple(c.collection_id for c in found)
+            if reach.collection_ids:
+                named = tuple(each for each in named if each in reach.collection_ids)
+            if not named:
+                said = "The model reads other collections."
+                raise Refusal(400, said, param="collection_ids", code="invalid_field")
+            reach = replace(reach, collection_ids=named)
+        return caller.reach(reach)
 
     def _messages(
         self, ask: Ask, kept: Conversation | None, scope: QuestionScope

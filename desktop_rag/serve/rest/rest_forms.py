@@ -289,11 +289,15 @@ class Turn(Form):
 
 
 class Ask(Form):
-    """A question. `conversation` is "new", or the id of a stored one that it continues."""
+    """A question. `conversation` is "new", or the id of a stored one that it continues.
+
+    `collection_ids` limits what is read, as `document_ids` does.
+    """
 
     question: Question
     model: Annotated[str, Field(min_length=1, max_length=300)] | None = None
     collection_id: Id | None = None
+    collection_ids: Ids | None = None
     document_ids: Ids | None = None
     history: Annotated[list[Turn], Field(max_length=200)] = Field(default_factory=list[Turn])
     instructions: Annotated[str, Field(max_length=32_000)] = ""

@@ -106,6 +106,8 @@ class ChatPage(QWidget):
         column.setSpacing(0)
         column.addWidget(self._header)
         column.addWidget(self._stack, 1)
+        self.above_composer = QVBoxLayout()
+        column.addLayout(self.above_composer)
         column.addLayout(with_caution(self._composer))
         self.reading = SourceReading(
             self._bridge, library, self._theme, self._opener, self._list, centre, self, remembered
@@ -157,7 +159,9 @@ class ChatPage(QWidget):
         self._scope.library_requested.connect(self.library_requested)
 
     def _connect_messages(self) -> None:
-        self._messages.retry_requested.connect(self._on_retry_requested)
+        self._messages.retry_requested.connect(lambda: self._session.retry())  # noqa: PLW0108
+        self._messages.teach_requested.connect(self._assistants.teaching.show_menu)
+        self._assistants.teaching.taught.connect(self.undo_offered)
         self._messages.every_file_requested.connect(
             lambda: self._actions.ask_every_file(self._session)
         )
@@ -182,6 +186,7 @@ class ChatPage(QWidget):
         self._messages.address_clicked.connect(self.reading.open_address)
 
     def _connect_sessions(self) -> None:
+        self.sessions.shown.connect(lambda s: self._assistants.teaching.follow(s.model))
         self.sessions.shown.connect(self._on_session_shown)
         self.sessions.messages_changed.connect(self._on_messages_changed)
         self.sessions.conversation_stored.connect(self._on_conversation_stored)
@@ -326,10 +331,6 @@ class ChatPage(QWidget):
             self._session.ask(replace(question, assistant_id=self._assistants.choice.assistant_id))
             self._composer.choose_documents(question.collection_id, question.scope)
             self._messages.scroll_to_end()
-
-    @Slot()
-    def _on_retry_requested(self) -> None:
-        self._session.retry()
 
     @Slot(object, object)
     def _on_edit_submitted(self, message: Message, question: Question) -> None:

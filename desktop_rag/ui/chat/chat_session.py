@@ -149,7 +149,9 @@ class ChatSession(QObject):
             return
         conversation_id = self.conversation_id
         self._start(
-            lambda cancel: self._chat.retry(conversation_id, every_file=every_file, cancel=cancel)
+            lambda cancel: self._chat.retry(
+                conversation_id, every_file=every_file, may_change=True, cancel=cancel
+            )
         )
 
     def give_feedback(self, message: Message, feedback: Feedback) -> None:
@@ -181,6 +183,7 @@ class ChatSession(QObject):
                 assistant_id=question.assistant_id,
                 attachments=question.attachments,
                 scope=question.scope,
+                may_change=True,
                 cancel=cancel,
             )
         )

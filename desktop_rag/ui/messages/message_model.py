@@ -51,13 +51,15 @@ class Turn:
     """One row: a message and its phase.
 
     `progress` describes the current work in more detail than the phase, if there is more to say.
-    `is_checking` is True while a finished answer is being checked.
+    `is_checking` is True while a finished answer is being checked, `can_teach` where a question can
+    become an example of the assistant's rails.
     """
 
     message: Message
     phase: Phase = Phase.DONE
     progress: str = ""
     is_checking: bool = False
+    can_teach: bool = False
 
     @property
     def is_live(self) -> bool:
@@ -73,6 +75,7 @@ class MessageModel(QAbstractListModel):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._turns: list[Turn] = []
+        self._can_teach = False
 
     def rowCount(self, parent: _Index = _ROOT) -> int:
         return 0 if parent.isValid() else len(self._turns)
@@ -87,7 +90,18 @@ class MessageModel(QAbstractListModel):
 
     def turn(self, row: int) -> Turn:
         """The turn at `row`; negative rows count from the end."""
-        return self._turns[row]
+        turn = self._turns[row]
+        if self._can_teach and turn.message.role is Role.USER:
+            return dataclasses.replace(turn, can_teach=True)
+        return turn
+
+    def offer_teaching(self, *, is_offered: bool) -> None:
+        """Offer with each question to make it an example of the assistant's rails, or no longer."""
+        if is_offered == self._can_teach:
+            return
+        self._can_teach = is_offered
+        if self._turns:
+            self.dataChanged.emit(self.index(0), self.index(len(self._turns) - 1))
 
     def load(self, messages: Sequence[Message]) -> None:
         """Show the messages of a stored conversation."""

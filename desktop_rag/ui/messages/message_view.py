@@ -44,6 +44,7 @@ class MessageView(QScrollArea):
     settings_requested = Signal()
     sources_requested = Signal(object)
     edit_requested = Signal(object)
+    teach_requested = Signal(str, QWidget)
     attachment_opened = Signal(object)
     fork_requested = Signal(object)
     feedback_given = Signal(object, object)
@@ -283,6 +284,7 @@ class MessageView(QScrollArea):
         if turn.message.role is Role.USER:
             item = QuestionItem(self._theme, turn)
             item.edit_requested.connect(self._on_edit_requested)
+            item.teach_requested.connect(self.teach_requested)
             item.attachment_opened.connect(self.attachment_opened)
         else:
             item = AnswerItem(self._theme, turn, self._drawer)

@@ -1,6 +1,6 @@
 """The widget of one question: it shows a `Turn` in a bubble. Qt thread."""
 
-from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
@@ -17,20 +17,27 @@ from desktop_rag.ui.widgets.marked_text import MarkedText
 _MAX_QUESTION_CHARS = 4_000
 _BUBBLE_SHARE = 0.85
 _MIN_PX = 120
-# The bubble's margins and the Edit button.
-_AROUND_PX = 76
+# The bubble's margins and the buttons beside it.
+_AROUND_PX = 104
 
 
 class QuestionItem(QWidget):
-    """A question on the right, with its attachments above it."""
+    """A question on the right, with its attachments above it.
+
+    `teach_requested` carries its whole text, and the button that was pressed.
+    """
 
     edit_requested = Signal()
+    teach_requested = Signal(str, QWidget)
     attachment_opened = Signal(object)
 
     def __init__(self, theme: Theme, turn: Turn, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._edit = IconButton(theme, "pencil:muted", tr("Edit question"))
         self._edit.clicked.connect(self.edit_requested)
+        self._teach = IconButton(theme, "plus:muted", tr("Teach this to a topic"))
+        self._teach.clicked.connect(self._on_teach)
+        self._text = ""
         self._bubble = Card(kind="bubble")
         self._label = PlainLabel(wrap=True, selectable=True)
         inner = QVBoxLayout(self._bubble)
@@ -47,6 +54,7 @@ class QuestionItem(QWidget):
         self._scope.hide()
         row = QHBoxLayout()
         row.addStretch(1)
+        row.addWidget(self._teach, alignment=Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(self._edit, alignment=Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(self._bubble)
         column = QVBoxLayout(self)
@@ -77,6 +85,8 @@ class QuestionItem(QWidget):
         """Show the question; of a very long one only the beginning."""
         # Editing forks the conversation, which works for stored questions only.
         self._edit.setVisible(bool(turn.message.message_id))
+        self._teach.setVisible(turn.can_teach)
+        self._text = turn.message.text
         self._attached.show_attachments(turn.message.attachments)
         scope = turn.message.scope
         self._scope.set_full_text(one_line(scope.in_words()))
@@ -92,6 +102,10 @@ class QuestionItem(QWidget):
         self._label.setText(text)
         self._label.setAccessibleName(tr("You asked: {text}", text=text))
         self._fit()
+
+    @Slot()
+    def _on_teach(self) -> None:
+        self.teach_requested.emit(self._text, self._teach)
 
     def minimumSizeHint(self) -> QSize:
         """Narrower than the label's current width, so that the column can shrink again."""

@@ -26,7 +26,8 @@ from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
     from desktop_rag.ingest.library import Library
-    from desktop_rag.notes.notes import Note, NoteDraft, Notes
+    from desktop_rag.notes.note_files import Note
+    from desktop_rag.notes.notes import NoteDraft, Notes
 
 _INTRO = tr(
     "The app writes a page about a topic, a person or a project from your documents, with links to"

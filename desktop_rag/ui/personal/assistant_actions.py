@@ -24,6 +24,7 @@ from desktop_rag.ui.personal.assistant_documents import (
     WishedDocuments,
 )
 from desktop_rag.ui.personal.assistants_dialog import AssistantsDialog
+from desktop_rag.ui.rails.teaching import Teaching
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -36,7 +37,10 @@ _REMOVAL = tr(
 
 
 class AssistantActions(QObject):
-    """`choice` is the button above the chat; it is updated after every change."""
+    """`choice` is the button above the chat; it is updated after every change.
+
+    `teaching` makes questions examples of the chosen assistant's rails.
+    """
 
     def __init__(
         self, bridge: Bridge, library: "Library", chat: "Chat", theme: Theme, window: QWidget
@@ -52,6 +56,8 @@ class AssistantActions(QObject):
         self._collections: Sequence[Collection] = ()
         self._assistants: Sequence[Assistant] = ()
         self.choice = AssistantChoice(theme)
+        self.teaching = Teaching(bridge, chat, window)
+        self.choice.chosen.connect(self.teaching.choose)
         self.choice.new_requested.connect(self.create)
         self.choice.list_requested.connect(self.show_all)
         self._load_job: Job | None = None
@@ -169,6 +175,7 @@ class AssistantActions(QObject):
             )
 
         field.try_requested.connect(try_sentence)
+        self._bridge.run(dialog, rails.folders, field.offer, field.show_error)
 
     @Slot(object)
     def _on_copy_requested(self, assistant: Assistant) -> None:

@@ -1,5 +1,6 @@
 """The part of an assistant's form for its rails, with a field to try a sentence. Qt thread."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Signal, Slot
@@ -21,7 +22,10 @@ from desktop_rag.ui.widgets.form_fields import note
 
 _CHOOSES = object()
 _NONE_NOTE = tr("Every question is answered from the documents.")
-_FOLDER_NOTE = tr("Flows of your own, as docs/rails.md describes them. Programs in it are not run.")
+_FOLDER_NOTE = tr(
+    "Rails of your own, from Settings → Rails or as docs/rails.md describes them. Programs in the"
+    " folder are not run."
+)
 
 
 class RailsField(QWidget):
@@ -70,6 +74,13 @@ class RailsField(QWidget):
     def rails(self) -> str:
         """What the assistant keeps: "" for none, a name, or a folder's path."""
         return self._chosen
+
+    def offer(self, folders: Sequence[Path]) -> None:
+        """Offer the folders that were written in the window, above the choice of another."""
+        for folder in folders:
+            if self.choice.findData(str(folder)) < 0:
+                place = self.choice.count() - 1
+                self.choice.insertItem(place, one_line(folder.name), str(folder))
 
     @Slot(str)
     def choose(self, rails: str) -> None:

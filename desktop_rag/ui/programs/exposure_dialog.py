@@ -15,8 +15,8 @@ from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 
 _WIDTH_PX = 480
 _NOTE = tr(
-    "None ticked: all that are exposed, also those that come later. Models of endpoints, which are"
-    " answered without documents, are exposed by a tick."
+    "With none ticked, it may use everything that is exposed, now and later. Tick a model of an"
+    " endpoint to expose it; it answers without documents."
 )
 
 

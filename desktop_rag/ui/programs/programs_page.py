@@ -36,8 +36,8 @@ _ADMIN = tr(
 )
 _TOKENS = tr("Each program gets a token of its own, so that you can refuse one without the others.")
 _EXPOSES = tr(
-    "Every token may then also ask the models of your endpoints, without documents. Off, those"
-    " tokens may to which a model is named."
+    "Every token may then also ask the models of your endpoints, without documents. When off,"
+    " only the tokens that name a model may."
 )
 
 

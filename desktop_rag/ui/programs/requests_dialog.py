@@ -158,7 +158,7 @@ class RequestsDialog(QDialog):
         self._job = None
         self._model.show(records)
         self._details.setPlainText("")
-        self._table.set_empty_text(tr("No request fits."))
+        self._table.set_empty_text(tr("No request matches."))
         self._delete.setEnabled(bool(records))
 
     @Slot(QModelIndex, QModelIndex)

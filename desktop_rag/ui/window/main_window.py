@@ -19,8 +19,10 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_rag.activity.activity_event import ActivityEvent
+from desktop_rag.core.commands.command import CommandsChanged
 from desktop_rag.core.conversation import Conversation, MessagesStored
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.experiments.experiment_events import ExperimentEvent
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import (
     DocumentsChanged,
@@ -73,8 +75,10 @@ if TYPE_CHECKING:
     from desktop_rag.ui.settings.settings_page import SettingsPage
 # Events for pages and the presence on the desktop, which listen to the bridge themselves.
 _HEARD_ELSEWHERE = (
-    ActivityEvent, ExaminationChanged, MessagesStored, PassageRequested, QuickAskRequested,
-    QuitRequested, RequestRefused, ServerSwitched, StandingEvent, WindowRequested,
+    ActivityEvent, CommandsChanged, ExaminationChanged, ExperimentEvent, MessagesStored,
+    PassageRequested,
+    QuickAskRequested, QuitRequested, RequestRefused, ServerSwitched, StandingEvent,
+    WindowRequested,
 )  # fmt: skip
 
 

@@ -109,9 +109,8 @@ def strangers(page: Page, *known: str) -> list[str]:
 def test_an_answer_comes_with_cards_of_its_sources_and_the_check_of_each_sentence(
     embed: Embed, endpoint: ChatServer, server: Server, site: WebServer
 ) -> None:
-    endpoint.answer = (
-        "😀 The lamp of the lighthouse is lit at dusk by the keeper [1]. It is blue [1]."
-    )
+    lamp, cheese = "😀 The lamp of the lighthouse is lit at dusk by the keeper", "Cheese is sold"
+    endpoint.answer = f"{lamp} [1]. {cheese} on Mondays [1]."
     page = asked(embed())
     assert page.value("all('.cite').map((each) => each.textContent)") == ["1", "1"]
     card = "one('.source')"
@@ -119,9 +118,9 @@ def test_an_answer_comes_with_cards_of_its_sources_and_the_check_of_each_sentenc
     assert "lit at dusk" in page.value(f"{card}.querySelector('blockquote').textContent")
     assert page.value("all('.sign')[0].ariaLabel") == "Supported by the sources"
     prose = page.value("one('.text').textContent")
-    assert prose == "😀 The lamp of the lighthouse is lit at dusk by the keeper 1✓. It is blue 1?."
+    assert prose == f"{lamp} 1✓. {cheese} on Mondays 1?."
     page.value("all('.sign')[1].click()")
-    assert "It is blue" in page.value("text('.claim')")
+    assert cheese in page.value("text('.claim')")
     # The links lead to the marked passage, by the name at which the page reaches the server.
     address = page.value(f"{card}.querySelector('a').href")
     assert address.startswith(f"{server.address}/source/")

@@ -63,6 +63,28 @@ def test_a_streamed_answer_is_held_back_until_personal_data_is_covered(
     assert "ada@example.org" not in repr(chunks)
 
 
+def test_a_stream_has_what_passed_and_below_it_the_refusal_of_the_rest(
+    client: openai.OpenAI, server: Server, endpoint: ChatServer, tmp_path: Path
+) -> None:
+    folder = tmp_path / "Own"
+    folder.mkdir()
+    (folder / "config.yml").write_text(
+        "rails:\n  output:\n    flows: [no sailors]\n    streaming:\n      enabled: true\n"
+    )
+    (folder / "topics.co").write_text(
+        "define subflow no sailors\n"
+        '  if "sailors" in $bot_message\n    bot refuse to respond\n    stop\n'
+    )
+    server.services.chat.assistants.add(Assistant("", "Own", rails=str(folder)))
+    endpoint.answer = "The lamp is lit at dusk [1]. Four sailors paint it [1]. It is green [1]."
+    question = "When is the lamp of the lighthouse lit?"
+    chunks = list(ask(client, question, stream=True, extra_body=railed("own")))
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
+    assert text == "The lamp is lit at dusk [1].I'm sorry, I can't respond to that."
+    whole = ask(client, question, extra_body=railed("own"))
+    assert whole.choices[0].message.content == "I'm sorry, I can't respond to that."
+
+
 def test_the_names_are_listed_and_nothing_else_can_be_named(
     client: openai.OpenAI, server: Server, endpoint: ChatServer, tmp_path: Path
 ) -> None:
@@ -70,7 +92,7 @@ def test_the_names_are_listed_and_nothing_else_can_be_named(
     folder.mkdir()
     (folder / "config.yml").write_text("rails:\n  output:\n    flows: [check grounding]\n")
     rest = server.client()
-    built_in = ["documents-only", "polite-refusal", "grounding", "personal-data"]
+    built_in = ["documents-only", "polite-refusal", "grounding", "commands", "personal-data"]
     assert [row["id"] for row in rest.get("/v1/rails/configs").json()] == built_in
     for unknown in (str(folder), "own-rails", "../grounding"):
         with pytest.raises(openai.NotFoundError, match="There are no rails"):
@@ -82,3 +104,16 @@ def test_the_names_are_listed_and_nothing_else_can_be_named(
     answer = ask(client, "When is the lamp lit?", extra_body=railed("own-rails"))
     assert answer.choices[0].message.content == "I don't know the answer to that."
     rest.close()
+
+
+def test_nothing_is_proposed_to_a_program(
+    client: openai.OpenAI, server: Server, endpoint: ChatServer, tmp_path: Path
+) -> None:
+    server.services.chat.assistants.add(Assistant("", "Helper", rails="commands"))
+    before = server.services.library.sources.all()
+    answer = ask(client, f"Add the folder {tmp_path}", "helper")
+    said = answer.choices[0].message.content
+    assert said.startswith("Nothing is changed from here, since nobody could agree to it.")
+    assert not endpoint.chats
+    assert server.services.commands.all() == []
+    assert server.services.library.sources.all() == before

@@ -98,6 +98,36 @@ def test_documents_and_collections_are_listed(server: Server) -> None:
     over_http(server, use)
 
 
+def test_resources_come_in_pages_until_all_are_listed(server: Server, tmp_path: Path) -> None:
+    folder, library = tmp_path / "many", server.services.library
+    folder.mkdir()
+    for n in range(230):
+        (folder / f"{n:03}.md").write_text(f"# Paper {n}\n\nPaper {n} is kept here.")
+    library.sources.add(folder)
+    assert library.indexing.wait_until_searchable(60)
+
+    async def use(client: Client) -> None:
+        sizes: list[int] = []
+        names: set[str] = set()
+        page = await client.list_resources()
+        while True:
+            sizes.append(len(page.resources))
+            names |= {str(resource.uri) for resource in page.resources}
+            if page.next_cursor is None:
+                break
+            page = await client.list_resources(cursor=page.next_cursor)
+        assert sizes == [100, 100, 33]
+        assert len(names) == 233
+        for wrong in ("-1", "one", "1e3", "9" * 30):
+            with pytest.raises(MCPError) as refused:
+                await client.list_resources(cursor=wrong)
+            assert refused.value.error.code == INVALID_PARAMS
+        # Documents that went meanwhile leave a page without any, and no next one.
+        assert (await client.list_resources(cursor="5000")).resources == []
+
+    over_http(server, use)
+
+
 def test_saved_prompts_are_prompts_with_arguments(server: Server) -> None:
     server.services.chat.prompts.save(SavedPrompt("letter", "Write to {{name}} about {{topic}}."))
 

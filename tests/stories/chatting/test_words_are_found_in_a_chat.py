@@ -27,7 +27,7 @@ def reader(asker: Person, tmp_path: Path) -> Person:
             "",
             Role.ASSISTANT if n % 2 else Role.USER,
             f"The **wick** is trimmed, says message {n}." if n in HITS else f"Message {n}.",
-            now - (COUNT - n) * 3_600,
+            now - (COUNT - 1 - n) * 3_600,  # the last one is of today at any hour
         )
         for n in range(COUNT)
     ]

@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from desktop_rag.backup.backups import Backups
@@ -37,6 +37,16 @@ from desktop_rag.core.domain import (
     SourceRules,
     WebLinks,
 )
+from desktop_rag.core.experiments.question_set import QuestionSet, SetQuestion
+from desktop_rag.core.experiments.run import (
+    Judgement,
+    Memory,
+    Preference,
+    Run,
+    RunAnswer,
+    RunState,
+    SetUp,
+)
 from desktop_rag.core.interaction import Interaction, InteractionOutcome
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.paths import Home
@@ -53,6 +63,16 @@ from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.precious import Entry
 from desktop_rag.store.contract.records import Evaluation
 
+SET = QuestionSet(
+    "s1", "Lamps", (SetQuestion("one", "When?", ("At dusk.",), ("At noon.",), ("sea",), ("/a",)),),
+    2, 6.0,
+)  # fmt: skip
+RUN = Run(
+    "e1", "s1", 2,
+    SetUp("small", "a1", "http://localhost:1/v1", "m", "c1", 8, 2400, 0.5, "Be brief.",
+          ChunkSettings("words", 100, 3), "/models/small"),
+    SET.questions, 5.0, RunState.DONE, 4.5, "0.1.0", {"retrieval": {"passages": 8}}, "No", "Try",
+)  # fmt: skip
 PNG = Image("image/png", b"\x89PNG\r\n\x1a\n\x00\xff bytes")
 
 
@@ -76,6 +96,7 @@ def fill(place: Place) -> Conversation:
     chat, answer = _fill_chat(place.engine, sea, file)
     _fill_other_chats(place.engine, sea, answer)
     _fill_schedule(place.engine, answer)
+    _fill_experiment(place.engine, answer)
     _write_texts(place.home, answer)
     return chat
 
@@ -97,6 +118,22 @@ def _fill_schedule(engine: Engine, answer: Message) -> None:
             ),
             RUNS_KEPT,
         )  # fmt: skip
+
+
+def _fill_experiment(engine: Engine, answer: Message) -> None:
+    engine.experiments.put_set(SET)
+    for run_id in ("e1", "e2"):
+        engine.experiments.put_run(replace(RUN, run_id=run_id))
+        engine.experiments.put_answer(
+            RunAnswer(
+                f"{run_id}a", run_id, "one", "At dusk [1].", 6.0, model="keeper", seconds=1.5,
+                sources=answer.sources, claims=answer.claims, tokens_in=900, tokens_out=20,
+                cost=0.01, app=Memory(200, 100), server=Memory(9, 8), grade="correct",
+            )
+        )  # fmt: skip
+    engine.experiments.put_judgement(
+        Judgement("j1", "s1", "one", "e1", 7.0, "e2", Preference.SECOND, 0, "Clearer.", "judge")
+    )
 
 
 def _fill_sources(place: Place) -> tuple[Collection, Source]:
@@ -238,6 +275,12 @@ def shown(place: Place) -> dict[str, Any]:
         "image": engine.attachments.image("i1"),
         "scheduled": engine.standing.all(),
         "runs": engine.standing.runs("q1"),
+        "sets": engine.experiments.sets(),
+        "set_runs": engine.experiments.runs(),
+        "set_answers": [
+            engine.experiments.answers(run.run_id) for run in engine.experiments.runs()
+        ],
+        "judgements": engine.experiments.judgements("s1"),
         "evaluation": [engine.evaluations.get(e.evaluation_id) for e in engine.evaluations.all()],
     }
 

@@ -105,6 +105,8 @@ WRONG: dict[str, tuple[str, str, str, Any]] = {
     "an opinion": ("feedback", "feedback", "value", "adored"),
     "an outcome": ("answer", "interactions", "outcome", "great"),
     "a number": ("evaluation", "evaluations", "number", -1),
+    "a set of questions": ("experiment", "experiments", "made_of", '{"set_id": "s1", "name": 5}'),
+    "a kind of part": ("experiment", "experiments", "kind", "runs"),
     "settings of a run": ("evaluation", "evaluations", "settings", "{"),
 }  # fmt: skip
 

@@ -1,6 +1,7 @@
 """The table of connections holds every place in the code that can open one."""
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -16,8 +17,9 @@ PACKAGE = Path(__file__).parents[3] / "desktop_rag"
 # Whatever can connect, listen, or start a program that does.
 DOORS = {
     "aiohttp", "anyio", "asyncio", "fsspec", "ftplib", "http.client", "http.server", "httpcore2",
-    "httpx2", "huggingface_hub", "imaplib", "jeepney", "keyring", "multiprocessing", "nntplib",
-    "openai", "poplib", "pty", "requests", "secretstorage", "smtplib", "socket", "socketserver",
+    "httpx2", "huggingface_hub", "imaplib", "jeepney", "keyring", "multiprocessing", "nio",
+    "nntplib", "openai", "poplib", "psycopg", "psycopg_pool", "pty", "requests", "secretstorage",
+    "smtplib", "socket", "socketserver",
     "ssl", "subprocess", "telnetlib", "urllib.request", "urllib.robotparser", "urllib3", "uvicorn",
     "webbrowser", "wsgiref", "xmlrpc",
     "PySide6.QtCore.QProcess", "PySide6.QtDBus", "PySide6.QtGui.QDesktopServices",
@@ -176,9 +178,15 @@ def files_by_library() -> dict[str, list[Path]]:
     return found
 
 
+_IMPORTS_A_DOOR = re.compile(
+    rb"^\s*(?:from|import)\b[^\n]*\b(?:%s)\b"
+    % b"|".join(sorted({door.partition(".")[0].encode() for door in _NETWORK_DOORS})),
+    re.MULTILINE,
+)
+
+
 def reaches_out(path: Path) -> bool:
-    text = path.read_bytes()
-    if not any(door.partition(".")[0].encode() in text for door in _NETWORK_DOORS):
+    if not _IMPORTS_A_DOOR.search(path.read_bytes()):
         return False  # Parsing thousands of files takes long.
     try:
         names = list(imports_of(path))

@@ -28,17 +28,15 @@ from desktop_rag.core.settings import Settings
 from desktop_rag.ingest.library import Library
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.pipeline import LibraryStores
-from desktop_rag.ingest.read.foundation.format_names import is_readable_name
+from desktop_rag.ingest.read.foundation.format_names import is_worth_reading
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.endpoints.keys import KeyStore
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.documents.document_store import DocumentStore
-from desktop_rag.store.duckdb.documents.source_store import SourceStore
-from desktop_rag.store.duckdb.documents.tag_store import TagStore
-from desktop_rag.store.duckdb.documents.web_page_store import WebPageStore
 from desktop_rag.store.duckdb.duckdb_engine import engine_over, library_file
 from desktop_rag.store.duckdb.search.postings_merge import PostingsMerge
+from desktop_rag.store.sql.documents.tag_store import TagStore
+from desktop_rag.store.sql.documents.web_page_store import WebPageStore
 from desktop_rag.ui.viewers.code_editor import CodeEditor
 from desktop_rag.ui.viewers.page_browser import PageBrowser
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel
@@ -86,10 +84,11 @@ def opened_store(root: Path) -> Iterator[Database]:
 
 def make_library(database: Database, root: Path) -> Library:
     """A real library without an embedder; nothing runs before its `start`."""
-    rules = IgnoreRules(is_readable_name, 200 * MEGABYTE, root)
+    rules = IgnoreRules(is_worth_reading, 200 * MEGABYTE, root)
+    engine = engine_over(database)
     stores = LibraryStores(
-        DocumentStore(database),
-        SourceStore(database),
+        engine.documents,
+        engine.sources,
         WebPageStore(database),
         TagStore(database),
         PostingsMerge(database),

@@ -22,17 +22,19 @@ NASTY = "a<img src=&#47;dev&#47;zero>.pdf & <b>x</b>"
 UI = Path(next(iter(desktop_rag.ui.__path__)))
 # The only module that may create labels, and the modules that render rich text themselves.
 LABEL_MAKER = "controls.py"
-# `clipboard_data` shows nothing: other programs get a table's cells from it.
+# `clipboard_data` shows nothing: other programs get a table's cells from it. `report_pdf` prints
+# our own report, in which foreign text is escaped.
 RICH_TEXT = {
-    "setHtml": {"segment_view.py", "clipboard_data.py"}, "insertHtml": {"page_browser.py"}
-}  # fmt: skip
+    "setHtml": {"segment_view.py", "clipboard_data.py", "report_pdf.py"},
+    "insertHtml": {"page_browser.py"},
+}
 NO_TEXT = {"appendHtml", "fromHtml", "setMarkdown", "insertMarkdown", "insertImage"}
 # Classes that load files named in a text, or guess whether a text is HTML.
 TEXT_CLASSES = {"QTextBrowser", "QTextEdit", "QTextDocument"}
 # Drawn by the desktop, which shows markup literally; it holds the app's own words only.
 DESKTOP_TOOLTIPS = {"tray.py", "opening_icon.py"}
 # Lays out plain text and reads no markup; it marks the words of a search.
-PLAIN_LAYOUT = {"QTextLayout": "passage_painter.py"}
+PLAIN_LAYOUT = {"QTextLayout": "passage_painter.py", "QTextDocument": "report_pdf.py"}
 STATIC_BOXES = {"information", "warning", "critical", "question", "about"}
 
 

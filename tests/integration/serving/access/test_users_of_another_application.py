@@ -86,6 +86,21 @@ def test_each_user_gets_what_the_application_lets_them_read(
     assert {d["path"] for d in asked["documents"]} == {"wanda/wanda safe.md", "boris/boris safe.md"}
 
 
+def test_several_users_together_get_what_all_of_them_may_read(
+    ask: Ask, rule: AccessRule, app: RightsApp, server: Server, tmp_path: Path
+) -> None:
+    wanda, boris = app.token("wanda"), app.token("boris")
+    alone = ask(wanda, model="collection:People")
+    assert "wanda-4711" in alone.text
+    together = ask(f"{wanda}, {boris}")
+    assert together.status_code == 200
+    assert "4711" not in together.text
+    assert sources(ask(f"{wanda},{wanda}", model="collection:People")) == sources(alone)
+    assert ask(f"{wanda},{app.token('boris', iss='https://elsewhere.example')}").status_code == 401
+    many = ",".join(f"{wanda}{n}" for n in range(60))
+    assert ask(many).json()["error"]["code"] == "too_many_users"
+
+
 def test_the_chat_of_a_page_reads_no_document_of_others_by_its_id(
     server: Server, rule: AccessRule, app: RightsApp, endpoint: ChatServer
 ) -> None:

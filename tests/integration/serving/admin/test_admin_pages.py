@@ -159,6 +159,12 @@ def test_a_crawl_says_when_it_runs_and_what_it_was_refused(admin: AdminBrowser) 
     assert "only on request" in listed
     refused = admin.get(f"/admin/crawls/{source.source_id}").text
     assert "1–1 of 1" in refused
+    report = library.sources.crawls()[source.source_id]
+    said = text_of(refused)
+    assert "Last fetching" in said
+    assert report.state.value in said
+    assert report.refused
+    assert report.refused[0].reason in said
 
 
 def test_the_log_is_searched_and_its_text_is_shown_where_it_is_kept(
@@ -184,10 +190,10 @@ def check_log(admin: AdminBrowser) -> None:
     assert "The lamp is lit at dusk" in whole
     assert "401" in shown(kind="refused")
     assert "401" not in shown(kind="answer")
-    assert "No request fits." in shown(kind="refused", words="lamp")
+    assert "No request matches." in shown(kind="refused", words="lamp")
     token = TokenBook(admin.server.services.home.tokens).all()[0]
     assert "200" in shown(token=token.token_id)
-    assert "No request fits." in shown(page="3")
+    assert "No request matches." in shown(page="3")
     assert "test-model" in shown(kind="calls")
     usage = text_of(admin.get("/admin/usage").text)
     assert re.search(r"Token\s+Requests.*token 0\s+1\s+1\s+0\s+0\s+\d", usage, re.DOTALL)

@@ -10,7 +10,7 @@ from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.library_events import DocumentsChanged, Notice, SourcesChanged
 from desktop_rag.ingest.library import Library
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.documents.document_store import DocumentStore
+from desktop_rag.store.duckdb.duckdb_engine import engine_over
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.library.document_model import DocumentModel
 from desktop_rag.ui.library.library_feed import LibraryFeed
@@ -42,7 +42,7 @@ def test_changes_are_queued_while_loading(
     feed: LibraryFeed, model: DocumentModel, store: Database, source_id: str, qtbot: QtBot
 ) -> None:
     known = make_document("a.md", DocumentState.WAITING, source_id=source_id)
-    DocumentStore(store).apply_changes(known.source_id, [known], {}, [])
+    engine_over(store).documents.apply_changes(known.source_id, [known], {}, [])
     feed.load()
     feed.handle_event(DocumentsChanged((in_state(known, DocumentState.READING),)))
     feed.handle_event(DocumentsChanged((in_state(known, DocumentState.SEARCHABLE),)))
@@ -83,7 +83,7 @@ def test_a_source_that_could_not_be_removed_comes_back(
     feed: LibraryFeed, model: DocumentModel, store: Database, source_id: str, qtbot: QtBot
 ) -> None:
     document = make_document("a.md", source_id=source_id)
-    DocumentStore(store).apply_changes(source_id, [document], {}, [])
+    engine_over(store).documents.apply_changes(source_id, [document], {}, [])
     feed.exclude_source(source_id)
     feed.include_source(source_id)
     qtbot.waitUntil(lambda: model.rowCount() == 1)

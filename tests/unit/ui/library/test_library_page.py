@@ -22,7 +22,7 @@ from desktop_rag.core.library_events import (
 )
 from desktop_rag.ingest.library import Library
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.documents.document_store import DocumentStore
+from desktop_rag.store.duckdb.duckdb_engine import engine_over
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.dialogs.folder_dialog import FolderDialog
@@ -169,7 +169,7 @@ def test_shows_the_initial_state_and_changes_during_loading(
 ) -> None:
     source = library.sources.add(folder)
     known = make_document("known.md", source_id=source.source_id)
-    DocumentStore(store).apply_changes(known.source_id, [known], {}, [])
+    engine_over(store).documents.apply_changes(known.source_id, [known], {}, [])
     page = LibraryPage(bridge, library, theme, ["PDF", "Word"])
     page.load()
     qtbot.addWidget(page)
@@ -215,7 +215,7 @@ def test_buttons_reach_the_library(
 ) -> None:
     source_id = library.sources.add(folder).source_id
     failed = make_document("f.md", DocumentState.FAILED, source_id=source_id, reason="Odd.")
-    DocumentStore(store).apply_changes(failed.source_id, [failed], {}, [])
+    engine_over(store).documents.apply_changes(failed.source_id, [failed], {}, [])
     page.on_library_event(DocumentsChanged((failed,)))
     qtbot.waitUntil(lambda: rows(page, Column.STATE) == ["Failed"])
     button(page, "Folders").click()

@@ -13,7 +13,7 @@ from desktop_rag.core.paths import Home
 from desktop_rag.ingest.library import Library
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.pipeline import LibraryStores
-from desktop_rag.ingest.read.foundation.format_names import is_readable_name
+from desktop_rag.ingest.read.foundation.format_names import is_worth_reading
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.file_passwords import FilePasswords
@@ -55,7 +55,7 @@ def library(
         None,
         AnswerPriority(),
         lambda: ParserProcess(passwords_for=passwords.candidates),
-        rules=IgnoreRules(is_readable_name, 200 * MEGABYTE, home.root),
+        rules=IgnoreRules(is_worth_reading, 200 * MEGABYTE, home.root),
         times=FAST_TIMES,
         passwords=passwords,
     )

@@ -153,8 +153,8 @@ def test_the_endpoint_is_part_of_the_settings(
     address = field(page, QLineEdit, "Address")
     qtbot.keyClicks(address, "localhost:8080/v1")
     qtbot.keyClick(address, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: bool(applied))
-    assert applied[-1].endpoint.base_url == "http://localhost:8080/v1"
+    entered = "http://localhost:8080/v1"
+    qtbot.waitUntil(lambda: bool(applied) and applied[-1].endpoint.base_url == entered)
     button(page, "Undo").click()
     assert address.text() == ""
 
