@@ -98,7 +98,7 @@ BUNDLE := build/bundle/desktop-rag
 package: $(READY) need-qt ## build the program for people without Python, for this system, under build/
 	@python=$$($(MAKE) -s find-python) && $$python -m venv build/package
 	$(BIN)/python packaging/bundle/lock_for_bundle.py > build/package/requirements.txt
-	build/package/bin/python -m pip install --quiet --require-hashes -r build/package/requirements.txt
+	build/package/bin/python -m pip install --quiet --require-hashes --no-deps -r build/package/requirements.txt
 	build/package/bin/python -m pip install --quiet $(PYINSTALLER)
 	build/package/bin/python -m pip install --quiet --no-deps --force-reinstall .
 	$(OFFSCREEN) $(BIN)/python packaging/bundle/build_icons.py --out build/icons
@@ -125,7 +125,7 @@ clean: ## remove everything that was built
 $(READY): pyproject.toml requirements.lock
 	@python=$$($(MAKE) -s find-python) && echo "Building $(VENV) with $$($$python --version)" && \
 	  $$python -m venv $(VENV)
-	$(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 

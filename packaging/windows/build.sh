@@ -3,11 +3,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 python -m venv .venv
-.venv/Scripts/python -m pip install --quiet --require-hashes -r requirements.lock
+.venv/Scripts/python -m pip install --quiet --require-hashes --no-deps -r requirements.lock
 .venv/Scripts/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 python -m venv build/package
 .venv/Scripts/python packaging/bundle/lock_for_bundle.py > build/package/requirements.txt
-build/package/Scripts/python -m pip install --quiet --require-hashes -r build/package/requirements.txt
+build/package/Scripts/python -m pip install --quiet --require-hashes --no-deps -r build/package/requirements.txt
 # The versions are those of the Makefile.
 read -ra tools < <(sed -n 's/^PYINSTALLER := //p' Makefile | tr -d '\r')
 build/package/Scripts/python -m pip install --quiet "${tools[@]}"
