@@ -88,15 +88,19 @@ class SourceCard(Card):
         self._copy = IconButton(self._theme, "copy:muted", tr("Copy source {n}", n=source.n))
         head = QHBoxLayout()
         head.setSpacing(10)
-        # A single line is centred beside the buttons, several start at their top.
+        # A single line is centred beside the number, several start at its top.
         align = Qt.AlignmentFlag.AlignVCenter if self._follows else Qt.AlignmentFlag.AlignTop
         head.addWidget(number, 0, align)
         head.addLayout(self._build_words(), 1)
         buttons = QHBoxLayout()
         buttons.setSpacing(0)
         for button in (self._copy, self._ask, self._read, self._open):
-            buttons.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
-        head.addLayout(buttons)
+            buttons.addWidget(button)
+        foot = QHBoxLayout()
+        foot.addWidget(self._fold)
+        foot.addStretch(1)
+        # Beside a title they would leave it a word or two.
+        (head if self._follows else foot).addLayout(buttons)
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 10, 10, 10)
         column.setSpacing(6)
@@ -105,7 +109,7 @@ class SourceCard(Card):
         if also_in := self.source.also_in:
             text, everywhere = _copies_in_words(also_in), "\n".join(also_in)
             column.addWidget(_muted(text, Qt.TextElideMode.ElideMiddle, everywhere))
-        column.addWidget(self._fold, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addLayout(foot)
         # Only once they are in the card: a parentless visible widget is a window.
         self._fold.setVisible(self._passage.is_longer)
         for button in (self._ask, self._open, self._read):
