@@ -1,4 +1,4 @@
-"""Sets of questions, runs, answers and judgements in a backup: their rows, and merging. Pure.
+"""Sets of questions, runs, answers, judgements and chunk comparisons in a backup. Pure.
 
 Of a set that both have, the one changed last wins. Everything else is kept once.
 """
@@ -18,6 +18,7 @@ from desktop_rag.backup.value_rules import (
     strict_json,
     whole,
 )
+from desktop_rag.core.experiments.chunk_trial import ChunkComparison
 from desktop_rag.core.experiments.question_set import QuestionSet
 from desktop_rag.core.experiments.record_json import decoded
 from desktop_rag.core.experiments.run import Judgement, Run, RunAnswer
@@ -29,6 +30,7 @@ _KINDS: Mapping[str, tuple[type[Any], str, str]] = {
     "run": (Run, "run_id", "set_id"),
     "answer": (RunAnswer, "answer_id", "run_id"),
     "judgement": (Judgement, "judgement_id", "set_id"),
+    "comparison": (ChunkComparison, "comparison_id", ""),
 }
 
 EXPERIMENT_RULES: Mapping[str, Mapping[str, Check]] = {

@@ -2,11 +2,11 @@
 
 import random
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from threading import Event
 
 from desktop_rag.answer.chat import Chat
-from desktop_rag.core.domain import DocumentState
+from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.experiments.question_set import SetQuestion
 from desktop_rag.ingest.library import Library
 
@@ -15,14 +15,23 @@ _TRIES = 3
 PROPOSED = "proposed"
 
 
-def proposals(library: Library, chat: Chat, count: int, cancel: Event) -> Iterator[SetQuestion]:
+def proposals(
+    library: Library,
+    chat: Chat,
+    count: int,
+    cancel: Event,
+    among: Sequence[Document] | None = None,
+) -> Iterator[SetQuestion]:
     """Up to so many questions, of the background model, from passages of different documents.
+
+    They are drawn from all documents, or from those given.
 
     Its answer has to be supported by the passage, as the check of claims says on this computer. Few
     come where documents are short or the model proposes what they don't say. AppError when the
     endpoint fails.
     """
-    documents = [d for d in library.documents.all() if d.state is DocumentState.SEARCHABLE]
+    every = library.documents.all() if among is None else among
+    documents = [d for d in every if d.state is DocumentState.SEARCHABLE]
     random.shuffle(documents)
     found = tried = 0
     for document in documents * _TRIES:

@@ -15,6 +15,7 @@ from desktop_rag.core.errors import AppError, Cancelled, InterruptedAnswer
 from desktop_rag.core.experiments.experiment_events import RunWentOn, SetsChanged
 from desktop_rag.core.experiments.question_set import SetQuestion
 from desktop_rag.core.experiments.run import Run, RunAnswer, RunState
+from desktop_rag.experiments.chunk_trials import ChunkTrials
 from desktop_rag.experiments.experiments import Experiments
 from desktop_rag.experiments.set_up_answering import Answerer, OpenScratch, answering
 from desktop_rag.ingest.library import Library
@@ -38,6 +39,9 @@ class RunWorker:
         open_scratch: OpenScratch,
     ) -> None:
         self.experiments = Experiments(store, chat)
+        self.chunk_trials = ChunkTrials(
+            store, chat, library, open_scratch, self.experiments.publish
+        )
         self._chat = chat
         self._library = library
         self._open_scratch = open_scratch
@@ -54,6 +58,7 @@ class RunWorker:
         """Give up the answer under way; its question is asked at the next start. Idempotent."""
         self._closing.set()
         self._woken.set()
+        self.chunk_trials.close()
         if self._thread.is_alive():
             self._thread.join()
         unsubscribe, self._unsubscribe = self._unsubscribe, lambda: None

@@ -13,6 +13,7 @@ from typing import Any
 from desktop_rag import app
 from desktop_rag.cli.argument_types import add_json, positive
 from desktop_rag.cli.evaluation.answers_verb import add_answers
+from desktop_rag.cli.evaluation.chunks_verb import add_chunks, chunk_verbs
 from desktop_rag.cli.evaluation.feedback_verb import add_feedback_set, feedback_verbs
 from desktop_rag.cli.evaluation.grounding_verb import add_grounding
 from desktop_rag.cli.evaluation.intents_verb import add_intents
@@ -61,6 +62,8 @@ def add_evals(parser: argparse.ArgumentParser) -> None:
     text = "a set for `eval answers` from your feedback on answers; it stays on this computer"
     add_feedback_set(evals.add_parser("set-from-feedback", help=text, description=text))
     add_runs(lambda name, purpose: evals.add_parser(name, help=purpose, description=purpose))
+    text = "which chunk settings find most in your own documents, with the worst questions and why"
+    add_chunks(evals.add_parser("chunks", help=text, description=text))
     text = "List the stored measurements, or one with its queries."
     added = evals.add_parser("runs", help=text, description=text)
     added.set_defaults(run=_runs)
@@ -73,6 +76,7 @@ def running_app_verbs() -> Mapping[str, app.Verb]:
     return {
         **feedback_verbs(),
         **run_verbs(),
+        **chunk_verbs(),
         "eval_runs": lambda services, asked: services.evaluation_runs.listed(str(asked["id"])),
         "eval_keep": lambda services, asked: keep_file(services, Path(str(asked["file"]))),
     }

@@ -1,6 +1,7 @@
 """Events of runs. Frozen values."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +23,31 @@ class RunWentOn(ExperimentEvent):
     answered: int
     total: int
     doing: str = ""
+
+
+class TrialStage(StrEnum):
+    """Where a comparison of chunk settings is."""
+
+    IDLE = "idle"
+    RUNNING = "running"
+    PAUSED = "paused"
+    DONE = "done"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkTrialChanged(ExperimentEvent):
+    """A comparison of chunk settings went on or ended; `done` of `total` steps of `doing`."""
+
+    stage: TrialStage
+    doing: str = ""
+    done: int = 0
+    total: int = 0
+    error_title: str = ""
+    error_hint: str = ""
+
+    @property
+    def is_under_way(self) -> bool:
+        """True until it is done, was cancelled or failed."""
+        return self.stage in {TrialStage.RUNNING, TrialStage.PAUSED}

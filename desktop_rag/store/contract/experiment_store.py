@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from desktop_rag.core.experiments.chunk_trial import ChunkComparison
 from desktop_rag.core.experiments.question_set import QuestionSet
 from desktop_rag.core.experiments.run import Judgement, Run, RunAnswer
 
@@ -47,4 +48,16 @@ class ExperimentStore(Protocol):
 
     def put_judgement(self, judgement: Judgement) -> bool:
         """Store the judgement in place of one with the same id; False when its set is gone."""
+        ...
+
+    def comparisons(self) -> list[ChunkComparison]:
+        """All comparisons of chunk settings, in the order in which they were first stored."""
+        ...
+
+    def put_comparison(self, comparison: ChunkComparison) -> None:
+        """Store the comparison in place of one with the same id."""
+        ...
+
+    def remove_comparison(self, comparison_id: str) -> None:
+        """Remove a comparison; nothing happens without one."""
         ...

@@ -37,6 +37,12 @@ from desktop_rag.core.domain import (
     SourceRules,
     WebLinks,
 )
+from desktop_rag.core.experiments.chunk_trial import (
+    ChunkComparison,
+    ChunkTrial,
+    Retrieved,
+    TrialQuestion,
+)
 from desktop_rag.core.experiments.question_set import QuestionSet, SetQuestion
 from desktop_rag.core.experiments.run import (
     Judgement,
@@ -122,6 +128,9 @@ def _fill_schedule(engine: Engine, answer: Message) -> None:
 
 def _fill_experiment(engine: Engine, answer: Message) -> None:
     engine.experiments.put_set(SET)
+    trial = ChunkTrial(ChunkSettings(), 7, (Retrieved("q", is_found=True, rank=1),))
+    asked = (TrialQuestion("q", "When?", "/a.md"),)
+    engine.experiments.put_comparison(ChunkComparison("k1", "c1", "Sea", 8.0, asked, (trial,)))
     for run_id in ("e1", "e2"):
         engine.experiments.put_run(replace(RUN, run_id=run_id))
         engine.experiments.put_answer(
@@ -280,6 +289,7 @@ def shown(place: Place) -> dict[str, Any]:
         "set_answers": [
             engine.experiments.answers(run.run_id) for run in engine.experiments.runs()
         ],
+        "comparisons": engine.experiments.comparisons(),
         "judgements": engine.experiments.judgements("s1"),
         "evaluation": [engine.evaluations.get(e.evaluation_id) for e in engine.evaluations.all()],
     }

@@ -4,6 +4,7 @@ import json
 from dataclasses import asdict
 from typing import Any, TypeVar
 
+from desktop_rag.core.experiments.chunk_trial import ChunkComparison
 from desktop_rag.core.experiments.question_set import QuestionSet
 from desktop_rag.core.experiments.record_json import decoded
 from desktop_rag.core.experiments.run import Judgement, Run, RunAnswer
@@ -13,6 +14,7 @@ from desktop_rag.store.sql.sql_engine import Connection, Database
 T = TypeVar("T")
 
 _SET, _RUN, _ANSWER, _JUDGEMENT = "set", "run", "answer", "judgement"
+_COMPARISON = "comparison"
 _INSERT = (
     "INSERT INTO experiments (record_id, kind, owner_id, made_of, number) VALUES (?, ?, ?, ?, ?)"
 )
@@ -73,6 +75,18 @@ class ExperimentStore:
     def put_judgement(self, judgement: Judgement) -> bool:
         """Store the judgement in place of the one with the same id."""
         return self._put(_JUDGEMENT, judgement.judgement_id, judgement.set_id, judgement)
+
+    def comparisons(self) -> list[ChunkComparison]:
+        """All comparisons of chunk settings."""
+        return self._read(ChunkComparison, _COMPARISON)
+
+    def put_comparison(self, comparison: ChunkComparison) -> None:
+        """Store the comparison in place of the one with the same id."""
+        self._put(_COMPARISON, comparison.comparison_id, "", comparison)
+
+    def remove_comparison(self, comparison_id: str) -> None:
+        """Remove a comparison."""
+        self._remove(_OF_SET, [comparison_id] * 3)
 
     def _read(self, value: type[T], kind: str, owner_id: str = "") -> list[T]:
         sql = "SELECT made_of FROM experiments WHERE kind = ?"

@@ -6,6 +6,14 @@ from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.claims import CheckedClaim, Difference, DifferenceKind, Evidence, Verdict
 from desktop_rag.core.conversation import MessageState, SourceRef
+from desktop_rag.core.experiments.chunk_trial import (
+    ChunkComparison,
+    ChunkTrial,
+    MissReason,
+    QuestionOrigin,
+    Retrieved,
+    TrialQuestion,
+)
 from desktop_rag.core.experiments.question_set import QuestionSet, SetQuestion
 from desktop_rag.core.experiments.run import (
     Judgement,
@@ -42,6 +50,12 @@ ANSWER = RunAnswer(
     10, 20, 0.5, Memory(3, 2), Memory(5, 4), "partly", "T", "H",
 )  # fmt: skip
 JUDGEMENT = Judgement("j", "s", "q", "r", 8.0, "r2", Preference.SAME, 0, "Alike", "judge")
+
+COMPARISON = ChunkComparison(
+    "k", "c", "Sea", 8.0, (TrialQuestion("q", "Wann?", "/a.md", "At dusk.", QuestionOrigin.TEXT),),
+    (ChunkTrial(ChunkSettings(), 7, (Retrieved("q", False, 14, MissReason.SPLIT, 2, 0.5, "B"),)),),
+    3, 8, 2400,
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -100,3 +114,15 @@ def test_a_set_goes_with_everything(store: ExperimentStore) -> None:
     store.remove_set("s")
     assert [each.set_id for each in store.sets()] == ["other"]
     assert (store.runs(), store.answers("r"), store.judgements("s")) == ([], [], [])
+
+
+def test_comparisons_of_chunks_stand_alone(store: ExperimentStore) -> None:
+    filled(store)
+    store.put_comparison(COMPARISON)
+    store.put_comparison(replace(COMPARISON, made_at=9.0))
+    assert store.comparisons() == [replace(COMPARISON, made_at=9.0)]
+    store.remove_set("s")
+    assert len(store.comparisons()) == 1
+    store.remove_comparison("k")
+    store.remove_comparison("k")
+    assert store.comparisons() == []
