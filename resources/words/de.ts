@@ -2600,8 +2600,84 @@ Die vollständige Adresse lautet:
         <translation>Nur Wörter</translation>
     </message>
     <message>
+        <source>Keep the present chunks: they find {found:,} of {count:,} answers, and no others that were tried find more.</source>
+        <translation>Behalten Sie die jetzigen Abschnitte: Sie finden {found:,} von {count:,} Antworten, und keine der anderen probierten finden mehr.</translation>
+    </message>
+    <message>
+        <source>“{best}” finds {found:,} of {count:,} answers here, the present chunks {before:,}: {more:.0f} % of the questions more.</source>
+        <translation>„{best}“ findet hier {found:,} von {count:,} Antworten, die jetzigen Abschnitte {before:,}: bei {more:.0f} % der Fragen mehr.</translation>
+    </message>
+    <message>
+        <source>Over other questions like these, between {low:.0f} and {high:.0f} %.</source>
+        <translation>Bei anderen Fragen dieser Art zwischen {low:.0f} und {high:.0f} %.</translation>
+    </message>
+    <message>
+        <source>Likely not chance, also for the best of the settings tried.</source>
+        <translation>Wohl kein Zufall, auch für die beste der probierten Einstellungen.</translation>
+    </message>
+    <message>
+        <source>It may be chance, as the best of several settings; more questions would tell.</source>
+        <translation>Es kann Zufall sein, als die beste von mehreren Einstellungen; mehr Fragen würden es zeigen.</translation>
+    </message>
+    <message>
         <source>By structure</source>
         <translation>Nach Gliederung</translation>
+    </message>
+    <message>
+        <source>By structure, up to {count:,} tokens</source>
+        <translation>Nach Gliederung, bis {count:,} Token</translation>
+    </message>
+    <message>
+        <source>By tokens</source>
+        <translation>Nach Token</translation>
+    </message>
+    <message>
+        <source>{count:,} tokens each</source>
+        <translation>Je {count:,} Token</translation>
+    </message>
+    <message>
+        <source>Your own questions show best what you would find.</source>
+        <translation>Ihre eigenen Fragen zeigen am besten, was Sie finden würden.</translation>
+    </message>
+    <message>
+        <source>A model wrote the questions from passages. They use the words of the text more than people do, so your own questions will find less.</source>
+        <translation>Ein Modell hat die Fragen aus Textstellen geschrieben. Sie verwenden die Wörter des Textes mehr, als Menschen es tun; Ihre eigenen Fragen werden weniger finden.</translation>
+    </message>
+    <message>
+        <source>The questions are headings and sentences of the documents, without a model. They show whether chunks keep together what belongs together, and little about how people ask: take a small difference for none.</source>
+        <translation>Die Fragen sind Überschriften und Sätze aus den Dokumenten, ohne Modell. Sie zeigen, ob Abschnitte zusammenhalten, was zusammengehört, und wenig darüber, wie Menschen fragen: Ein kleiner Unterschied ist keiner.</translation>
+    </message>
+    <message>
+        <source>{count:,} questions were left out: no document here is known to answer them.</source>
+        <translation>{count:,} Fragen wurden ausgelassen: Von keinem Dokument hier ist bekannt, dass es sie beantwortet.</translation>
+    </message>
+    <message>
+        <source>the right passage was not among the first {depth:,}</source>
+        <translation>die richtige Stelle war nicht unter den ersten {depth:,}</translation>
+    </message>
+    <message>
+        <source>the right passage was number {rank:,}</source>
+        <translation>die richtige Stelle war Nummer {rank:,}</translation>
+    </message>
+    <message>
+        <source>first came {name}</source>
+        <translation>zuerst kam {name}</translation>
+    </message>
+    <message>
+        <source>its document could not be read, or is gone</source>
+        <translation>das Dokument konnte nicht gelesen werden oder ist weg</translation>
+    </message>
+    <message>
+        <source>the answer is split across {count:,} chunks</source>
+        <translation>die Antwort ist auf {count:,} Abschnitte verteilt</translation>
+    </message>
+    <message>
+        <source>it has {share:.0f} % of the words of the question</source>
+        <translation>sie enthält {share:.0f} % der Wörter der Frage</translation>
+    </message>
+    <message>
+        <source>only a part of the answer was in the passages</source>
+        <translation>nur ein Teil der Antwort war in den Stellen</translation>
     </message>
     <message>
         <source>By structure, up to 200 tokens</source>
@@ -7184,6 +7260,58 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>{count} sentences</source>
         <translation>{count} Sätze</translation>
+    </message>
+    <message>
+        <source>Choose another set, or have questions made from the documents.</source>
+        <translation>Wählen Sie eine andere Sammlung, oder lassen Sie Fragen aus den Dokumenten machen.</translation>
+    </message>
+    <message>
+        <source>No question is known to be answered by these documents.</source>
+        <translation>Von keiner Frage ist bekannt, dass diese Dokumente sie beantworten.</translation>
+    </message>
+    <message>
+        <source>This collection is gone.</source>
+        <translation>Diese Sammlung gibt es nicht mehr.</translation>
+    </message>
+    <message>
+        <source>Choose another one.</source>
+        <translation>Wählen Sie eine andere.</translation>
+    </message>
+    <message>
+        <source>“{name}” has no folder with searchable files.</source>
+        <translation>„{name}“ hat keinen Ordner mit durchsuchbaren Dateien.</translation>
+    </message>
+    <message>
+        <source>Chunks can be compared over folders, not over links.</source>
+        <translation>Abschnitte lassen sich über Ordner vergleichen, nicht über Links.</translation>
+    </message>
+    <message>
+        <source>Making questions from headings and sentences</source>
+        <translation>Fragen werden aus Überschriften und Sätzen gemacht</translation>
+    </message>
+    <message>
+        <source>The model writes questions</source>
+        <translation>Das Modell schreibt Fragen</translation>
+    </message>
+    <message>
+        <source>Indexing: {name}</source>
+        <translation>Indizieren: {name}</translation>
+    </message>
+    <message>
+        <source>Searching: {name}</source>
+        <translation>Suchen: {name}</translation>
+    </message>
+    <message>
+        <source>Wait for it, or cancel it.</source>
+        <translation>Warten Sie darauf, oder brechen Sie ihn ab.</translation>
+    </message>
+    <message>
+        <source>Chunks are being compared already.</source>
+        <translation>Abschnitte werden schon verglichen.</translation>
+    </message>
+    <message>
+        <source>Chunks could not be compared.</source>
+        <translation>Die Abschnitte konnten nicht verglichen werden.</translation>
     </message>
 </context>
 </TS>

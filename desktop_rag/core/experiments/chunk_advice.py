@@ -95,7 +95,7 @@ def worth(compared: ChunkComparison) -> str:
             " people do, so your own questions will find less."
         ),
         QuestionOrigin.TEXT: tr(
-            "The questions are headings and sentences of the documents, as no model is set. They"
+            "The questions are headings and sentences of the documents, without a model. They"
             " show whether chunks keep together what belongs together, and little about how people"
             " ask: take a small difference for none."
         ),

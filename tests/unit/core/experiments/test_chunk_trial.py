@@ -131,7 +131,7 @@ def test_what_questions_are_worth_is_said() -> None:
     assert "2 questions were left out" in worth(compared)
     made = TrialQuestion("q", "t", "/a", origin=QuestionOrigin.TEXT)
     alone = ChunkComparison("c", "s", "Sea", 0.0, (made,), compared.trials)
-    assert "no model is set" in worth(alone)
+    assert "without a model" in worth(alone)
 
 
 def test_the_worst_come_first_in_the_document() -> None:
