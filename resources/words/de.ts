@@ -2601,11 +2601,11 @@ Die vollständige Adresse lautet:
     </message>
     <message>
         <source>Keep the present chunks: they find {found:,} of {count:,} answers, and no others that were tried find more.</source>
-        <translation>Behalten Sie die jetzigen Abschnitte: Sie finden {found:,} von {count:,} Antworten, und keine der anderen probierten finden mehr.</translation>
+        <translation>Behalten Sie die jetzigen Textstellen: Sie finden {found:,} von {count:,} Antworten, und keine der anderen probierten finden mehr.</translation>
     </message>
     <message>
         <source>“{best}” finds {found:,} of {count:,} answers here, the present chunks {before:,}: {more:.0f} % of the questions more.</source>
-        <translation>„{best}“ findet hier {found:,} von {count:,} Antworten, die jetzigen Abschnitte {before:,}: bei {more:.0f} % der Fragen mehr.</translation>
+        <translation>„{best}“ findet hier {found:,} von {count:,} Antworten, die jetzigen Textstellen {before:,}: bei {more:.0f} % der Fragen mehr.</translation>
     </message>
     <message>
         <source>Over other questions like these, between {low:.0f} and {high:.0f} %.</source>
@@ -2645,7 +2645,7 @@ Die vollständige Adresse lautet:
     </message>
     <message>
         <source>The questions are headings and sentences of the documents, without a model. They show whether chunks keep together what belongs together, and little about how people ask: take a small difference for none.</source>
-        <translation>Die Fragen sind Überschriften und Sätze aus den Dokumenten, ohne Modell. Sie zeigen, ob Abschnitte zusammenhalten, was zusammengehört, und wenig darüber, wie Menschen fragen: Ein kleiner Unterschied ist keiner.</translation>
+        <translation>Die Fragen sind Überschriften und Sätze aus den Dokumenten, ohne Modell. Sie zeigen, ob Textstellen zusammenhalten, was zusammengehört, und wenig darüber, wie Menschen fragen: Ein kleiner Unterschied ist keiner.</translation>
     </message>
     <message>
         <source>{count:,} questions were left out: no document here is known to answer them.</source>
@@ -2669,7 +2669,7 @@ Die vollständige Adresse lautet:
     </message>
     <message>
         <source>the answer is split across {count:,} chunks</source>
-        <translation>die Antwort ist auf {count:,} Abschnitte verteilt</translation>
+        <translation>die Antwort ist auf {count:,} Textstellen verteilt</translation>
     </message>
     <message>
         <source>it has {share:.0f} % of the words of the question</source>
@@ -7263,7 +7263,7 @@ Was kostet der Eintritt?</translation>
     </message>
     <message>
         <source>Choose another set, or have questions made from the documents.</source>
-        <translation>Wählen Sie eine andere Sammlung, oder lassen Sie Fragen aus den Dokumenten machen.</translation>
+        <translation>Wählen Sie einen anderen Fragensatz, oder lassen Sie Fragen aus den Dokumenten machen.</translation>
     </message>
     <message>
         <source>No question is known to be answered by these documents.</source>
@@ -7283,7 +7283,7 @@ Was kostet der Eintritt?</translation>
     </message>
     <message>
         <source>Chunks can be compared over folders, not over links.</source>
-        <translation>Abschnitte lassen sich über Ordner vergleichen, nicht über Links.</translation>
+        <translation>Textstellen lassen sich über Ordner vergleichen, nicht über Links.</translation>
     </message>
     <message>
         <source>Making questions from headings and sentences</source>
@@ -7307,11 +7307,11 @@ Was kostet der Eintritt?</translation>
     </message>
     <message>
         <source>Chunks are being compared already.</source>
-        <translation>Abschnitte werden schon verglichen.</translation>
+        <translation>Textstellen werden schon verglichen.</translation>
     </message>
     <message>
         <source>Chunks could not be compared.</source>
-        <translation>Die Abschnitte konnten nicht verglichen werden.</translation>
+        <translation>Die Textstellen konnten nicht verglichen werden.</translation>
     </message>
 </context>
 </TS>

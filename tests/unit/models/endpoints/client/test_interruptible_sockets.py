@@ -11,7 +11,7 @@ from desktop_rag.models.endpoints.client.interruptible_sockets import Interrupti
 
 def test_a_request_to_stop_counts_though_it_is_taken_back_at_once() -> None:
     interruption, cancel = Interruption(), Event()
-    with pytest.raises(Cancelled), interruption.within(60.0, cancel):
+    with pytest.raises(Cancelled), interruption.within(60.0, cancel):  # noqa: PT012  taken back while it is waited for
         cancel.set()
         try:
             interruption.check()
