@@ -1,7 +1,7 @@
 """Fits the numbers in resources/retrieval/fusion.toml on retrieval sets.
 
-python training/fit_fusion.py SETS --scratch FOLDER [--questions N] [--only SET …]
-    [--without-relevance | --write]
+python training/fit_fusion.py SETS --scratch FOLDER [--questions N] [--documents N]
+    [--only SET …] [--without-relevance | --write]
 
 SETS contains folders in BEIR format. The app searches each set once (retrieval_pools.py). For each
 set it prints nDCG@10 by words alone, by meaning alone and with fixed weights, then of three models,
@@ -93,6 +93,7 @@ def main() -> None:
     parser.add_argument("sets", type=Path)
     parser.add_argument("--scratch", type=Path, required=True)
     parser.add_argument("--questions", type=int, default=150, help="of each set, at most")
+    parser.add_argument("--documents", type=int, help="of each set, at most; by default all")
     parser.add_argument("--only", nargs="+", default=SETS, help="these sets")
     parser.add_argument("--without-relevance", action="store_true")
     parser.add_argument("--write", action="store_true")
@@ -100,7 +101,9 @@ def main() -> None:
     pools: dict[str, Pools] = {}
     for name in asked.only:
         strangers = [] if asked.without_relevance else off_topic(asked.sets, name, asked.only)
-        pools[name] = pools_of(asked.sets, asked.scratch, name, strangers, asked.questions)
+        pools[name] = pools_of(
+            asked.sets, asked.scratch, name, strangers, asked.questions, asked.documents
+        )
     judged = {name: judge(found.own) for name, found in pools.items()}
     report(judged)
     chosen = choose(MODELS["open questions"], judged, list(judged))

@@ -7,7 +7,7 @@ before fusion is kept in a file for each set, until the code of the search chang
 import json
 import pickle
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -60,19 +60,44 @@ class Pools:
     foreign: list[Pool]
 
 
-def pools_of(sets: Path, scratch: Path, name: str, strangers: Sequence[str], limit: int) -> Pools:
-    """The pools of a set, "CORPUS" or "CORPUS asked by SET"; searched once."""
-    counted = f"{name.replace('/', '_')}-{limit}-{len(strangers)}-{_code_digest()}"
+def pools_of(
+    sets: Path,
+    scratch: Path,
+    name: str,
+    strangers: Sequence[str],
+    limit: int,
+    documents: int | None = None,
+) -> Pools:
+    """The pools of a set, "CORPUS" or "CORPUS asked by SET"; searched once.
+
+    With `documents`, only those of a larger corpus are searched that `sampled` chooses.
+    """
+    size = "" if documents is None else f"-{documents}-for-{limit}"
+    counted = f"{name.replace('/', '_')}{size}-{limit}-{len(strangers)}-{_code_digest()}"
     kept = scratch / "pools" / f"{counted}.pickle"
     if kept.exists():
         return pickle.loads(kept.read_bytes())
     corpus, _, asking = name.partition(" asked by ")
     asked = load_set(sets / (asking or corpus), limit)
-    found = _collect(load_set(sets / corpus), asked, scratch, corpus, strangers)
+    whole = load_set(sets / corpus)
+    if documents is not None:
+        whole = sampled(whole, load_set(sets / corpus, limit), documents)
+    found = _collect(whole, asked, scratch, f"{corpus}{size}", strangers)
     kept.parent.mkdir(parents=True, exist_ok=True)
     kept.write_bytes(pickle.dumps(found))
     print(f"{name}: {len(found.own)} questions, {len(found.foreign)} off topic", flush=True)
     return found
+
+
+def sampled(whole: RetrievalSet, asked: RetrievalSet, most: int) -> RetrievalSet:
+    """A part of a set that is the same on every computer: all relevant documents of the questions
+    that are asked, then others in the order of a hash of their ids, up to so many in total.
+    """
+    wanted = {i for query, _ in asked.queries for i in asked.relevant[query]}
+    ids = {row["_id"] for row in whole.corpus}
+    others = sorted(ids - wanted, key=lambda i: sha256(i.encode()).digest())
+    kept = wanted.union(others[: max(0, most - len(wanted & ids))])
+    return replace(whole, corpus=tuple(row for row in whole.corpus if row["_id"] in kept))
 
 
 def _collect(
