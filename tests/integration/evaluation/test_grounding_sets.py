@@ -20,6 +20,8 @@ LARGE = {"lfqa_verification/pairs.jsonl", "wice/pairs_oracle.jsonl", "qags/pairs
 
 
 @pytest.mark.skipif(not SETS.is_dir(), reason="the shared sets are not beside the project")
+# The largest takes a minute of processor time, and more on a busy machine.
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.deep] * (name in LARGE)) for name in BARS]
 )
