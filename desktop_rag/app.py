@@ -46,6 +46,7 @@ from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.parsing.protocol import Limits
 from desktop_rag.ingest.pipeline import LibraryStores
 from desktop_rag.ingest.read.foundation.format_names import is_worth_reading
+from desktop_rag.ingest.recordings.recordings import RecordingKit
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.ingest.watching.watcher import WatchTimes
 from desktop_rag.models.answer_priority import AnswerPriority
@@ -58,6 +59,7 @@ from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.client.rate_limits import Allowances
 from desktop_rag.models.endpoints.keys import KeyStore
 from desktop_rag.models.file_passwords import FilePasswords
+from desktop_rag.models.transcription.transcription_client import TranscriptionClient
 from desktop_rag.notes.notes import Notes
 from desktop_rag.rest import Rest
 from desktop_rag.scratch_library import scratch_library
@@ -164,8 +166,7 @@ def build_services(
             settings, notices = load_settings(home.settings)
         priority, keys = AnswerPriority(), KeyStore()
         dense = _make_dense(engine, settings.index, opener := embedder_opener(keys, recorder))
-        library = _make_library(home, settings, engine, dense, priority, times)
-        _record_changes(library, recorder)
+        library = _make_library(home, settings, engine, dense, priority, times, keys, recorder)
         retriever, commands = _make_retriever(engine, dense, priority), Commands(home, library)
         models = _make_models(home, settings, keys, recorder)
         personal = _make_personal(home, engine, library, dense)
@@ -350,18 +351,21 @@ def _make_searchable(library: Library, rewrites: Path) -> None:
         library.sources.add(rewrites, collection.collection_id)
 
 
-def _make_library(
+def _make_library(  # noqa: PLR0917  each is made once, in this order
     home: Home,
     settings: Settings,
     engine: Engine,
     dense: EmbedderRegistry,
     priority: AnswerPriority,
     times: WatchTimes | None,
+    keys: KeyStore,
+    recorder: Recorder,
 ) -> Library:
     max_bytes = settings.index.max_file_mb * _MEGABYTE
     stores = LibraryStores(
         engine.documents, engine.sources, engine.web_pages, engine.tags, engine.upkeep,
         pages=home.pages, sent=home.sent.absolute(),
+        recordings=RecordingKit(home.transcripts, TranscriptionClient(keys.get, recorder)),
     )  # fmt: skip
     passwords = FilePasswords(home.password_list)
     library = Library(
@@ -374,6 +378,7 @@ def _make_library(
         passwords=passwords,
     )
     library.apply(settings)
+    _record_changes(library, recorder)
     return library
 
 

@@ -30,6 +30,7 @@ class Purpose(StrEnum):
     ANSWER = "answer"
     HELPER = "helper"
     EMBEDDING = "embedding"
+    TRANSCRIPTION = "transcription"
     EXAMINATION = "examination"
     TEST = "test"
 

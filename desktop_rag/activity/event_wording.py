@@ -27,6 +27,7 @@ _PURPOSES = {
     Purpose.ANSWER: tr("Answer"),
     Purpose.HELPER: tr("Background request"),
     Purpose.EMBEDDING: tr("Embedding"),
+    Purpose.TRANSCRIPTION: tr("Transcription"),
     Purpose.EXAMINATION: tr("Examination of the model"),
     Purpose.TEST: tr("Test of the endpoint"),
 }

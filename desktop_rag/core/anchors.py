@@ -8,7 +8,7 @@ HEADING_SEPARATOR = " › "
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """A location inside a file. Pages, slides and lines count from 1.
+    """A location inside a file. Pages, slides and lines count from 1, seconds from 0.
 
     `page_label` is the printed page number where it differs from the page's position (`iv`, `A-3`).
     `heading` is the heading path joined by HEADING_SEPARATOR; `cells` is a range such as `A5:D9` on
@@ -22,6 +22,7 @@ class Anchor:
     cells: str | None = None
     heading: str | None = None
     line: int | None = None
+    second: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Only the fields that are set, as the command line and the store write them."""
@@ -34,7 +35,9 @@ class Anchor:
         return cls(**fields)
 
     def label(self) -> str:
-        """A readable location: `page 4`, `Budget!A5:D9`, `Fees › Members`, `line 12`."""
+        """A readable location: `page 4`, `Budget!A5:D9`, `Fees › Members`, `line 12`, `12:34`."""
+        if self.second is not None:
+            return clock_time(self.second)
         if self.page is not None:
             return (
                 f"page {self.page_label} ({self.page})" if self.page_label else f"page {self.page}"
@@ -48,6 +51,13 @@ class Anchor:
         if self.heading:
             return self.heading
         return f"line {self.line}" if self.line is not None else ""
+
+
+def clock_time(second: int) -> str:
+    """A moment of a recording as a player shows it: `0:07`, `12:34`, `1:02:03`."""
+    minutes, seconds = divmod(second, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
 
 @dataclass(frozen=True, slots=True)

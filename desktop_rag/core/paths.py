@@ -60,6 +60,11 @@ class Home:
         return self.root / "pages"
 
     @property
+    def transcripts(self) -> Path:
+        """What is said in recordings, by the hash of their content; created with the first."""
+        return self.root / "transcripts"
+
+    @property
     def sent(self) -> Path:
         """Documents that other programs sent, one folder per source; created with the first."""
         return self.root / "sent"

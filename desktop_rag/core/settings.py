@@ -76,6 +76,36 @@ class StoreSettings:
     library: str = "desktop_rag"
 
 
+class TranscriptionDialect(StrEnum):
+    """The kind of server that transcribes recordings."""
+
+    OPENAI = "openai"
+    WHISPER_CPP = "whisper.cpp"
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptionSettings:
+    """The server that turns recordings into text; an empty `base_url` means none.
+
+    `model` is for OpenAI-compatible servers only. `language` is a code such as `de`, "" lets the
+    server find out. A request holds at most `max_upload_mb`, 0 for any size. `has_consent` is the
+    person's word that recordings may go to a server on another computer.
+    """
+
+    base_url: str = ""
+    model: str = "whisper-1"
+    dialect: TranscriptionDialect = TranscriptionDialect.OPENAI
+    language: str = ""
+    max_upload_mb: int = 25
+    timeout_s: float = 1800.0
+    has_consent: bool = False
+
+    @property
+    def endpoint(self) -> EndpointSettings:
+        """The server as the client for endpoints takes it."""
+        return EndpointSettings(self.base_url, self.model, timeout_s=self.timeout_s)
+
+
 class LaterSources(StrEnum):
     """The origin of the sources for a follow-up question."""
 
@@ -247,6 +277,7 @@ class Settings:
     other_endpoints: tuple[EndpointSettings, ...] = ()
     helper: HelperSettings = field(default_factory=HelperSettings)
     index: IndexSettings = field(default_factory=IndexSettings)
+    transcription: TranscriptionSettings = field(default_factory=TranscriptionSettings)
     store: StoreSettings = field(default_factory=StoreSettings)
     retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
     answers: AnswerSettings = field(default_factory=AnswerSettings)

@@ -63,6 +63,7 @@ class Library:
         self._make_parser = make_parser
         self._rules = rules
         self._times = times or WatchTimes()
+        self._is_started = False
         self._events = EventPublisher()
         publish = self._events.publish
         catalogue = Catalogue(stores.sources, stores.pages, stores.sent)
@@ -135,6 +136,9 @@ class Library:
                 scans.request(source)
         self._pipeline.start()
         self.indexing.start()
+        self._is_started = True
+        if self._pipeline.recordings.can_transcribe:
+            self.documents.read_refused_recordings()
 
     def close(self) -> None:
         """Stop watching and indexing; unfinished work is resumed at the next start. Idempotent."""
@@ -154,8 +158,18 @@ class Library:
 
     def apply(self, settings: Settings) -> None:
         """Apply the settings that can change while the app runs."""
+        if self._pipeline.apply_transcription(settings.transcription) and self._is_started:
+            self._look_for_recordings()
         self.indexing.set_pauses_on_battery(settings.index.pauses_on_battery)
         self._pipeline.apply(settings.index)
+
+    def _look_for_recordings(self) -> None:
+        """Another server transcribes, or none: look at the recordings again."""
+        if self._pipeline.recordings.can_transcribe:
+            self.documents.read_refused_recordings()
+        for source in self.sources.all():
+            if source.is_on_disk:
+                self._pipeline.scans.request(source)
 
     def sandbox_report(self) -> SandboxReport:
         """What the system keeps parser processes from, asked of one that is started for it.

@@ -18,6 +18,7 @@ from desktop_rag.core.library_events import DocumentCounts, FileChange, LibraryF
 from desktop_rag.core.parsed import Chunk, ColourSpan
 from desktop_rag.core.places import Places, places_from_json
 from desktop_rag.core.quote_alignment import locate
+from desktop_rag.core.recordings.recording_marks import NO_TRANSCRIPTION
 from desktop_rag.ingest.indexing.attacher import Attacher
 from desktop_rag.ingest.parsing.page_renderer import PageRenderer
 from desktop_rag.ingest.pipeline import Pipeline
@@ -202,6 +203,14 @@ class LibraryDocuments:
         self._changed(waiting)
         return len(wanted)
 
+    def read_refused_recordings(self) -> None:
+        """Read recordings again that were left out for want of a server, now that there is one."""
+        skipped = self._store.documents(state=DocumentState.SKIPPED)
+        left_out = [d.document_id for d in skipped if d.reason.startswith(NO_TRANSCRIPTION)]
+        waiting = self._store.requeue(left_out)
+        self._pipeline.indexer.submit(d.document_id for d in waiting)
+        self._changed(waiting)
+
     def read_waiting(self) -> int:
         """Read what waits, after rows were changed in the store; returns the number of files."""
         waiting = self._store.documents(state=DocumentState.WAITING)
@@ -219,7 +228,7 @@ class LibraryDocuments:
         given = self._tags.given(paths)
         return [
             replace(d, state=self._state(d.source_id, d.state), given_tags=given.get(d.path, ()))
-            for d in self._store.with_sites(documents)
+            for d in map(self._pipeline.recordings.as_now, self._store.with_sites(documents))
         ]
 
     def _state(self, source_id: str, stored: DocumentState) -> DocumentState:

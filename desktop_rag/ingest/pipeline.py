@@ -12,7 +12,7 @@ from typing import Protocol
 from desktop_rag.core.domain import Collection, Document
 from desktop_rag.core.errors import DiskFullError
 from desktop_rag.core.parsed import Chunk
-from desktop_rag.core.settings import IndexSettings
+from desktop_rag.core.settings import IndexSettings, TranscriptionSettings
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.ingest.background.pipeline_callbacks import PipelineCallbacks
 from desktop_rag.ingest.background.progress import ProgressMeter
@@ -20,9 +20,11 @@ from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
 from desktop_rag.ingest.chunking.rechunker import Rechunker
 from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry
 from desktop_rag.ingest.embedding.embedding_queue import EmbeddingQueue
-from desktop_rag.ingest.indexing.indexer import READERS, Indexer, IndexerCallbacks
+from desktop_rag.ingest.indexing.indexer import READERS, Indexer, IndexerCallbacks, OwnKinds
 from desktop_rag.ingest.indexing.postings_maintenance import PostingsMaintenance
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
+from desktop_rag.ingest.recordings.recordings import RecordingKit, Recordings
+from desktop_rag.ingest.recordings.transcriber import Transcriber
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.ingest.scanning.recheck_schedule import RecheckTimes
 from desktop_rag.ingest.scanning.scanner import Scanner
@@ -46,7 +48,10 @@ _LONGEST_PASSAGE = 512
 
 @dataclass(frozen=True, slots=True)
 class LibraryStores:
-    """The stores of the library, and its folders of fetched pages and of sent documents."""
+    """The stores of the library, and its folders of fetched pages and of sent documents.
+
+    Without `recordings` those are not read.
+    """
 
     documents: DocumentStore
     sources: SourceStore
@@ -55,6 +60,7 @@ class LibraryStores:
     upkeep: Upkeep
     pages: Path
     sent: Path
+    recordings: RecordingKit | None = None
 
 
 class _Part(Protocol):
@@ -83,6 +89,9 @@ class Pipeline:
         callbacks: PipelineCallbacks,
     ) -> None:
         """Without `embedders` documents are searchable by words only."""
+        kit = stores.recordings
+        self.recordings = Recordings(kit)
+        rules = replace(rules, recordings=self.recordings.refusal)
         self._documents = documents = stores.documents
         self._callbacks = callbacks
         self.embedders = embedders
@@ -91,13 +100,7 @@ class Pipeline:
         self.meter = ProgressMeter(has_embedder=embedder is not None)
         self.chunker = _make_chunker(embedder)
         self.sent = SentFolders(stores.sent)
-        self.indexer = Indexer(
-            documents, make_parser(), self.chunker, catalogue.chunking_of, self.meter,
-            share=FairShare(priority), sent=self.sent,
-            callbacks=IndexerCallbacks(
-                self._on_content_changed, self._on_searchable, callbacks.failed
-            ),
-        )  # fmt: skip
+        self.indexer = self._make_indexer(make_parser(), catalogue, priority)
         # The last part that becomes idle makes room for the rechunker and the maintenance.
         callbacks = replace(callbacks, became_idle=self._on_idle)
         # A file that came back is not read again, but may lack vectors.
@@ -118,8 +121,28 @@ class Pipeline:
         self._maintenance = PostingsMaintenance(
             stores.upkeep, self._is_all_embedded, callbacks.failed
         )
+        self.transcriber = self._make_transcriber(kit, priority) if kit else None
         parts = (scanner, links, sent, self.indexer, self.rechunker, self._maintenance)
-        self._parts: list[_Part] = [*parts, *([self.embedding] if self.embedding else [])]
+        others = (self.embedding, self.transcriber)
+        self._parts: list[_Part] = [*parts, *(part for part in others if part)]
+
+    def _make_transcriber(self, kit: RecordingKit, priority: AnswerPriority) -> Transcriber:
+        return Transcriber(
+            self.recordings, kit, self._documents, self.indexer.submit,
+            share=FairShare(priority), may_run=lambda: self.indexer.is_idle,
+            callbacks=replace(self._callbacks, became_idle=self._on_idle),
+        )  # fmt: skip
+
+    def _make_indexer(
+        self, parser: ParserProcess, catalogue: Catalogue, priority: AnswerPriority
+    ) -> Indexer:
+        return Indexer(
+            self._documents, parser, self.chunker, catalogue.chunking_of, self.meter,
+            share=FairShare(priority), kinds=OwnKinds(self.sent, self.recordings),
+            callbacks=IndexerCallbacks(
+                self._on_content_changed, self._on_searchable, self._callbacks.failed
+            ),
+        )  # fmt: skip
 
     def _make_embedding(
         self, embedders: EmbedderRegistry, priority: AnswerPriority
@@ -156,6 +179,13 @@ class Pipeline:
         self.meter.forget_time()
         for part in self._parts:
             part.set_paused(is_paused)
+
+    def apply_transcription(self, settings: TranscriptionSettings) -> bool:
+        """Use this server for recordings; True when it is another."""
+        is_other = self.recordings.apply(settings)
+        if is_other and self.transcriber:
+            self.transcriber.reset()
+        return is_other
 
     def apply(self, settings: IndexSettings) -> None:
         """Apply the settings that can change while the app runs."""
@@ -202,6 +232,8 @@ class Pipeline:
 
     def _on_searchable(self) -> None:
         self.searchable_at = time.monotonic()
+        if self.transcriber:
+            self.transcriber.wake()
         self.wake_embedding()
         self._maintenance.request()
 

@@ -4,54 +4,10 @@
 open the connection; a test fails when any other module could. Pure.
 """
 
-from dataclasses import dataclass
-from enum import StrEnum
-
 from desktop_rag.core.language.translation import tr
+from desktop_rag.models.connection_kind import ConnectionKind, Place, Reach
 
-
-class Reach(StrEnum):
-    """The farthest place a kind of connection goes to."""
-
-    NETWORK = "over the network"
-    COMPUTER = "within this computer"
-    NEVER = "never made"
-
-
-class Place(StrEnum):
-    """The place in the window where a kind of connection is switched."""
-
-    MODEL = "Settings, Model"
-    HELPER = "Settings, Helper model"
-    ANSWERS = "Settings, Answers"
-    INDEXING = "Settings, Indexing"
-    LIBRARY = "Library"
-    SERVER = "Settings, Server"
-    NOWHERE = ""
-
-    @property
-    def section(self) -> str:
-        """The heading of the section on the settings page; "" for another page."""
-        return self.value.partition(", ")[2]
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectionKind:
-    """One kind of connection: `recipient`, what is `sent`, and the `occasion`, in full sentences.
-
-    `switch` says how to turn it off or on, `place` where. `modules` are relative to the package.
-    """
-
-    kind_id: str
-    name: str
-    reach: Reach
-    recipient: str
-    sent: str
-    occasion: str
-    switch: str
-    place: Place = Place.NOWHERE
-    modules: tuple[str, ...] = ()
-
+__all__ = ["KINDS", "ConnectionKind", "Place", "Reach"]
 
 _CLIENT = "models.endpoints.client"
 
@@ -136,6 +92,17 @@ KINDS: tuple[ConnectionKind, ...] = (
         tr("Choose the built-in model or a folder as embedding model."),
         Place.INDEXING,
         ("models.embedding.embedder_opener", "models.embedding.remote_embedder"),
+    ),
+    ConnectionKind(
+        "transcription",
+        tr("Transcription"),
+        Reach.NETWORK,
+        tr("The transcription server you chose."),
+        tr("Your recordings with their file names, and the key of the server."),
+        tr("While recordings are indexed, and when you press Test."),
+        tr("Remove the address of the server."),
+        Place.TRANSCRIPTION,
+        ("models.transcription.transcription_client",),
     ),
     ConnectionKind(
         "web-pages",

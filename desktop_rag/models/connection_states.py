@@ -18,6 +18,7 @@ from desktop_rag.models.embedding.remote_embedder import endpoint_of, is_address
 from desktop_rag.models.endpoint_address import is_numeric, is_this_computer
 from desktop_rag.models.endpoints.client.system_proxy import proxy_for
 from desktop_rag.models.endpoints.local_servers import USUAL
+from desktop_rag.models.transcription.transcription_client import may_send
 
 
 class ConnectionState(StrEnum):
@@ -111,6 +112,11 @@ def _embeddings(facts: Facts) -> _Found:
     return _on_where(_embedding_addresses(specs))
 
 
+def _transcription(facts: Facts) -> _Found:
+    transcription = facts.settings.transcription
+    return _on_where([transcription.base_url] if may_send(transcription) else [])
+
+
 def _web_pages(facts: Facts) -> _Found:
     linked = [source.links for source in facts.sources if source.links is not None]
     sites = (_site(url) for links in linked for url in links.urls)
@@ -166,7 +172,7 @@ def _asked(facts: Facts) -> list[str]:
 
 def _contacted(facts: Facts) -> list[str]:
     """The addresses of all endpoints that requests go to."""
-    return [*_asked(facts), *_embeddings(facts)[1]]
+    return [*_asked(facts), *_embeddings(facts)[1], *_transcription(facts)[1]]
 
 
 def _embedding_addresses(specs: Iterable[str]) -> Iterable[str]:
@@ -195,6 +201,7 @@ _FOUND: dict[str, Callable[[Facts], _Found]] = {
     "examination": _examination,
     "endpoint-test": _endpoint_test,
     "embeddings": _embeddings,
+    "transcription": _transcription,
     "web-pages": _web_pages,
     "names": _names,
     "proxy": _proxy,

@@ -11,7 +11,7 @@ from desktop_rag.core.errors import AppError
 KEY_SLOT, MODEL_SLOT = "{key}", "{model}"
 _EXAMPLE = "for example http://localhost:11434/v1"
 # Paths that people copy from a manual together with the address.
-_CALLS = re.compile(r"/+(?:chat/completions|completions|embeddings|models)$")
+_CALLS = re.compile(r"/+(?:chat/completions|completions|embeddings|models|audio/transcriptions)$")
 _VERSION = re.compile(r"/v\d+\w*(?:/|$)")
 # Parameters with a secret, by their name or by what their value looks like. Names such as
 # `api-version` and values such as the id of a project are none.

@@ -48,6 +48,10 @@
         <translation>Einbettung</translation>
     </message>
     <message>
+        <source>Transcription</source>
+        <translation>Transkription</translation>
+    </message>
+    <message>
         <source>Examination of the model</source>
         <translation>Prüfung des Modells</translation>
     </message>
@@ -3282,6 +3286,22 @@ Die vollständige Adresse lautet:
     <message>
         <source>Choose the built-in model or a folder as embedding model.</source>
         <translation>Wählen Sie das eingebaute Modell oder einen Ordner als Einbettungsmodell.</translation>
+    </message>
+    <message>
+        <source>The transcription server you chose.</source>
+        <translation>Der Transkriptionsserver, den Sie gewählt haben.</translation>
+    </message>
+    <message>
+        <source>Your recordings with their file names, and the key of the server.</source>
+        <translation>Ihre Aufnahmen mit ihren Dateinamen und der Schlüssel des Servers.</translation>
+    </message>
+    <message>
+        <source>While recordings are indexed, and when you press Test.</source>
+        <translation>Während Aufnahmen indexiert werden und wenn Sie „Testen“ drücken.</translation>
+    </message>
+    <message>
+        <source>Remove the address of the server.</source>
+        <translation>Entfernen Sie die Adresse des Servers.</translation>
     </message>
     <message>
         <source>Web pages you added</source>

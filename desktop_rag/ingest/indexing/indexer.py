@@ -25,6 +25,7 @@ from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
 from desktop_rag.ingest.chunking.indexing_outcome import indexing_outcome_of
 from desktop_rag.ingest.indexing.read_ahead import ReadAhead
 from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
+from desktop_rag.ingest.recordings.recordings import Recordings, TranscriptAwaited
 from desktop_rag.ingest.sent.sent_folders import SentFolders
 from desktop_rag.models.answer_priority import FairShare
 from desktop_rag.store.contract.documents import DocumentStore, IndexingOutcome
@@ -84,6 +85,16 @@ class IndexerCallbacks:
     failed: Callable[[AppError], None]
 
 
+@dataclass(frozen=True, slots=True)
+class OwnKinds:
+    """The kinds of documents whose file is not all: what programs said of the documents that they
+    sent, and what was said in recordings.
+    """
+
+    sent: SentFolders
+    recordings: Recordings
+
+
 class Indexer:
     """The queue of documents to read, and the thread that reads them."""
 
@@ -96,13 +107,14 @@ class Indexer:
         meter: ProgressMeter,
         *,
         share: FairShare,
-        sent: SentFolders,
+        kinds: OwnKinds,
         callbacks: IndexerCallbacks,
     ) -> None:
         """`chunking_of` gives the chunk settings of a source; `share` holds reading back while
-        answers are under way; `sent` knows what programs said of the documents that they sent.
+        answers are under way.
         """
-        self._sent = sent
+        self._recordings = kinds.recordings
+        self._sent = kinds.sent
         self._documents = documents
         self._parser = parser
         self._cutter = cutter
@@ -240,6 +252,10 @@ class Indexer:
                 return None
             outcome = self._cut(found)
             return replace(outcome, taken_stat=document.stat) if outcome else None
+        except TranscriptAwaited:
+            # It comes back once there is one, or it is known that there will be none.
+            del self._taken[document.document_id]
+            return None
         except _ChangedError:
             # Still being written: half a file may have been read. The next scan finds it changed.
             del self._taken[document.document_id]
@@ -261,6 +277,8 @@ class Indexer:
         self._share.wait()
         if not self._background.may_go_on():
             return None
+        if self._recordings.is_awaited(document):
+            raise TranscriptAwaited
         self._meter.start_file(document.path.name)
         self._report_reading(document)
         stat = stat_of(document.path)
@@ -271,7 +289,7 @@ class Indexer:
         is_known = digest == document.content_hash and document.readers == READERS
         if is_known and document.chunk_count:
             return _Fetched(current, None)
-        parsed = self._parse(document)
+        parsed = self._parse(current)
         if stat_of(document.path) != stat:
             raise _ChangedError
         return _Fetched(current, parsed)
@@ -299,6 +317,8 @@ class Indexer:
 
     def _parse(self, document: Document) -> ParsedDocument | ParseFailed:
         try:
+            if self._recordings.takes(document.path):
+                return self._recordings.read(document)
             return self._parser.parse(
                 document.path,
                 is_web_page=bool(document.url) and not self._sent.holds(document),

@@ -44,7 +44,7 @@ _MAX_NUMBER = 2**31 - 1
 _MAX_PNG_BYTES = 48 * 1024 * 1024
 _PNG_START = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 _LANGUAGE = re.compile(r"(?:[a-z]{2})?")
-_NUMBER_FIELDS = {"page", "slide", "line"}
+_NUMBER_FIELDS = {"page", "slide", "line", "second"}
 
 
 class Assembly:

@@ -33,15 +33,14 @@ _BIFF_PASSWORD = re.compile(rb"\x09\x08\x10\x00\x00\x06.{14}\x2f\x00", re.DOTALL
 # Recognised only to tell the person what the file is: by first bytes, …
 _UNREAD_STARTS = (
     (b"\x1f\x8b", "archive"), (b"7z\xbc\xaf\x27\x1c", "archive"), (b"Rar!\x1a\x07", "archive"),
-    (b"\xfd7zXZ\0", "archive"), (b"\x28\xb5\x2f\xfd", "archive"), (b"OggS", "audio or video"),
-    (b"fLaC", "audio or video"), (b"\x1a\x45\xdf\xa3", "audio or video"), (b"\x7fELF", "program"),
+    (b"\xfd7zXZ\0", "archive"), (b"\x28\xb5\x2f\xfd", "archive"), (b"\x7fELF", "program"),
     (b"SQLite format 3\0", "database"), (b"!BDN", "Outlook mailbox"),
     (b"\x78\x9f\x3e\x22", "winmail.dat"), (b"\xffWPC", "WordPerfect"),
     *((start, kind) for kind, starts in TOO_OLD.items() for start in starts),
 )  # fmt: skip
 # … by first bytes that a text may begin with too, …
 _UNREAD_WEAK_STARTS = (
-    (b"BZh", "archive"), (b"ID3", "audio or video"), (b"RIFF", "audio or video"), (b"MZ", "program")
+    (b"BZh", "archive"), (b"RIFF", "audio or video"), (b"MZ", "program"),
 )  # fmt: skip
 # … by what a container holds, …
 _UNREAD_MIMETYPES = {"application/vnd.oasis.opendocument.graphics": "drawing"}

@@ -59,12 +59,14 @@ class IgnoreRules:
     """The rules for excluding files, for all sources until `of` adds those of one.
 
     `is_readable` says of a file's name whether it can be read. `home` is the app's own folder,
-    absolute: watching it would make the app read what it writes.
+    absolute: watching it would make the app read what it writes. `recordings` says why a recording
+    is skipped, "" if it is taken, None for the name of any other file.
     """
 
     is_readable: Callable[[str], bool]
     max_size_bytes: int
     home: Path | None = None
+    recordings: Callable[[str], str | None] = lambda _name: None
     uses_gitignore: bool = False
     includes_hidden: bool = False
     excluded: Patterns | None = None
@@ -128,7 +130,10 @@ class IgnoreRules:
 
     def reason(self, name: str, size_bytes: int) -> str:
         """Why a visible file of this name and size is skipped; empty if it is taken."""
-        if not self.is_readable(name):
+        refusal = self.recordings(name)
+        if refusal:
+            return refusal
+        if refusal is None and not self.is_readable(name):
             dot = name.rfind(".")
             suffix = name[dot:].lower() if dot > 0 else ""
             return f"not supported: {suffix}" if suffix else "not supported: no file extension"

@@ -9,8 +9,15 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+from desktop_rag.core.recordings.recording_marks import (
+    RECORDING,
+    RECORDING_START,
+    RECORDING_SUFFIXES,
+    RECORDING_WEAK_START,
+)
+
 # Where a source in a file of the format opens. The place of a message is its subject.
-Place = Literal["page", "heading", "slide", "cells", "message", "line"]
+Place = Literal["page", "heading", "slide", "cells", "message", "line", "time"]
 
 PDF = "PDF"
 HTML = "HTML"
@@ -46,7 +53,8 @@ class Format:
     `suffixes` are in lower case with their dot. `reader` is a function as `module:name`, imported
     at the first file of the format; `safe_reader` runs no native code on the bytes. A format
     without `signature` is text, recognised by the name of the file, or by `text_start` where the
-    name says nothing. `extra` is the optional extra without which its files have no text.
+    name says nothing. `extra` is the optional extra without which its files have no text; text
+    of what `is_transcribed` comes from a server.
     """
 
     name: str
@@ -58,6 +66,7 @@ class Format:
     signature: Signature | None = None
     text_start: re.Pattern[bytes] | None = None
     extra: str = ""
+    is_transcribed: bool = False
 
 
 def _suffixes(written: str) -> tuple[str, ...]:
@@ -133,6 +142,12 @@ FORMATS = (
             start=re.compile(_PICTURE_START, re.DOTALL), weak_start=re.compile(rb"BM|GIF8")
         ),
     ),
+    # What is said in it is asked for elsewhere, except in a file inside another.
+    Format(
+        RECORDING, "recordings", RECORDING_SUFFIXES, "time",
+        f"{_READ}.markup.recording:read", is_transcribed=True,
+        signature=Signature(start=RECORDING_START, weak_start=RECORDING_WEAK_START),
+    ),
     Format(
         HTML, "HTML", _suffixes(".html .htm .xhtml .xht"), "heading",
         f"{_READ}.markup.web_page:read",
@@ -195,6 +210,6 @@ FORMAT_BY_NAME: Mapping[str, Format] = MappingProxyType({row.name: row for row i
 
 
 def kinds_read() -> tuple[str, ...]:
-    """The kinds of files that are read without any extra, as a person calls them."""
-    kinds = (row.kind for row in FORMATS if not row.extra)
+    """The kinds of files that are read without any extra or server, as a person calls them."""
+    kinds = (row.kind for row in FORMATS if not row.extra and not row.is_transcribed)
     return (*dict.fromkeys(kinds), "source code")

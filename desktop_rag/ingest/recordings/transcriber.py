@@ -1,0 +1,230 @@
+"""Has waiting recordings transcribed, one piece at a time. Owns one named thread.
+
+Its work comes after all else: files that can be read at once go first, and answers before each
+piece. A server that is away is asked again later, with longer and longer pauses.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from desktop_rag.core.domain import Document, DocumentState
+from desktop_rag.core.errors import AppError, Cancelled, without_quotation
+from desktop_rag.core.library_events import Notice
+from desktop_rag.core.recordings.transcript import Transcript, joined
+from desktop_rag.ingest.background.background_thread import BackgroundThread
+from desktop_rag.ingest.background.pipeline_callbacks import PipelineCallbacks
+from desktop_rag.ingest.parsing.parser_process import ParseFailed
+from desktop_rag.ingest.recordings.recordings import WAITING, RecordingKit, Recordings
+from desktop_rag.ingest.recordings.sound_pieces import Piece, pieces_of
+from desktop_rag.models.answer_priority import FairShare
+from desktop_rag.models.endpoints.client.endpoint_faults import EndpointFaultError, Fault
+from desktop_rag.store.contract.documents import DocumentStore
+
+log = logging.getLogger(__name__)
+
+_LONGEST_S = 1800.0
+_GOES_ON = "Recordings wait. They are tried again by themselves."
+# Faults of this recording: others may do better, and asking again changes nothing.
+_OF_THE_FILE = frozenset({Fault.TOO_LARGE, Fault.REJECTED, Fault.UNREADABLE, Fault.TOO_LONG})
+_EMPTY = ParseFailed("no text", "No speech was found in the recording")
+
+
+class Transcriber:
+    """The queue of recordings without a transcript, and the thread that asks for them."""
+
+    def __init__(
+        self,
+        recordings: Recordings,
+        kit: RecordingKit,
+        documents: DocumentStore,
+        submit: Callable[[Sequence[str]], None],
+        *,
+        share: FairShare,
+        may_run: Callable[[], bool],
+        callbacks: PipelineCallbacks,
+    ) -> None:
+        """`submit` has documents read whose transcript is known, or known to be none."""
+        self._recordings = recordings
+        self._kit = kit
+        self._documents = documents
+        self._submit = submit
+        self._share = share
+        self._changed = callbacks.documents_changed
+        self._notify = callbacks.notify
+        self._queue: dict[str, Document] = {}
+        self._pause_s = 0.0
+        self._until = 0.0
+        self._timer: threading.Timer | None = None
+        # Ends the request under way when the settings change.
+        self._stop = threading.Event()
+        self._background = BackgroundThread(
+            "transcriber", self._work, has_work=self._has_due, may_work=may_run,
+            failed=callbacks.failed, became_idle=callbacks.became_idle,
+        )  # fmt: skip
+        recordings.on_awaited(self._add)
+
+    def start(self) -> None:
+        """Begin to transcribe."""
+        self._background.start()
+
+    def close(self) -> None:
+        """End the request under way; what is known of its recording is kept."""
+        self._background.closing.set()
+        self._stop.set()
+        self._set_timer(0.0)
+        self._background.close()
+
+    def set_paused(self, is_paused: bool) -> None:
+        """Pause after the current piece, or resume."""
+        self._background.set_paused(is_paused)
+
+    @property
+    def is_idle(self) -> bool:
+        """True when nothing waits that could be transcribed now."""
+        return self._background.is_idle
+
+    def wake(self) -> None:
+        """Look whether it may work."""
+        self._background.wake()
+
+    def reset(self) -> None:
+        """The settings changed: ask at once, and have those read again that now can't wait."""
+        with self._background.condition:
+            self._pause_s = self._until = 0.0
+            waiting = list(self._queue)
+            self._queue.clear()
+        self._stop.set()
+        for document_id in waiting:
+            self._recordings.forget(document_id)
+        self._submit(waiting)
+
+    def _add(self, document: Document) -> None:
+        with self._background.condition:
+            self._queue[document.document_id] = document
+        self._background.wake()
+
+    def _has_due(self) -> bool:
+        return bool(self._queue) and time.monotonic() >= self._until
+
+    # --- on the thread ---------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        with self._background.condition:
+            document = next(iter(self._queue.values()), None)
+        self._stop.clear()
+        if document is None or self._background.closing.is_set():
+            return
+        try:
+            self._finish(document, self._transcribe(document))
+        except FileNotFoundError:
+            # The scan will tell where it is.
+            self._drop(document)
+        except OSError as exc:
+            self._refuse(document, ParseFailed("no access", exc.strerror or str(exc)))
+        except ParseFailed as failed:
+            self._refuse(document, failed)
+        except EndpointFaultError as error:
+            if error.fault in _OF_THE_FILE:
+                words = f"The transcription server did not take the recording: {error.title}"
+                self._refuse(document, ParseFailed("damaged", words, error.hint))
+            else:
+                self._wait(error, error.wait_s or 0.0)
+        except AppError as error:
+            self._wait(error, 0.0)
+
+    def _transcribe(self, document: Document) -> Transcript | None:
+        """The transcript; None when the document is no more what it was."""
+        kept = self._recordings.kept
+        assert kept is not None
+        if not self._is_current(document):
+            return None
+        settings = self._recordings.settings
+        pieces = pieces_of(document.path, settings.max_upload_mb)
+        known = kept.pieces(document.content_hash)
+        for n, piece in enumerate(pieces):
+            if piece.key in known:
+                continue
+            self._share.wait()
+            self._report(document, n, len(pieces))
+            if not self._background.may_go_on():
+                raise Cancelled
+            known[piece.key] = self._asked(piece)
+            if len(pieces) > 1:
+                kept.put_pieces(document.content_hash, known)
+            self._pause_s = 0.0
+        return joined(known[piece.key] for piece in pieces)
+
+    def _asked(self, piece: Piece) -> Transcript:
+        with piece.opened() as content:
+            found = self._kit.client.transcribe(
+                self._recordings.settings, piece.name, content, self._stop
+            )
+        return found.later(piece.start_s)
+
+    def _is_current(self, document: Document) -> bool:
+        row = next(iter(self._documents.get([document.document_id])), None)
+        if row is None or row.state is not DocumentState.WAITING:
+            return False
+        found = document.path.stat()
+        return (found.st_size, found.st_mtime_ns) == (
+            document.stat.size_bytes, document.stat.mtime_ns,
+        )  # fmt: skip
+
+    def _report(self, document: Document, done: int, pieces: int) -> None:
+        part = f": part {done + 1} of {pieces}" if pieces > 1 else ""
+        words = f"Being transcribed{part}."
+        self._recordings.say(document.document_id, words, DocumentState.READING)
+        self._changed([document])
+
+    def _finish(self, document: Document, transcript: Transcript | None) -> None:
+        if transcript is None or not self._is_current(document):
+            # Changed, deleted or excluded: the indexer looks.
+            self._give_back(document)
+        elif transcript.spoken:
+            self._recordings.learn(document.content_hash, transcript)
+            self._give_back(document)
+        else:
+            self._refuse(document, _EMPTY)
+
+    def _refuse(self, document: Document, failed: ParseFailed) -> None:
+        self._recordings.refuse(document.content_hash, failed)
+        self._give_back(document)
+
+    def _give_back(self, document: Document) -> None:
+        self._drop(document)
+        self._submit([document.document_id])
+
+    def _drop(self, document: Document) -> None:
+        self._recordings.forget(document.document_id)
+        with self._background.condition:
+            self._queue.pop(document.document_id, None)
+
+    def _wait(self, error: AppError, least_s: float) -> None:
+        """The server is away: try again after a pause, each twice as long as the one before."""
+        is_news = not self._pause_s
+        self._pause_s = min(2 * self._pause_s or self._kit.retry_s, _LONGEST_S)
+        wait_s = max(self._pause_s, least_s)
+        with self._background.condition:
+            self._until = time.monotonic() + wait_s
+            waiting = list(self._queue.values())
+        for document in waiting:
+            words = f"{WAITING} {error.title} It is tried again by itself."
+            self._recordings.say(document.document_id, words)
+        self._changed(waiting)
+        self._set_timer(wait_s)
+        log.info("transcription is delayed: %s", error.title)
+        if is_news:
+            hint = without_quotation(error.hint)
+            self._notify(Notice(f"Transcription: {error.title}", f"{hint} {_GOES_ON}".strip()))
+
+    def _set_timer(self, wait_s: float) -> None:
+        with self._background.condition:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+            if wait_s and not self._background.closing.is_set():
+                self._timer = threading.Timer(wait_s, self._background.wake)
+                self._timer.name, self._timer.daemon = "transcription-retry", True
+                self._timer.start()
