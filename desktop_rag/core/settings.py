@@ -68,12 +68,15 @@ class StoreSettings:
     """The engine that keeps the library; see `store/opening.py` for its names.
 
     For an engine on a server, `address` is its connection string, without a password, and `library`
-    the name of the library there.
+    the name of the library there. Searches read from the streaming replica at `read_address`, if it
+    is set, while that is at most `read_lag_s` seconds behind.
     """
 
     engine: str = "duckdb"
     address: str = ""
     library: str = "desktop_rag"
+    read_address: str = ""
+    read_lag_s: float = 5.0
 
 
 class TranscriptionDialect(StrEnum):

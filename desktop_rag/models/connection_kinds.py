@@ -236,6 +236,7 @@ KINDS: tuple[ConnectionKind, ...] = (
         tr("Remove `engine` under [store] from the settings file: the library is a file again."),
         Place.NOWHERE,
         (
+            "store.postgres.database.read_replica",
             "store.postgres.database.rights",
             "store.postgres.database.server_connection",
             "store.postgres.database.server_database",

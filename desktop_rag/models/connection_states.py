@@ -147,9 +147,10 @@ def _rights(facts: Facts) -> _Found:
 
 
 def _library_server(facts: Facts) -> _Found:
-    address = facts.settings.store.address
+    store = facts.settings.store
+    named = [each for each in (store.address, store.read_address) if each]
     # Other forms of an address may name a password anywhere.
-    return _on_where([_site(address) if "://" in address else "PostgreSQL"] if address else [])
+    return _on_where(_site(each) if "://" in each else "PostgreSQL" for each in named)
 
 
 def _on_where(addresses: Iterable[str]) -> _Found:

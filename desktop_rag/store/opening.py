@@ -80,10 +80,12 @@ def _opener_on_server(store: StoreSettings) -> EngineOpener:
         )
     try:
         # An extra: most people need no server.
+        from desktop_rag.store.postgres.database.read_replica import Replica  # noqa: PLC0415
         from desktop_rag.store.postgres.postgres_engine import PostgresOpener  # noqa: PLC0415
     except ImportError as exc:
         raise AppError(
             "What connects to PostgreSQL is not installed.",
             "Install it with: pip install 'desktop-rag[team]'.",
         ) from exc
-    return PostgresOpener(store.address, store.library, TableQueries())
+    replica = Replica(store.read_address, store.read_lag_s) if store.read_address else None
+    return PostgresOpener(store.address, store.library, TableQueries(), replica)

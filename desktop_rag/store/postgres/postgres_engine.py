@@ -5,6 +5,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.tables import TableQueries
+from desktop_rag.store.postgres.database.read_replica import Replica
 from desktop_rag.store.postgres.database.server_database import ServerDatabase
 from desktop_rag.store.postgres.documents.server_chunk_store import ServerChunkStore
 from desktop_rag.store.postgres.documents.server_content import ServerContent
@@ -32,19 +33,25 @@ from desktop_rag.store.sql.personal.unfinished_store import UnfinishedAnswerStor
 class PostgresOpener:
     """Opens one library of a server; `library` is the name of its schema."""
 
-    def __init__(self, address: str, library: str, tables: TableQueries) -> None:
-        """`address` is a connection string of libpq; passwords belong into its password file."""
+    def __init__(
+        self, address: str, library: str, tables: TableQueries, replica: Replica | None = None
+    ) -> None:
+        """`address` is a connection string of libpq; passwords belong into its password file.
+
+        Searches read from the `replica`, if there is one, while it follows closely.
+        """
         self._address = address
         self._library = library
         self._tables = tables
+        self._replica = replica
 
     def open(self, home: Home, memory_mb: int) -> Engine:
         """Open or create the library and bring its schema up to date."""
-        return self._engine(home, ServerDatabase(self._address, self._library))
+        return self._engine(home, self._database())
 
     def open_to_read(self, home: Home, memory_mb: int) -> Engine:
         """Open an existing library so that nothing in it changes."""
-        return self._engine(home, ServerDatabase(self._address, self._library, is_read_only=True))
+        return self._engine(home, self._database(is_read_only=True))
 
     def restore(self, home: Home) -> None:
         """There is no journal beside the library: the server has its own."""
@@ -64,6 +71,11 @@ class PostgresOpener:
     def repair(self, home: Home, error: AppError) -> RepairReport | None:
         """None: a damaged server is for whoever runs it."""
         return None
+
+    def _database(self, *, is_read_only: bool = False) -> ServerDatabase:
+        return ServerDatabase(
+            self._address, self._library, is_read_only=is_read_only, replica=self._replica
+        )
 
     def _engine(self, home: Home, database: ServerDatabase) -> Engine:
         content = ServerContent()

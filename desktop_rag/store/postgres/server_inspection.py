@@ -67,7 +67,7 @@ class ServerInspection:
 
     def discrepancies(self, may_go_on: Callable[[], bool]) -> list[Discrepancy]:
         """The rules that are broken in one snapshot."""
-        with self._database.snapshot() as snapshot:
+        with self._database.snapshot(of_primary=True) as snapshot:
             found = [
                 Discrepancy(rule.what, _count(snapshot.con, rule.broken), rule.is_precious)
                 for rule in _RULES
@@ -77,7 +77,7 @@ class ServerInspection:
 
     def waiting_contents(self) -> int:
         """The number of distinct contents without a vector of any model."""
-        with self._database.snapshot() as snapshot:
+        with self._database.snapshot(of_primary=True) as snapshot:
             con = snapshot.con
             models = con.execute("SELECT model_id FROM models").fetchall()
             lacking = "".join(

@@ -38,7 +38,7 @@ class ServerPreciousStore:
         """Pass all entries to `take`, images last and one at a time: they may be large."""
         if index:
             raise _no_index()
-        with self._database.snapshot() as snapshot:
+        with self._database.snapshot(of_primary=True) as snapshot:
             con = snapshot.con
             for entity, rows in all_rows(con, but=[_IMAGE]):
                 take(Entry(entity.kind, entity.key, rows, entity.conversation_id))

@@ -1,12 +1,13 @@
 """The connections to one library on a server: reading, writing one after the other, rights.
 
 Any thread may call. A writing transaction begins with an advisory lock, so that writers of all
-processes take turns; a read takes a connection of the pool and never waits for a write.
+processes take turns; a read takes a connection of the pool and never waits for a write. Snapshots
+are read from a replica, where there is one that is close enough behind.
 """
 
 import threading
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
 import psycopg
@@ -17,6 +18,7 @@ from psycopg_pool import ConnectionPool
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.question import Readable
 from desktop_rag.store.contract.inspection import NoLibraryError, NotReadableNowError
+from desktop_rag.store.postgres.database.read_replica import WRITTEN, ReadReplica, Replica
 from desktop_rag.store.postgres.database.rights import become_reader
 from desktop_rag.store.postgres.database.server_connection import Own, ServerConnection
 from desktop_rag.store.postgres.database.server_errors import closed_error, mapping_server_errors
@@ -57,7 +59,14 @@ class ServerSnapshot:
 class ServerDatabase:
     """An open library on a server."""
 
-    def __init__(self, address: str, schema: str, *, is_read_only: bool = False) -> None:
+    def __init__(
+        self,
+        address: str,
+        schema: str,
+        *,
+        is_read_only: bool = False,
+        replica: Replica | None = None,
+    ) -> None:
         """Connect, and create or update the tables of the schema.
 
         AppError when the server can't be reached, is too old, lacks pgvector or rights, or has a
@@ -76,16 +85,28 @@ class ServerDatabase:
                     _refuse_other_version(version_of(connection, schema))
                 else:
                     migrate(connection, schema)
-            self._pool: ConnectionPool[Own] = ConnectionPool(
-                address,
-                kwargs={"connect_timeout": _CONNECT_TIMEOUT_S},
-                configure=self._configure,
-                min_size=1,
-                max_size=_MOST_CONNECTIONS,
-                timeout=_WAIT_S,
-                open=True,
-                name="store-pool",
+            self._pool = self._pool_of(address)
+            self._pool.open()
+            self._replica = replica and ReadReplica(
+                replica, self._pool_of(replica.address), self._position
             )
+
+    def _pool_of(self, address: str) -> ConnectionPool[Own]:
+        return ConnectionPool(
+            address,
+            kwargs={"connect_timeout": _CONNECT_TIMEOUT_S},
+            configure=self._configure,
+            min_size=1,
+            max_size=_MOST_CONNECTIONS,
+            timeout=_WAIT_S,
+            open=False,
+            name="store-pool",
+        )
+
+    def _position(self, statement: str) -> int:
+        with self._pool.connection() as own:
+            [(position,)] = own.execute(statement.encode()).fetchall()
+        return int(position)
 
     @contextmanager
     def _connected(self) -> Generator[Own]:
@@ -113,10 +134,23 @@ class ServerDatabase:
                 yield ServerConnection(own)
 
     @contextmanager
-    def snapshot(self, readable: Readable | None = None) -> Generator[ServerSnapshot]:
-        """The library as it is now; of it only what is `readable`, if given."""
-        with self.read() as con:
-            yield ServerSnapshot(con, self, readable)
+    def snapshot(
+        self, readable: Readable | None = None, *, of_primary: bool = False
+    ) -> Generator[ServerSnapshot]:
+        """The library as it is now; of it only what is `readable`, if given.
+
+        With a replica it has all that this process wrote, and lacks what others wrote within the
+        seconds that are allowed, unless it must be `of_primary`.
+        """
+        if self._replica is None or of_primary:
+            with self.read() as con:
+                yield ServerSnapshot(con, self, readable)
+            return
+        with mapping_server_errors(), ExitStack() as stack:
+            self._refuse_closed()
+            own = stack.enter_context(self._replica.connection())
+            own = own or stack.enter_context(self._pool.connection())
+            yield ServerSnapshot(ServerConnection(own), self, readable)
 
     @contextmanager
     def outside_transactions(self) -> Generator[Own]:
@@ -177,6 +211,10 @@ class ServerDatabase:
                         " generation = generation + %s",
                         [int(invalidates), int(changed)],
                     )
+                if self._replica:
+                    own.commit()
+                    [(position,)] = own.execute(WRITTEN.encode()).fetchall()
+                    self._replica.wrote(int(position))
             for call in con.after_commit:
                 call()
         for listener in self._listeners if changed else ():
@@ -229,6 +267,8 @@ class ServerDatabase:
             if not self._is_closed:
                 self._is_closed = True
                 self._pool.close()
+                if self._replica:
+                    self._replica.close()
 
     def _refuse_closed(self) -> None:
         if self._is_closed:
