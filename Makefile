@@ -32,7 +32,7 @@ XCB_PACKAGES := libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxc
   libxcb-render-util0 libxcb-shape0 libxcb-xkb1 libxkbcommon-x11-0
 
 .DEFAULT_GOAL := setup
-.PHONY: help setup run demo test test-deep check stories synapse looks gallery words lock container-lock sbom audit package smoke \
+.PHONY: help setup run demo demo-team test test-deep check stories synapse looks gallery words lock container-lock sbom audit package smoke \
   bench clean find-python need-qt qt-packages
 
 help: ## list these targets
@@ -45,6 +45,9 @@ run: $(READY) need-qt ## open the window
 
 demo: $(READY) $(if $(DISPLAY)$(WAYLAND_DISPLAY),need-qt) ## index the demo documents and answer a first question
 	$(BIN)/python -m desktop_rag demo
+
+demo-team: $(READY) ## a server with PostgreSQL and two users, until Ctrl-C
+	@$(BIN)/python packaging/demo_team.py
 
 test: $(READY) need-qt ## run all tests
 	$(PYTEST) $(ARGS)

@@ -15,6 +15,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from build_sbom import ROOT, locked_packages, needed_at_run_time
 
+# An extra that a server for a team needs: what connects to PostgreSQL.
+TEAM = frozenset({"psycopg", "psycopg-binary", "psycopg-pool"})
 WITHOUT = frozenset({"pyside6-essentials", "shiboken6"})
 TOOLS = frozenset({"hatchling", "packaging", "pathspec", "pluggy", "trove-classifiers"})
 
@@ -22,7 +24,7 @@ TOOLS = frozenset({"hatchling", "packaging", "pathspec", "pluggy", "trove-classi
 def server_lock(lock: str, *, is_for_tools: bool = False) -> str:
     """The lines of a lock file that the image needs, or those that build the wheel for it."""
     needed = needed_at_run_time(locked_packages(lock))
-    server = {name for name, is_extra in needed.items() if not is_extra} - WITHOUT
+    server = {name for name, is_extra in needed.items() if not is_extra} - WITHOUT | TEAM
     names = TOOLS if is_for_tools else server
     found: list[str] = []
     for block in re.split(r"\n(?=[a-z0-9])", lock):
