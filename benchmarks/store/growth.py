@@ -43,8 +43,8 @@ QUESTIONS = 50
 WORDS_A_QUESTION = 6
 # One document in a hundred is in a collection of its own: what a token may read.
 ONE_IN = 100
-_SHARES = 1 / (np.arange(VOCABULARY) + 10.0)
-_SHARES /= _SHARES.sum()
+_RARE = 1 / (np.arange(VOCABULARY) + 10.0)
+_SHARES = _RARE / _RARE.sum()
 _TERMS = [f"term{n}" for n in range(VOCABULARY)]
 _TOPICS = np.random.default_rng(3).standard_normal((300, DIMENSIONS)).astype(np.float32)
 
