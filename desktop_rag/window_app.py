@@ -39,7 +39,7 @@ from desktop_rag.serve.mcp_programs.program_setup import ProgramSetup
 from desktop_rag.settings_changes import Change
 from desktop_rag.ui.commands.command_actions import CommandActions
 from desktop_rag.ui.commands.commands_page import CommandsPage
-from desktop_rag.ui.experiments.experiments_page import ExperimentsPage, experiments_page
+from desktop_rag.ui.experiments.my_questions_page import MyQuestionsPage
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.notes.notes_page import NotesPage
@@ -192,10 +192,10 @@ class WindowApp:
         if isinstance(page, StandingPage):
             page.choose(question_id)
 
-    def _experiments_page(self, theme: Theme) -> ExperimentsPage:
-        services, asked = self.services, self.services.run_worker.experiments
+    def _experiments_page(self, theme: Theme) -> MyQuestionsPage:
+        services, worker = self.services, self.services.run_worker
         faces = services.library, services.chat
-        return experiments_page(self.bridge, asked, *faces, theme, self.window)
+        return MyQuestionsPage(self.bridge, worker, *faces, theme, self.window)
 
     def _notes_page(self, theme: Theme) -> NotesPage:
         services = self.services

@@ -12,6 +12,10 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.experiments.question_set import SetQuestion
 from desktop_rag.core.experiments.record_json import decoded
 from desktop_rag.core.experiments.run import SetUp
+from desktop_rag.core.parsed import ParsedDocument
+from desktop_rag.experiments.workbook_rows import WORKBOOKS, workbook_rows
+
+Parse = Callable[[Path], ParsedDocument | None]
 
 _MOST_BYTES = 20 << 20
 # The names of a column or key, the first is ours.
@@ -22,14 +26,19 @@ _LISTS = {"expected": _EXPECTED, "wrong": ("wrong",), "tags": ("tags", "tag"),
 _NEEDED = "It needs a column or key “question”; “expected”, “wrong” and “tags” may follow."
 
 
-def read_questions(path: Path) -> list[SetQuestion]:
-    """The questions of a .csv or .jsonl file, with the number of each row as id.
+def read_questions(path: Path, parse: Parse) -> list[SetQuestion]:
+    """The questions of a .csv, .jsonl or .xlsx file, with the number of each row as id.
 
-    AppError when it can't be read or has none. In a CSV file, several values of a field are
-    separated by |.
+    `parse` reads workbooks in a process of its own. AppError when the file can't be read or has no
+    questions. In a table, several values of a cell are separated by |.
     """
-    text = _text(path)
-    rows = _json_rows(path, text) if path.suffix.casefold() in {".jsonl", ".json"} else _csv(text)
+    match path.suffix.casefold():
+        case ".jsonl" | ".json":
+            rows = _json_rows(path, _text(path))
+        case suffix if suffix in WORKBOOKS:
+            rows = workbook_rows(parse(path))
+        case _:
+            rows = _csv(_text(path))
     found = [_question(number, row) for number, row in enumerate(rows, 1)]
     questions = [question for question in found if question.text]
     if not questions:

@@ -15,7 +15,7 @@ from desktop_rag.core.domain import (
     StoredText,
 )
 from desktop_rag.core.library_events import DocumentCounts, FileChange, LibraryFacets
-from desktop_rag.core.parsed import Chunk, ColourSpan
+from desktop_rag.core.parsed import Chunk, ColourSpan, ParsedDocument
 from desktop_rag.core.places import Places, places_from_json
 from desktop_rag.core.quote_alignment import locate
 from desktop_rag.core.recordings.recording_marks import NO_TRANSCRIPTION
@@ -164,6 +164,13 @@ class LibraryDocuments:
         self._pages.warm_up()
 
     # --- reading ---------------------------------------------------------------------------
+
+    def parsed(self, path: Path, *, cancel: threading.Event) -> ParsedDocument | None:
+        """What is in any file, read in the parser process and not stored; None after `close`.
+
+        AppError with the reason when it can't be read, Cancelled soon after `cancel` is set.
+        """
+        return self._pages.parsed(path, cancel=cancel)
 
     def attach(self, path: Path, *, cancel: threading.Event) -> Attachment:
         """Read a file for a chat; its text is stored and searched by that chat only.

@@ -1322,8 +1322,72 @@ Die vollständige Adresse lautet:
         <translation>Meine Dokumente</translation>
     </message>
     <message>
+        <source>Documents are searched in chunks. Which size and method find most depends on your documents: here each is tried with the same questions, in a library of its own. That takes some minutes, and changes nothing until you use other chunks.</source>
+        <translation>Dokumente werden in Textstellen durchsucht. Welche Größe und welche Art am meisten findet, hängt von Ihren Dokumenten ab: Hier wird jede mit denselben Fragen in einer eigenen Bibliothek probiert. Das dauert einige Minuten und ändert nichts, bis Sie andere Textstellen verwenden.</translation>
+    </message>
+    <message>
         <source>Collection</source>
         <translation>Sammlung</translation>
+    </message>
+    <message>
+        <source> questions</source>
+        <translation> Fragen</translation>
+    </message>
+    <message>
+        <source>How many questions are made</source>
+        <translation>Wie viele Fragen gemacht werden</translation>
+    </message>
+    <message>
+        <source>Compare chunks</source>
+        <translation>Textstellen vergleichen</translation>
+    </message>
+    <message>
+        <source>Chunk settings</source>
+        <translation>Einstellungen der Textstellen</translation>
+    </message>
+    <message>
+        <source>Use these chunks</source>
+        <translation>Diese Textstellen verwenden</translation>
+    </message>
+    <message>
+        <source>The worst questions, and why</source>
+        <translation>Die schlechtesten Fragen, und warum</translation>
+    </message>
+    <message>
+        <source>Made by the model, or from headings</source>
+        <translation>Vom Modell oder aus Überschriften</translation>
+    </message>
+    <message>
+        <source>Made from headings and sentences</source>
+        <translation>Aus Überschriften und Sätzen</translation>
+    </message>
+    <message>
+        <source>Of “{name}”</source>
+        <translation>Aus „{name}“</translation>
+    </message>
+    <message>
+        <source>Beginning…</source>
+        <translation>Es beginnt …</translation>
+    </message>
+    <message>
+        <source>{found:,} of {count:,} found</source>
+        <translation>{found:,} von {count:,} gefunden</translation>
+    </message>
+    <message>
+        <source>{count:,} chunks</source>
+        <translation>{count:,} Textstellen</translation>
+    </message>
+    <message>
+        <source>in use</source>
+        <translation>in Gebrauch</translation>
+    </message>
+    <message>
+        <source>“{name}” is used. The old chunks answer until the new ones are there.</source>
+        <translation>„{name}“ wird verwendet. Die alten Textstellen antworten, bis die neuen da sind.</translation>
+    </message>
+    <message>
+        <source>The chunks are as they were.</source>
+        <translation>Die Textstellen sind wie vorher.</translation>
     </message>
     <message>
         <source>At headings, paragraphs and sentences</source>
@@ -7332,6 +7396,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Chunks could not be compared.</source>
         <translation>Die Textstellen konnten nicht verglichen werden.</translation>
+    </message>
+    <message>
+        <source>Views</source>
+        <translation>Ansichten</translation>
     </message>
 </context>
 </TS>

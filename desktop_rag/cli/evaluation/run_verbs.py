@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from desktop_rag import app
@@ -20,11 +21,12 @@ from desktop_rag.core.paths import find_home
 from desktop_rag.experiments.experiments import Experiments, SetResults
 from desktop_rag.experiments.report_files import write_report
 from desktop_rag.experiments.set_files import read_questions, read_set_ups
+from desktop_rag.experiments.workbook_rows import WORKBOOKS
 from desktop_rag.running_app import ask_running_app
 
 _POLL_S = 1.0
 _RUN, _STATE, _COMPARE, _REPORT = (f"eval_{name}" for name in ("run", "state", "compare", "report"))
-_FILES = (".csv", ".jsonl", ".json")
+_FILES = (".csv", ".jsonl", ".json", *WORKBOOKS)
 
 
 def add_runs(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
@@ -32,7 +34,7 @@ def add_runs(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
     text = "ask a set of questions with several set-ups; everything is stored and compared"
     added = add("run", text)
     added.set_defaults(run=_run)
-    text = "the name of a set, or a .csv or .jsonl file of questions, which becomes one"
+    text = "the name of a set, or a .csv, .jsonl or .xlsx file of questions, which becomes one"
     added.add_argument("set", metavar="SET", help=text)
     text = "a .json list or .toml file of set-ups; without it, one with the settings as they are"
     added.add_argument("--setups", type=Path, metavar="FILE", help=text)
@@ -93,7 +95,7 @@ def _is_file(name: str) -> bool:
 
 def _begun(services: app.Services, asked: Mapping[str, Any]) -> dict[str, Any]:
     experiments = services.run_worker.experiments
-    question_set = _set(experiments, str(asked["set"]))
+    question_set = _set(services, str(asked["set"]))
     set_ups = [SetUp(services.chat.models.endpoint.model or "excerpts")]
     if asked["setups"]:
         set_ups = read_set_ups(Path(str(asked["setups"])), lambda kind, n: _id(services, kind, n))
@@ -102,11 +104,12 @@ def _begun(services: app.Services, asked: Mapping[str, Any]) -> dict[str, Any]:
     return {"estimate": said, "runs": [run.run_id for run in runs]}
 
 
-def _set(experiments: Experiments, name: str) -> QuestionSet:
+def _set(services: app.Services, name: str) -> QuestionSet:
     """The set of this name; that of a file is made or brought up to date."""
+    experiments, documents = services.run_worker.experiments, services.library.documents
     if not _is_file(name):
         return experiments.find(name)
-    questions = read_questions(Path(name))
+    questions = read_questions(Path(name), lambda path: documents.parsed(path, cancel=Event()))
     known = [each for each in experiments.sets() if each.name == Path(name).stem]
     if not known:
         return experiments.add(Path(name).stem, questions)

@@ -1,4 +1,4 @@
-"""Pictures of pages and colours of code, made one at a time in a parser process of its own.
+"""Pictures of pages, colours of code and unstored texts, one at a time in a process of its own.
 
 Any worker thread.
 """
@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from desktop_rag.core.anchors import PageView, PageWish
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.parsed import ColourSpan
+from desktop_rag.core.parsed import ColourSpan, ParsedDocument
 from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
 
 T = TypeVar("T")
@@ -56,6 +56,13 @@ class PageRenderer:
             return ()
         digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
         return answer[1] if answer and answer[0] == digest else ()
+
+    def parsed(self, path: Path, *, cancel: threading.Event) -> ParsedDocument | None:
+        """What is in a file, without storing it; None after `close`.
+
+        AppError with the reason when it can't be read, Cancelled soon after `cancel` is set.
+        """
+        return self._ask(lambda parser: parser.parse(path, cancel=cancel))
 
     def warm_up(self) -> None:
         """Start the process, so that the first page does not wait for it."""

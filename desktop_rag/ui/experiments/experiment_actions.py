@@ -17,6 +17,7 @@ from desktop_rag.core.experiments.answer_matrix import AnswerMatrix, MatrixRow
 from desktop_rag.core.experiments.question_set import QuestionSet, SetQuestion
 from desktop_rag.core.experiments.run import Judgement, Run, SetUp
 from desktop_rag.core.language.translation import tr
+from desktop_rag.core.parsed import ParsedDocument
 from desktop_rag.experiments.document_questions import proposals
 from desktop_rag.experiments.feedback_questions import questions_of_feedback
 from desktop_rag.experiments.report_files import write_report
@@ -112,14 +113,17 @@ class ExperimentActions(QObject):
         """Make or extend a set by a file."""
         dialog = QFileDialog(self._window, tr("Questions from a file"))
         dialog.setObjectName("questionsFileDialog")
-        dialog.setNameFilter(tr("Questions") + " (*.csv *.jsonl)")
+        dialog.setNameFilter(tr("Questions") + " (*.csv *.jsonl *.xlsx)")
         dialog.fileSelected.connect(
             lambda name: self._make(
-                lambda: self._put(into, Path(name).stem, read_questions(Path(name)))
+                lambda: self._put(into, Path(name).stem, read_questions(Path(name), self._parse))
             )
         )
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
+
+    def _parse(self, path: Path) -> ParsedDocument | None:
+        return self._library.documents.parsed(path, cancel=Event())
 
     def propose(self, into: QuestionSet | None) -> None:
         """Have the model propose questions from documents, each checked, and add them to a set."""

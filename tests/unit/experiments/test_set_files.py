@@ -7,6 +7,10 @@ from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.experiments.set_files import read_questions, read_set_ups
 
 
+def _no_workbook(path: Path) -> None:
+    raise AssertionError(f"{path} is no workbook")
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -21,7 +25,7 @@ from desktop_rag.experiments.set_files import read_questions, read_set_ups
 def test_questions_come_from_tables_and_lines(tmp_path: Path, name: str, text: str) -> None:
     file = tmp_path / name
     file.write_text(text, encoding="utf-8-sig")
-    [question] = read_questions(file)
+    [question] = read_questions(file, _no_workbook)
     assert (question.question_id, question.text) == ("1", "When?")
     assert question.expected == ("At dusk.", "At 18:00.")
     assert question.tags == ("sea", "lamp")
@@ -39,7 +43,7 @@ def test_questions_come_from_tables_and_lines(tmp_path: Path, name: str, text: s
 def test_other_files_are_refused(tmp_path: Path, name: str, content: bytes, told: str) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(AppError, match=told):
-        read_questions(tmp_path / name)
+        read_questions(tmp_path / name, _no_workbook)
 
 
 def test_set_ups_name_assistants_and_collections(tmp_path: Path) -> None:
