@@ -74,6 +74,8 @@ class ChunkPanel(QWidget):
         self._collection.setAccessibleName(tr("Collection"))
         self._questions = QComboBox()
         self._questions.setAccessibleName(tr("Questions"))
+        self._collection.setMinimumContentsLength(18)
+        self._questions.setMinimumContentsLength(30)
         self._count = number_field(5, MOST_QUESTIONS, 5, tr(" questions"))
         self._count.setAccessibleName(tr("How many questions are made"))
         self._count.setValue(USUAL_QUESTIONS)
@@ -105,10 +107,12 @@ class ChunkPanel(QWidget):
         for widget in (self._collection, self._questions, self._count):
             asked.addWidget(widget)
         asked.addStretch(1)
-        for widget in (self._pause, self._cancel, self._begin):
-            asked.addWidget(widget)
         column.addLayout(asked)
-        column.addWidget(self._said)
+        buttons = QHBoxLayout()
+        for widget in (self._begin, self._pause, self._cancel):
+            buttons.addWidget(widget)
+        buttons.addWidget(self._said, 1)
+        column.addLayout(buttons)
         column.addWidget(self._settings)
         column.addWidget(self._advice)
         column.addWidget(self._worth)
@@ -259,7 +263,6 @@ class ChunkPanel(QWidget):
     def _say(self, words: str, tone: str = "muted") -> None:
         self._said.set_tone(tone)
         self._said.setText(words)
-        self._said.setVisible(bool(words))
 
     @Slot(object)
     def _on_failed(self, error: AppError) -> None:
