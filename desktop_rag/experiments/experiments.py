@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from threading import Event, Lock
@@ -12,17 +12,17 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.experiments.answer_match import without_citations
 from desktop_rag.core.experiments.experiment_events import ExperimentEvent, SetsChanged
 from desktop_rag.core.experiments.kappa import Agreement, agreement
-from desktop_rag.core.experiments.question_set import QuestionSet, SetQuestion, validated_set
+from desktop_rag.core.experiments.question_set import (
+    RUBRIC,
+    QuestionSet,
+    SetQuestion,
+    validated_set,
+)
 from desktop_rag.core.experiments.run import Judgement, Run, RunAnswer, RunState, SetUp
 from desktop_rag.core.experiments.run_estimate import RunEstimate, estimate
 from desktop_rag.core.experiments.scoring import RunScores, scored
 from desktop_rag.experiments.set_up_answering import setup_of
 from desktop_rag.store.contract.experiment_store import ExperimentStore
-
-RUBRIC = (
-    "Better is what answers the question that was asked, correctly and completely, says no more"
-    " than it can back, and says plainly what it does not know."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +97,17 @@ class Experiments:
                 for q in present.questions
             )  # fmt: skip
             return self._stored(replace(present, questions=questions))
+
+    def set_rubric(self, set_id: str, rubric: str) -> None:
+        """Have a model judge the answers to this set by another rubric. AppError when it is gone.
+
+        The usual one is not written down, so that a better one takes its place.
+        """
+        with self._changing:
+            present, kept = self._get(set_id), "" if rubric == RUBRIC else rubric
+            if present.rubric != kept:
+                self.store.put_set(replace(present, rubric=kept, changed_at=time.time()))
+                self.publish(SetsChanged())
 
     def remove(self, set_id: str) -> None:
         """Remove a set with its runs and judgements."""
@@ -189,9 +200,16 @@ class Experiments:
         self.publish(SetsChanged())
 
     def judge_by_model(
-        self, first: RunScores, second: RunScores, cancel: Event, rubric: str = RUBRIC
+        self,
+        first: RunScores,
+        second: RunScores,
+        cancel: Event,
+        rubric: str = RUBRIC,
+        among: Collection[str] | None = None,
     ) -> int:
-        """Have the background model compare two runs, where it did not yet; the number compared.
+        """Have the background model compare two runs, where it did not yet by this rubric.
+
+        `among` are the ids of the questions, None for all. Returns the number compared.
 
         AppError when no model is set, or the endpoint fails; what was judged before is kept.
         """
@@ -201,13 +219,16 @@ class Experiments:
         set_id = first.run.set_id
         pair = (first.run.run_id, second.run.run_id)
         done = {
-            j.question_id for j in self.store.judgements(set_id) if j.judge and j.of_pair(*pair)
+            j.question_id
+            for j in self.store.judgements(set_id)
+            if j.judge and j.of_pair(*pair) and (j.rubric or RUBRIC) == rubric
         }
         count = 0
         for question in first.run.questions:
             answers = [each.answers.get(question.question_id) for each in (first, second)]
             one, other = answers
-            if cancel.is_set() or question.question_id in done:
+            is_wanted = among is None or question.question_id in among
+            if cancel.is_set() or not is_wanted or question.question_id in done:
                 continue
             if one and other and not one.has_failed and not other.has_failed:
                 texts = without_citations(one.text), without_citations(other.text)
@@ -218,6 +239,7 @@ class Experiments:
                         Judgement(
                             uuid.uuid4().hex, set_id, question.question_id, pair[0], time.time(),
                             pair[1], preference, judge=model,
+                            rubric="" if rubric == RUBRIC else rubric,
                         )
                     )  # fmt: skip
         return count

@@ -7401,5 +7401,57 @@ Was kostet der Eintritt?</translation>
         <source>Views</source>
         <translation>Ansichten</translation>
     </message>
+    <message>
+        <source>Drawn by chance</source>
+        <translation>Zufällig gezogen</translation>
+    </message>
+    <message>
+        <source>Evenly over the tags</source>
+        <translation>Gleichmäßig über die Schlagwörter</translation>
+    </message>
+    <message>
+        <source>Evenly over better, worse and same so far</source>
+        <translation>Gleichmäßig über bisher besser, schlechter und gleich</translation>
+    </message>
+    <message>
+        <source>The background model compares the two answers to each question by this rubric, in both orders. Another rubric has them compared anew.</source>
+        <translation>Das Hintergrundmodell vergleicht die beiden Antworten auf jede Frage nach diesem Maßstab, in beiden Reihenfolgen. Mit einem anderen Maßstab werden sie neu verglichen.</translation>
+    </message>
+    <message>
+        <source>Answers are shown without names. What you judged before is left out.</source>
+        <translation>Antworten werden ohne Namen gezeigt. Was Sie schon beurteilt haben, fehlt.</translation>
+    </message>
+    <message>
+        <source>All {count:,}</source>
+        <translation>Alle {count:,}</translation>
+    </message>
+    <message>
+        <source>How many questions</source>
+        <translation>Wie viele Fragen</translation>
+    </message>
+    <message>
+        <source>Which questions are drawn</source>
+        <translation>Welche Fragen gezogen werden</translation>
+    </message>
+    <message>
+        <source>Rubric</source>
+        <translation>Maßstab</translation>
+    </message>
+    <message>
+        <source>Reset the rubric</source>
+        <translation>Maßstab zurücksetzen</translation>
+    </message>
+    <message>
+        <source>Begin</source>
+        <translation>Beginnen</translation>
+    </message>
+    <message>
+        <source>Sample</source>
+        <translation>Stichprobe</translation>
+    </message>
+    <message>
+        <source>Drawn</source>
+        <translation>Gezogen</translation>
+    </message>
 </context>
 </TS>

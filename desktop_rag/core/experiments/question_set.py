@@ -9,6 +9,11 @@ from desktop_rag.core.query import strip_invalid_characters
 LONGEST_NAME = 120
 LONGEST_QUESTION = 4_000
 MOST_QUESTIONS = 2_000
+# What a model judges by, unless the person writes another.
+RUBRIC = (
+    "Better is what answers the question that was asked, correctly and completely, says no more"
+    " than it can back, and says plainly what it does not know."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +34,17 @@ class SetQuestion:
 
 @dataclass(frozen=True, slots=True)
 class QuestionSet:
-    """A named set; each change makes it the next version. Runs keep the questions as asked."""
+    """A named set; each change makes it the next version. Runs keep the questions as asked.
+
+    `rubric` is what a model judges the answers by, "" for the usual one.
+    """
 
     set_id: str
     name: str
     questions: tuple[SetQuestion, ...] = ()
     version: int = 1
     changed_at: float = 0.0
+    rubric: str = ""
 
     @property
     def tags(self) -> tuple[str, ...]:

@@ -144,7 +144,8 @@ class Judgement:
     """What a judge said of one answer, or of two to the same question.
 
     With a `preference`, `first_run` and `second_run` were compared; else `rating` is from 1 to 5,
-    of the answer of `first_run`. `judge` is the name of a model, "" for the person.
+    of the answer of `first_run`. `judge` is the name of a model, "" for the person; a
+    model judged by the `rubric`, "" for the usual one.
     """
 
     judgement_id: str
@@ -157,6 +158,7 @@ class Judgement:
     rating: int = 0
     comment: str = ""
     judge: str = ""
+    rubric: str = ""
 
     def of_pair(self, first: str, second: str) -> Preference | None:
         """The preference between these two runs in this order; None when it is about others."""

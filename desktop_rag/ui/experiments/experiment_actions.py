@@ -13,9 +13,11 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.experiments.answer_matrix import AnswerMatrix, MatrixRow
-from desktop_rag.core.experiments.question_set import QuestionSet, SetQuestion
+from desktop_rag.core.experiments.answer_matrix import AnswerMatrix, MatrixRow, matrix_of
+from desktop_rag.core.experiments.judging_sample import drawn, groups
+from desktop_rag.core.experiments.question_set import RUBRIC, QuestionSet, SetQuestion
 from desktop_rag.core.experiments.run import Judgement, Run, SetUp
+from desktop_rag.core.experiments.scoring import RunScores
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.parsed import ParsedDocument
 from desktop_rag.experiments.document_questions import proposals
@@ -25,6 +27,7 @@ from desktop_rag.experiments.reports import report_html
 from desktop_rag.experiments.set_files import read_questions
 from desktop_rag.ui.experiments.answers_dialog import AnswersDialog
 from desktop_rag.ui.experiments.judging_dialog import JudgingDialog, to_judge
+from desktop_rag.ui.experiments.judging_start_dialog import JudgingPlan, JudgingStartDialog
 from desktop_rag.ui.experiments.report_pdf import write_pdf
 from desktop_rag.ui.experiments.set_dialog import SetDialog
 from desktop_rag.ui.experiments.set_up_dialog import SetUpChoices, SetUpDialog
@@ -248,19 +251,55 @@ class ExperimentActions(QObject):
         if not tasks:
             self.said.emit(tr("There is nothing left to judge in these runs."))
             return
-        dialog = JudgingDialog(set_id, tasks, self._window)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.judged.connect(lambda judgement: self.run(lambda: self.experiments.judge(judgement)))
-        dialog.open()
+        by_id = {task.question.question_id: task for task in tasks}
+
+        def begin(plan: JudgingPlan) -> None:
+            chosen = self._drawn(matrix, run_ids, list(by_id), plan)
+            dialog = JudgingDialog(set_id, [by_id[each] for each in chosen], self._window)
+            dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            dialog.judged.connect(
+                lambda judgement: self.run(lambda: self.experiments.judge(judgement))
+            )
+            dialog.open()
+
+        self._start_judging(len(tasks), "", begin)
 
     def judge_by_model(self, results: "SetResults", run_ids: Sequence[str]) -> None:
         """Have the background model judge two runs, with the order swapped."""
-        scores = {each.run.run_id: each for each in results.runs}
+        asked, scores = results.question_set, {each.run.run_id: each for each in results.runs}
         first, second = (scores[run_id] for run_id in run_ids)
+        both = [each for each in first.answers if each in second.answers]
+
+        def begin(plan: JudgingPlan) -> None:
+            chosen = self._drawn(matrix_of(asked.questions, results.runs), run_ids, both, plan)
+            self._let_judge(results, first, second, plan.rubric, chosen)
+
+        self._start_judging(len(both), asked.rubric or RUBRIC, begin)
+
+    def _start_judging(self, count: int, rubric: str, begin: Callable[[JudgingPlan], None]) -> None:
+        dialog = JudgingStartDialog(count, rubric, self._window)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.submitted.connect(begin)
+        dialog.open()
+
+    def _drawn(
+        self, matrix: AnswerMatrix, run_ids: Sequence[str], among: Sequence[str], plan: JudgingPlan
+    ) -> list[str]:
+        return drawn(among, groups(matrix, run_ids, plan.spread), plan.most, random.Random())
+
+    def _let_judge(
+        self,
+        results: "SetResults",
+        first: RunScores,
+        second: RunScores,
+        rubric: str,
+        among: Sequence[str],
+    ) -> None:
         self.said.emit(tr("The model compares the answers…"))
 
         def work() -> str:
-            count = self.experiments.judge_by_model(first, second, Event())
+            self.experiments.set_rubric(results.question_set.set_id, rubric)
+            count = self.experiments.judge_by_model(first, second, Event(), rubric, among)
             agreed = self.experiments.agreement(results.question_set.set_id)
             said = tr("{count:,} pairs were judged by the model.", count=count)
             return f"{said} {agreed.in_words()}"

@@ -36,12 +36,8 @@ def to_judge(
     run_ids: Sequence[str],
     done: Sequence[Judgement],
     chance: random.Random,
-    most: int = 0,
 ) -> list[JudgedAnswers]:
-    """What the person did not judge yet, in a random order with random sides.
-
-    `most` draws a sample; 0 means all.
-    """
+    """What the person did not judge yet, with random sides."""
     columns = [n for n, run in enumerate(matrix.runs) if run.run_id in run_ids]
     found: list[JudgedAnswers] = []
     for row in matrix.rows:
@@ -53,8 +49,7 @@ def to_judge(
         sides = [(answer.run_id, without_citations(answer.text)) for answer in given]
         chance.shuffle(sides)
         found.append(JudgedAnswers(row.question, tuple(sides)))
-    chance.shuffle(found)
-    return found[:most] if most else found
+    return found
 
 
 def _is_about(judgement: Judgement, run_ids: Sequence[str]) -> bool:

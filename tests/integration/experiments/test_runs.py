@@ -140,6 +140,11 @@ def test_people_and_the_model_judge_pairs_and_corrections_are_expected(
     server.answer = "first"
     assert experiments.judge_by_model(first, second, Event()) == 2
     assert experiments.judge_by_model(first, second, Event()) == 0
+    experiments.set_rubric(lamps.set_id, "Shorter is better.")
+    [kept] = experiments.sets()
+    assert (kept.rubric, kept.version) == ("Shorter is better.", lamps.version)
+    assert experiments.judge_by_model(first, second, Event(), kept.rubric, ["lit"]) == 1
+    assert "Shorter is better." in str(server.chats[-1]["messages"])
     results = experiments.results(lamps.set_id)
     found = differences(results.runs[0], results.runs[1], results.judgements)
     assert {(d.basis, d.difference) for d in found} == {(Basis.PEOPLE, 1.0)}

@@ -86,6 +86,7 @@ def test_the_better_set_up_is_found(asker: Person, tmp_path: Path) -> None:
     asker.sees("Expected from the next run on.")
 
     asker.clicks("Judge blind…")
+    asker.in_the_dialog().clicks("Begin")
     judging = asker.in_the_dialog()
     judging.sees("1 of 8")
     assert "Set-up 2" not in judging.screen()
