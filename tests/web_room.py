@@ -14,8 +14,9 @@ from desktop_rag.core.text import rough_token_counts
 from desktop_rag.ingest.background.pipeline_callbacks import PipelineCallbacks
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
-from desktop_rag.ingest.indexing.indexer import Indexer, IndexerCallbacks
+from desktop_rag.ingest.indexing.indexer import Indexer, IndexerCallbacks, OwnKinds
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
+from desktop_rag.ingest.recordings.recordings import Recordings
 from desktop_rag.ingest.sent.sent_folders import SentFolders
 from desktop_rag.ingest.web.link_refresher import LinkRefresher
 from desktop_rag.ingest.web.web_access import WebAccess
@@ -56,7 +57,8 @@ class Room:
         self.indexer = Indexer(
             self.documents, ParserProcess(), DocumentChunker(rough_token_counts, 256),
             lambda _: ChunkSettings(), ProgressMeter(has_embedder=False),
-            share=FairShare(AnswerPriority()), sent=SentFolders(home.sent),
+            share=FairShare(AnswerPriority()),
+            kinds=OwnKinds(SentFolders(home.sent), Recordings(None)),
             callbacks=IndexerCallbacks(lambda _: None, lambda: None, self.heard.stopped.append),
         )  # fmt: skip
         callbacks = PipelineCallbacks(

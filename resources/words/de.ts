@@ -6428,6 +6428,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Bild</translation>
     </message>
     <message>
+        <source>Recording</source>
+        <translation>Aufnahme</translation>
+    </message>
+    <message>
         <source>Code and data</source>
         <translation>Code und Daten</translation>
     </message>
@@ -7452,6 +7456,78 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Drawn</source>
         <translation>Gezogen</translation>
+    </message>
+    <message>
+        <source>Audio and video files become searchable by what is said in them. A server turns them into text: one on this computer, such as that of whisper.cpp, or an online service. Without one, recordings are skipped.</source>
+        <translation>Audio- und Videodateien werden nach dem durchsuchbar, was in ihnen gesagt wird. Ein Server macht Text daraus: einer auf diesem Computer, etwa der von whisper.cpp, oder ein Online-Dienst. Ohne einen werden Aufnahmen übersprungen.</translation>
+    </message>
+    <message>
+        <source>WAV files are sent in pieces. Larger files of other formats are skipped with the reason.</source>
+        <translation>WAV-Dateien werden in Stücken gesendet. Größere Dateien anderer Formate werden mit Begründung übersprungen.</translation>
+    </message>
+    <message>
+        <source>Send my recordings to this server</source>
+        <translation>Meine Aufnahmen an diesen Server senden</translation>
+    </message>
+    <message>
+        <source>Kind of server</source>
+        <translation>Art des Servers</translation>
+    </message>
+    <message>
+        <source>OpenAI-compatible</source>
+        <translation>OpenAI-kompatibel</translation>
+    </message>
+    <message>
+        <source>Detected by the server</source>
+        <translation>Erkennt der Server</translation>
+    </message>
+    <message>
+        <source>Any size</source>
+        <translation>Beliebig groß</translation>
+    </message>
+    <message>
+        <source>Server address</source>
+        <translation>Serveradresse</translation>
+    </message>
+    <message>
+        <source>Consent</source>
+        <translation>Einwilligung</translation>
+    </message>
+    <message>
+        <source>Server key</source>
+        <translation>Serverschlüssel</translation>
+    </message>
+    <message>
+        <source>Speech model</source>
+        <translation>Sprachmodell für Aufnahmen</translation>
+    </message>
+    <message>
+        <source>Spoken language</source>
+        <translation>Gesprochene Sprache</translation>
+    </message>
+    <message>
+        <source>A code such as de or en.</source>
+        <translation>Ein Kürzel wie de oder en.</translation>
+    </message>
+    <message>
+        <source>Largest request</source>
+        <translation>Größte Anfrage</translation>
+    </message>
+    <message>
+        <source>Without an address, recordings are skipped.</source>
+        <translation>Ohne Adresse werden Aufnahmen übersprungen.</translation>
+    </message>
+    <message>
+        <source>This is your own computer. Recordings don&apos;t leave it.</source>
+        <translation>Das ist Ihr eigener Computer. Aufnahmen verlassen ihn nicht.</translation>
+    </message>
+    <message>
+        <source>Recordings are sent to {host}.</source>
+        <translation>Aufnahmen werden an {host} gesendet.</translation>
+    </message>
+    <message>
+        <source>Nothing is sent to {host} until you agree below.</source>
+        <translation>Nichts wird an {host} gesendet, bis Sie unten zustimmen.</translation>
     </message>
 </context>
 </TS>

@@ -14,7 +14,7 @@ from desktop_rag.answer.endpoints.examiner import Examiner
 from desktop_rag.core.domain import EndpointReport, ListedModel
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.model_profile import ExaminationChanged, ModelProfile
-from desktop_rag.core.settings import EndpointSettings, Settings
+from desktop_rag.core.settings import EndpointSettings, Settings, TranscriptionSettings
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.endpoints.client.chat_client import ChatClient
 from desktop_rag.models.endpoints.client.chat_stream import Usage
@@ -24,6 +24,7 @@ from desktop_rag.models.endpoints.endpoint_check import probe_endpoint
 from desktop_rag.models.endpoints.keys import KeyStore
 from desktop_rag.models.endpoints.local_servers import LocalServer, running_servers
 from desktop_rag.models.ports import ChatModel
+from desktop_rag.models.transcription.transcription_client import TranscriptionClient
 
 log = logging.getLogger(__name__)
 
@@ -117,6 +118,10 @@ class ChatModels:
         if report.listed:
             self._profiles.put_offer(endpoint.base_url, report.listed)
         return report
+
+    def test_transcription(self, settings: TranscriptionSettings, key: str = "") -> EndpointReport:
+        """Send a second of sound to the server; an empty key means the stored one."""
+        return TranscriptionClient(self._keys.get, self._recorder).test(settings, key)
 
     def offer(self, base_url: str) -> Sequence[ListedModel]:
         """The models that the endpoint offered in its last test, as its list describes them."""

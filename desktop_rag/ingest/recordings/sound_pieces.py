@@ -5,7 +5,7 @@ WAV files are cut where it is quiet; others are sent whole, since cutting them n
 
 import io
 import wave
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,7 +111,7 @@ def _quiet_place(sound: wave.Wave_read, start: int, end: int) -> int:
 
 
 @contextmanager
-def _opened_frames(path: Path, start: int, end: int) -> Iterator[BinaryIO]:
+def _opened_frames(path: Path, start: int, end: int) -> Generator[BinaryIO]:
     kept = io.BytesIO()
     with wave.open(str(path), "rb") as sound, wave.open(kept, "wb") as part:
         part.setnchannels(sound.getnchannels())

@@ -1,4 +1,5 @@
-"""Opens a PDF at a page in an external viewer. Worker threads; never through a shell.
+"""Opens a PDF at a page, and a recording at a second, in another program. Worker threads; never
+through a shell.
 
 Other files, and PDFs with an unknown default viewer, are left to the desktop: `open_in_viewer`
 returns False, and the Qt thread hands the file to the desktop.
@@ -39,14 +40,26 @@ _PDF_VIEWERS: dict[str, Callable[[str, int], list[str]]] = {
 }
 
 
+# The arguments that play a file from a second on, per player.
+_PLAYERS: dict[str, Callable[[str, int], list[str]]] = {
+    "vlc": lambda file, second: [f"--start-time={second}", file],
+    "mpv": lambda file, second: [f"--start={second}", "--force-window", file],
+    "celluloid": lambda file, second: [f"--mpv-start={second}", file],
+}
+
+
 def open_in_viewer(path: Path, anchor: Anchor) -> bool:
-    """Start a PDF viewer at the anchor's page. False if the desktop has to open the file.
+    """Start a PDF viewer at the anchor's page, or a player at its second.
+
+    False if the desktop has to open the file.
 
     Raises:
         AppError: when the file is missing or can't be read.
     """
     check_readable(path)
     command = pdf_command(path, anchor.page) if anchor.page and _is_pdf(path) else None
+    if anchor.second is not None:
+        command = player_command(path, anchor.second)
     if command is None:
         return False
     # Detached, so that the viewer outlives the app and leaves no zombie process when it exits.
@@ -81,6 +94,16 @@ def pdf_command(path: Path, page: int) -> list[str] | None:
         program = shutil.which(name) if name else None
         if program:
             return [program, *_PDF_VIEWERS[name](str(path.absolute()), page)]
+    return None
+
+
+def player_command(path: Path, second: int) -> list[str] | None:
+    """The command that plays a recording from a second on in an installed player; None if there
+    is none that can be told.
+    """
+    for name, arguments in _PLAYERS.items():
+        if program := shutil.which(name):
+            return [program, *arguments(str(path.absolute()), second)]
     return None
 
 

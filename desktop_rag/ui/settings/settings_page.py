@@ -18,6 +18,7 @@ from desktop_rag.core.settings import (
     PreferenceSettings,
     RetrievalSettings,
     Settings,
+    TranscriptionSettings,
 )
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.models.models_form import ModelsForm
@@ -31,6 +32,7 @@ from desktop_rag.ui.settings.memory_field import MemoryField
 from desktop_rag.ui.settings.page_list import PageList
 from desktop_rag.ui.settings.preferences_form import PreferencesForm
 from desktop_rag.ui.settings.retrieval_form import RetrievalForm
+from desktop_rag.ui.settings.transcription_form import TranscriptionForm
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import WheelGuard
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
@@ -62,6 +64,7 @@ class SettingsPage(PageList):
         self._answers = AnswersForm(MemoryField(bridge, chat))
         self._retrieval = RetrievalForm(guard)
         self._indexing = IndexingForm(guard)
+        self._transcription = TranscriptionForm(bridge, chat, guard)
         self.background = BackgroundForm()
         self._appearance = AppearanceForm(guard)
         self._activity = ActivityForm()
@@ -77,6 +80,7 @@ class SettingsPage(PageList):
         self._answers.show_answers(settings.answers)
         self._retrieval.show_retrieval(settings.retrieval)
         self._indexing.show_index(settings.index)
+        self._transcription.show_transcription(settings.transcription)
         self.background.show_background(settings.background)
         self._appearance.show_appearance(settings.appearance)
         self._activity.show_activity(settings.activity)
@@ -104,6 +108,7 @@ class SettingsPage(PageList):
             (tr("Answers"), (self._preferences, self._answers)),
             (tr("Search"), (self._retrieval,)),
             (tr("Indexing"), (self._indexing,)),
+            (tr("Transcription"), (self._transcription,)),
             (tr("Desktop"), (self.background,)),
             (tr("Appearance"), (self._appearance,)),
             (tr("About"), (self._about, self._activity)),
@@ -128,6 +133,7 @@ class SettingsPage(PageList):
         self._answers.changed.connect(self._on_answers_changed)
         self._retrieval.changed.connect(self._on_retrieval_changed)
         self._indexing.changed.connect(self._on_indexing_changed)
+        self._transcription.changed.connect(self._on_transcription_changed)
         self.background.changed.connect(self._on_background_changed)
         self._appearance.changed.connect(self._on_appearance_changed)
         self._activity.changed.connect(self._on_activity_changed)
@@ -150,6 +156,10 @@ class SettingsPage(PageList):
     @Slot(object)
     def _on_indexing_changed(self, index: IndexSettings) -> None:
         self._settings.edit(replace(self._settings.value, index=index))
+
+    @Slot(object)
+    def _on_transcription_changed(self, transcription: TranscriptionSettings) -> None:
+        self._settings.edit(replace(self._settings.value, transcription=transcription))
 
     @Slot(object)
     def _on_background_changed(self, background: BackgroundSettings) -> None:

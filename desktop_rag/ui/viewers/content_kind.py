@@ -32,6 +32,7 @@ _BY_FORMAT = {
     "text": ContentKind.CODE,
     "JSON": ContentKind.CODE,
     "picture": ContentKind.PLAIN,
+    "recording": ContentKind.PLAIN,
 }
 _PROSE = frozenset({
     *("", ".txt", ".text", ".log", ".srt", ".vtt", ".nfo", ".textile", ".wiki", ".mediawiki"),

@@ -18,6 +18,7 @@ class DocumentKind(StrEnum):
     TEXT = "Text and Markdown"
     BOOK = "E-book"
     PICTURE = "Picture"
+    RECORDING = "Recording"
     CODE = "Code and data"
     OTHER = "Other"
 
@@ -31,6 +32,7 @@ _WORDS = {
     DocumentKind.TEXT: tr("Text and Markdown"),
     DocumentKind.BOOK: tr("E-book"),
     DocumentKind.PICTURE: tr("Picture"),
+    DocumentKind.RECORDING: tr("Recording"),
     DocumentKind.CODE: tr("Code and data"),
     DocumentKind.OTHER: tr("Other"),
 }
@@ -54,6 +56,7 @@ _BY_FORMAT = {
     "slides": DocumentKind.SLIDES,
     "OpenDocument slides": DocumentKind.SLIDES,
     "PowerPoint 97-2003": DocumentKind.SLIDES,
+    "recording": DocumentKind.RECORDING,
     "e-mail": DocumentKind.MAIL,
     "mailbox": DocumentKind.MAIL,
     "Outlook message": DocumentKind.MAIL,

@@ -8,7 +8,12 @@ import pytest
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.errors import AppError
-from desktop_rag.ui.documents.external_viewer import check_readable, open_in_viewer, pdf_command
+from desktop_rag.ui.documents.external_viewer import (
+    check_readable,
+    open_in_viewer,
+    pdf_command,
+    player_command,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the viewers are shell scripts")
 PAGE = Anchor(page=14)
@@ -137,3 +142,19 @@ def test_a_missing_file_is_an_error_with_a_hint(tmp_path: Path) -> None:
 def test_an_inaccessible_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(AppError, match="can't be opened"):
         check_readable(tmp_path / ("x" * 300))
+
+
+@pytest.mark.parametrize(("name", "option"), [("vlc", "--start-time=754"), ("mpv", "--start=754")])
+def test_a_player_starts_at_the_second(
+    programs: Path, tmp_path: Path, name: str, option: str
+) -> None:
+    program, talk = install(programs, name), tmp_path / "talk.mp3"
+    command = player_command(talk, 754)
+    assert command is not None
+    assert (command[0], command[1], command[-1]) == (str(program), option, str(talk))
+
+
+def test_without_a_player_that_can_be_told_the_desktop_opens_a_recording(
+    programs: Path, tmp_path: Path
+) -> None:
+    assert player_command(tmp_path / "talk.mp3", 754) is None
