@@ -12,12 +12,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from threading import Event
 
 from desktop_rag.backup.archive_reader import Archive, opened_archive
 from desktop_rag.backup.archive_writer import ArchiveWriter, Write
+from desktop_rag.backup.commands_done import add_commands, commands_in, take_into_file
 from desktop_rag.backup.contents import BackupContents, BackupMerged, Imported
 from desktop_rag.backup.home_files import TakenFiles, add_home_files, taken_files
 from desktop_rag.backup.manifest import ENTRIES, IMAGES, INDEX, Manifest
@@ -25,6 +27,7 @@ from desktop_rag.backup.merging import Merge, merge, places_of
 from desktop_rag.backup.selection import Selection, selected
 from desktop_rag.backup.sent_documents import add_sent, take_sent
 from desktop_rag.backup.whole_check import contents_of
+from desktop_rag.core.commands.command import Command
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.paths import Home
@@ -58,10 +61,15 @@ class Backups:
         self._collections = collections
         self._clock = clock
         self._listeners: list[Callable[[BackupMerged], None]] = []
+        self._take_commands: Callable[[Sequence[Command]], int] = partial(take_into_file, home)
 
     def subscribe(self, listener: Callable[[BackupMerged], None]) -> None:
         """Call `listener` after each import, on the thread that imports."""
         self._listeners.append(listener)
+
+    def leave_commands_to(self, take: Callable[[Sequence[Command]], int]) -> None:
+        """Have `take` merge the history of commands from now on; it returns how many are new."""
+        self._take_commands = take
 
     def collections(self) -> list[Collection]:
         """The collections that can be backed up alone, the oldest first."""
@@ -99,6 +107,8 @@ class Backups:
             chosen, images = _write_entries(archive, self._store, collection_id, index, cancel)
             message_ids = chosen.message_ids if collection else None
             add_home_files(archive, self._home, message_ids=message_ids)
+            if not collection:
+                add_commands(archive, self._home)
             if is_checked:
                 # A snapshot lies beside them, on the same disk.
                 sent = [e.key for e in chosen.entries if e.kind == "source" and e.row["program"]]
@@ -147,12 +157,14 @@ class Backups:
             index = scratch if contents.has_index and not no_index else None
             if index:
                 _unpack(archive, index, tell, cancel)
-            files = taken_files(archive, self._home)
+            files, commands = taken_files(archive, self._home), commands_in(archive)
             tell("Merging…")
             if cancel.is_set():
                 raise Cancelled
             done, added = self._merge(archive, index)
             files.write(self._home)
+            if commands:
+                added["command"] = self._take_commands(commands)
             take_sent(archive, self._home, cancel)
         for listener in self._listeners:
             listener(BackupMerged(files.settings))

@@ -25,6 +25,7 @@ _NOUNS = {
     "standing_run": ("answer to a scheduled question", "answers to scheduled questions"),
     "experiment": ("part of your question sets", "parts of your question sets"),
     "evaluation": ("evaluation", "evaluations"),
+    "command": ("command", "commands"),
 }
 
 

@@ -25,6 +25,7 @@ FORMAT, VERSION = "desktop-rag backup", 1
 ENDING = ".desktop-rag-backup"
 MANIFEST, ENTRIES, IMAGES = "manifest.json", "entries.jsonl", "images.jsonl"
 SENT = "sent.jsonl"
+COMMANDS = "commands.json"
 SETTINGS, INDEX = "settings.toml", "library.index"
 PROMPTS, REWRITES = "prompts/", "rewrites/"
 # Bounds of what is unpacked, in bytes.
@@ -34,6 +35,7 @@ _MOST_BYTES: Mapping[str, int] = {
     ENTRIES: 1 << 29,
     IMAGES: 1 << 33,
     SENT: 1 << 36,
+    COMMANDS: 1 << 26,
     SETTINGS: 1 << 20,
     INDEX: 1 << 40,
 }

@@ -14,6 +14,7 @@ from pathlib import Path
 from desktop_rag.backup.archive_reader import DamagedBackupError, opened_archive
 from desktop_rag.backup.archive_writer import remove_unfinished
 from desktop_rag.backup.backups import Backups, remove_scratch
+from desktop_rag.backup.commands_done import has_other_commands
 from desktop_rag.backup.contents import Imported, Snapshot, day_in_words, in_words
 from desktop_rag.backup.home_files import has_news
 from desktop_rag.backup.manifest import ENDING
@@ -132,7 +133,8 @@ class Snapshots:
         try:
             with opened_archive(last.file, self._store.schema) as archive:
                 is_other = archive.manifest.change_number != self._store.change_number()
-                return is_other or has_news(archive, self._home)
+                has_texts = has_news(archive, self._home)
+                return is_other or has_texts or has_other_commands(archive, self._home)
         except DamagedBackupError:
             return True
 

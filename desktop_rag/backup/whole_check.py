@@ -7,6 +7,7 @@ from threading import Event
 from typing import TypeVar
 
 from desktop_rag.backup.archive_reader import Archive
+from desktop_rag.backup.commands_done import commands_in
 from desktop_rag.backup.contents import BackupContents
 from desktop_rag.backup.home_files import settings_of
 from desktop_rag.backup.manifest import INDEX, PROMPTS, REWRITES
@@ -46,6 +47,7 @@ def contents_of(archive: Archive, home: Home, cancel: Event | None = None) -> Ba
     # Into an empty library, to see that everything refers to something.
     merge((), entries, places_of(manifest, home))
     settings = settings_of(archive)
+    counts["command"] = len(commands_in(archive))
     counts["prompt"] = len(manifest.names(PROMPTS))
     counts["rewrite"] = len(manifest.names(REWRITES))
     return BackupContents(

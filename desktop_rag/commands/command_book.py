@@ -3,18 +3,21 @@
 A change is on the disk before anything is done about it, so that a crash is noticed.
 """
 
-import json
-from collections.abc import Callable, Collection
-from dataclasses import replace
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from threading import Lock
 
 from desktop_rag.core.commands.command import Command, CommandState
+from desktop_rag.core.commands.command_history import (
+    MOST_KEPT,
+    from_content,
+    merged,
+    settled,
+    to_text,
+)
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.atomic_file import read_object, write_atomically
 from desktop_rag.core.language.translation import tr
-
-MOST_KEPT = 500
 
 
 class CommandBook:
@@ -25,13 +28,8 @@ class CommandBook:
         self._file = file
         self._now = now
         self._lock = Lock()
-        self._commands = {command.command_id: command for command in _read(file)}
-        for command in list(self._commands.values()):
-            if not command.state.is_over:
-                was_begun = command.state is CommandState.RUNNING
-                state = CommandState.UNKNOWN if was_begun else CommandState.LAPSED
-                settled = replace(command, state=state, ended_at=now())
-                self._commands[command.command_id] = settled
+        found = from_content(read_object(file))
+        self._commands = {command.command_id: settled(command, now()) for command in found}
 
     def all(self) -> list[Command]:
         """All commands, the newest first."""
@@ -64,6 +62,19 @@ class CommandBook:
             self._write({**self._commands, command_id: changed})
             return changed
 
+    def take(self, commands: Sequence[Command]) -> int:
+        """Keep those that are over and unknown here; how many. AppError as for `add`."""
+        with self._lock:
+            news = [
+                command
+                for command in commands
+                if command.state.is_over and command.command_id not in self._commands
+            ]
+            if news:
+                both = merged(list(self._commands.values()), news)
+                self._write({command.command_id: command for command in both})
+            return len(news)
+
     def forget(self, command_ids: Collection[str]) -> None:
         """Remove these; one that is under way stays."""
         with self._lock:
@@ -75,20 +86,9 @@ class CommandBook:
             self._write(kept)
 
     def _write(self, commands: dict[str, Command]) -> None:
-        content = {"commands": [command.to_json() for command in commands.values()]}
         try:
-            write_atomically(self._file, json.dumps(content, ensure_ascii=False))
+            write_atomically(self._file, to_text(commands.values()))
         except OSError as exc:
             hint = f"{self._file}: {exc.strerror}."
             raise AppError(tr("Commands can't be kept, so nothing is done."), hint) from exc
         self._commands = commands
-
-
-def _read(file: Path) -> list[Command]:
-    found: list[Command] = []
-    for row in read_object(file).get("commands", []):
-        try:
-            found.append(Command.from_json(row))
-        except (KeyError, TypeError, ValueError):
-            continue
-    return found

@@ -5,7 +5,7 @@ Worker threads. Nothing is done unless `decide` was told that the person agreed.
 
 import time
 import uuid
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from threading import Event, Lock
 
@@ -148,6 +148,12 @@ class Commands:
         """Remove commands from the history. What they did stays."""
         self._book.forget(command_ids)
         self._tell(None)
+
+    def take(self, commands: Sequence[Command]) -> int:
+        """Keep what a backup tells of; returns how many were new. AppError as for `propose`."""
+        news = self._book.take(commands)
+        self._tell(None)
+        return news
 
     def keep_only(self, conversation_ids: Collection[str]) -> None:
         """Remove the commands of chats that are gone."""

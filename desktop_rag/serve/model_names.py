@@ -5,7 +5,7 @@ Worker threads: assistants and collections are read from the store.
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from desktop_rag.answer.chat import Chat
@@ -49,9 +49,9 @@ class ModelName:
 class ModelNames:
     """Lists the names a caller may use, and sets up their questions."""
 
-    def __init__(self, chat: Chat, library: Library, *, exposes_endpoints: bool = False) -> None:
-        """With `exposes_endpoints` every token may ask the models of the endpoints themselves;
-        without it those that name them.
+    def __init__(self, chat: Chat, library: Library, exposes_endpoints: Callable[[], bool]) -> None:
+        """While `exposes_endpoints` says so, every token may ask the models of the endpoints
+        themselves; otherwise those that name them.
         """
         self._chat = chat
         self._library = library
@@ -80,7 +80,7 @@ class ModelNames:
         if not caller.token.exposes(name.key):
             return False
         if name.endpoint:
-            return bool(caller.token.models) or self._exposes_endpoints
+            return bool(caller.token.models) or self._exposes_endpoints()
         return caller.covers(self._chat.set_up(name.assistant_id, name.collection_id).reach)
 
     def all(self) -> Iterator[ModelName]:

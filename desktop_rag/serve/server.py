@@ -6,6 +6,7 @@ import logging
 import socket
 import ssl
 import threading
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from desktop_rag.serve.access.rights_address import RightsAddress
 from desktop_rag.serve.access.token_book import TokenBook
 from desktop_rag.serve.access.token_uses import TokenUses
 from desktop_rag.serve.access.user_rights import UserRights
+from desktop_rag.serve.filters.filter_chain import FilterChain, NamedFilter
 from desktop_rag.serve.filters.own_filters import own_filters
 from desktop_rag.serve.filters.request_log import RequestLog
 from desktop_rag.serve.filters.standard_filters import LogFilter, standard_chain
@@ -36,6 +38,8 @@ from desktop_rag.serve.worker_events import MOST_ANSWERS, Workers
 
 log = logging.getLogger(__name__)
 
+# What an open socket can't change; everything else holds from the next request on.
+NEEDS_RESTART = ("host", "port", "certificate", "certificate_key")
 _PORTS_TRIED = 20
 _MOST_CONNECTIONS = 512
 _BACKLOG = 128
@@ -54,7 +58,7 @@ class LocalServer:
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
         self._workers: Workers | None = None
-        self._own_filters = own_filters(())
+        self._chain = FilterChain()
         self.tokens = TokenBook(served.home.tokens)
 
     @property
@@ -86,14 +90,27 @@ class LocalServer:
         used.
         """
         tls = _tls(self._settings)
-        self._own_filters = own_filters(self._settings.filters)
+        own = own_filters(self._settings.filters)
         self._socket = _listening(self._settings)
         started = threading.Event()
         self._thread = threading.Thread(
-            target=self._run, args=(tls, started), name="local-server", daemon=True
+            target=self._run, args=(tls, own, started), name="local-server", daemon=True
         )
         self._thread.start()
         started.wait()
+
+    def change(self, settings: ServerSettings) -> bool:
+        """Work with these from the next request on; answers and logins under way go on.
+
+        False, with nothing changed, when it has to start anew for them: the address, the port and
+        TLS belong to the open socket. AppError, with nothing changed, when a filter can't be used.
+        """
+        if any(getattr(settings, name) != getattr(self._settings, name) for name in NEEDS_RESTART):
+            return False
+        if settings.filters != self._settings.filters:
+            self._chain.replace_own(own_filters(settings.filters))
+        self._settings = settings
+        return True
 
     def stop(self) -> None:
         """Stop listening, cut open streams, and wait for the end of what is under way."""
@@ -110,10 +127,12 @@ class LocalServer:
             self._socket.close()
         self._thread = self._server = self._workers = None
 
-    def _run(self, tls: ssl.SSLContext | None, started: threading.Event) -> None:
+    def _run(
+        self, tls: ssl.SSLContext | None, own: Sequence[NamedFilter], started: threading.Event
+    ) -> None:
         async def serve() -> None:
             self._workers = Workers()
-            serving = self._serving(self._workers)
+            serving = self._serving(self._workers, own)
             mcp = MCPOverHTTP(serving, version("desktop-rag"))
             self._server = uvicorn.Server(self._config(serving, mcp, tls))
             started.set()
@@ -130,11 +149,8 @@ class LocalServer:
     def _config(
         self, serving: Serving, mcp: MCPOverHTTP, tls: ssl.SSLContext | None
     ) -> uvicorn.Config:
-        addresses = Addresses(
-            self._scheme, self.port, self._settings.host_names, self._settings.public_address
-        )
         config = uvicorn.Config(
-            web_app(serving, mcp, addresses),
+            web_app(serving, mcp, self._addresses),
             http=PacedProtocol,
             ws="none",
             loop="asyncio",
@@ -154,33 +170,36 @@ class LocalServer:
             config.ssl = tls
         return config
 
-    def _serving(self, workers: Workers) -> Serving:
-        chat, library = self._served.chat, self._served.library
+    def _addresses(self) -> Addresses:
         settings = self._settings
+        return Addresses(self._scheme, self.port, settings.host_names, settings.public_address)
+
+    def _serving(self, workers: Workers, own: Sequence[NamedFilter]) -> Serving:
+        chat, library = self._served.chat, self._served.library
         limits = RateLimits(MOST_ANSWERS)
-        authority = Authority(self.tokens, limits, lambda: settings.origins)
+        authority = Authority(self.tokens, limits, lambda: self._settings.origins)
         uses = TokenUses(self._served.home.token_uses)
         requests = RequestLog(self._served.home.requests)
-        log = LogFilter(requests, keeps_text=settings.logs_text)
+        log = LogFilter(requests, lambda: self._settings.logs_text)
         rules = AccessRules(self._served.home.access_rules)
         rights = UserRights(rules, library, RightsAddress())
-        chain = standard_chain(authority, rights, uses, limits, log, self._own_filters)
+        self._chain = standard_chain(authority, rights, uses, limits, log, own)
         return Serving(
             chat,
             library,
             self._served.embedder,
             authority,
             rights,
-            chain,
+            self._chain,
             SourceLinks(self._served.home.link_key, lambda: self.address),
-            ModelNames(chat, library, exposes_endpoints=settings.exposes_models),
-            Answers(chat, chain),
+            ModelNames(chat, library, lambda: self._settings.exposes_models),
+            Answers(chat, self._chain),
             workers,
             self.tokens,
             uses,
             requests,
             self._served.activity,
-            settings.logs_text,
+            lambda: self._settings,
         )
 
 

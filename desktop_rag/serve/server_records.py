@@ -83,9 +83,7 @@ class ServerRecords:
         """The names of everything that a token may be limited to, by key."""
         from desktop_rag.serve.model_names import ModelNames
 
-        names = ModelNames(
-            self._served.chat, self._served.library, exposes_endpoints=self._exposes_models()
-        )
+        names = ModelNames(self._served.chat, self._served.library, self._exposes_models)
         return {name.key: name.name for name in names.all()}
 
     def set_models(self, token_id: str, keys: Sequence[str]) -> None:

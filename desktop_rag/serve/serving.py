@@ -1,11 +1,13 @@
 """What every route of the server works with. Made once, on the server's thread."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from starlette.requests import Request
 
 from desktop_rag.activity.activity import Activity
 from desktop_rag.answer.chat import Chat
+from desktop_rag.core.settings import ServerSettings
 from desktop_rag.ingest.library import Library
 from desktop_rag.models.ports import Embedder
 from desktop_rag.serve.access.access_tokens import TokenScope
@@ -40,7 +42,7 @@ class Serving:
     uses: TokenUses
     requests: RequestLog
     activity: Activity
-    logs_text: bool
+    settings: Callable[[], ServerSettings]
 
     async def caller(self, request: Request, scope: TokenScope | None = None) -> Caller:
         """Who sent the request; refuses one without a valid token, or whose token is for less.

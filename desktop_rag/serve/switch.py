@@ -70,11 +70,11 @@ class ServerSwitch:
         self._listener()
 
     def apply(self, settings: ServerSettings) -> None:
-        """Start, stop or restart it as the settings want. AppError when it can't start; it is off
-        then.
+        """Start, stop or change it as the settings want; it restarts only for another address,
+        port or certificate. AppError when it can't do as they want; it is off then.
         """
         with self._lock:
-            if settings == self._settings:
+            if settings == self._settings or self._is_changed(settings):
                 return
             self._stop()
             self._fault = None
@@ -85,6 +85,21 @@ class ServerSwitch:
                 server.start()
                 self._server = server
             self._settings = settings
+
+    def _is_changed(self, settings: ServerSettings) -> bool:
+        """True when the running server works with these settings now."""
+        if not (self._server and settings.is_on):
+            return False
+        try:
+            if not self._server.change(settings):
+                return False
+        except AppError:
+            # Requests must not pass without the filter that the settings want.
+            self._stop()
+            raise
+        self._settings = settings
+        self._fault = None
+        return True
 
     def close(self) -> None:
         """Stop the server if it is on."""

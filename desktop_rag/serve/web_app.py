@@ -1,6 +1,7 @@
 """The server as one ASGI application: its routes behind the guard. The server's thread."""
 
 import logging
+from collections.abc import Callable
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -32,7 +33,7 @@ _CLIENT_LEFT = 499
 def web_app(
     serving: Serving,
     mcp: MCPOverHTTP,
-    addresses: Addresses,
+    addresses: Callable[[], Addresses],
     limits: RequestLimits | None = None,
 ) -> ASGIApp:
     """The whole application; `mcp` must be running while it is used."""
@@ -43,7 +44,7 @@ def web_app(
         *SourcePages(serving).routes(),
         *WidgetRoutes(serving).routes(),
         *mcp.routes(),
-        *AdminRoutes(serving, addresses).routes(),
+        *AdminRoutes(serving, addresses()).routes(),
     ]
     app = Starlette(
         routes=routes,

@@ -19,7 +19,8 @@ class Exchange:
 
     `headers` have names in lower case, and may have one name several times. `origin` is that of a
     foreign web page, "" for any other program. `refusal` is the message that the client got. One
-    that is not `is_logged` tells nothing, such as a look at the log itself.
+    that is not `is_logged` tells nothing, such as a look at the log itself. `filters` are those
+    that it passes.
     """
 
     method: str = ""
@@ -37,6 +38,7 @@ class Exchange:
     status: int = 0
     refusal: str = ""
     is_logged: bool = True
+    filters: tuple[tuple[str, object], ...] = ()
 
     @classmethod
     def begun(cls, scope: Scope) -> "Exchange":

@@ -73,7 +73,7 @@ class LogAdmin:
         newer = tag("a", "Newer", href=visit.with_page(visit.page - 1))
         heads = ("When", "Token", "Request", "Model", "Result", "Seconds")
         return stacked(
-            note(_ON if self._serving.logs_text else _OFF),
+            note(_ON if self._serving.settings().logs_text else _OFF),
             table(heads, [_row(r) for r in records[:PAGE_ROWS]], empty="No request matches."),
             tag(
                 "p",

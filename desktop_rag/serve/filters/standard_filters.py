@@ -1,7 +1,7 @@
 """The filters that every request passes, in their order. Worker threads."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import ClassVar
@@ -55,8 +55,8 @@ class LogFilter(RequestFilter):
 
     name: ClassVar[str] = "log"
 
-    def __init__(self, log: RequestLog, *, keeps_text: bool = False) -> None:
-        """With `keeps_text` questions and answers are in the log."""
+    def __init__(self, log: RequestLog, keeps_text: Callable[[], bool]) -> None:
+        """While `keeps_text` says so, questions and answers are in the log."""
         self._log = log
         self._keeps_text = keeps_text
 
@@ -65,7 +65,7 @@ class LogFilter(RequestFilter):
         exchange = asked.caller.exchange
         exchange.model = asked.model
         exchange.asked_chars = len(asked.question)
-        if self._keeps_text:
+        if self._keeps_text():
             exchange.question = asked.question
         return asked
 
@@ -77,7 +77,7 @@ class LogFilter(RequestFilter):
                     if event.message.state is MessageState.FAILED:
                         asked.caller.exchange.refusal = event.message.error_title
                     asked.caller.exchange.answer_chars = len(event.message.text)
-                    if self._keeps_text:
+                    if self._keeps_text():
                         asked.caller.exchange.answer = event.message.text
                 yield event
 
@@ -140,4 +140,4 @@ def standard_chain(
 ) -> FilterChain:
     """All filters in their order; `own` ones see a question that is limited to what may be read."""
     first = (AuthoriseFilter(authority, rights, uses), RateFilter(limits), log, RetrieveFilter())
-    return FilterChain([*(("*", each) for each in first), *own, ("*", ResponseFilter(limits))])
+    return FilterChain([("*", each) for each in first], own, [("*", ResponseFilter(limits))])

@@ -45,11 +45,13 @@ class RequestGuard:
     def __init__(
         self,
         app: ASGIApp,
-        addresses: Addresses,
+        addresses: Callable[[], Addresses],
         origins: Callable[[], Iterable[str]],
         limits: RequestLimits | None = None,
     ) -> None:
-        """`origins` gives the web origins that may use the server now, beside its own."""
+        """`addresses` are those of the server now; `origins` gives the web origins that may use it
+        now, beside its own.
+        """
         self._app = app
         self._addresses = addresses
         self._origins = origins
@@ -65,14 +67,14 @@ class RequestGuard:
             await send({"type": "websocket.close", "code": 1008})
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = scope["headers"]
-        if not self._addresses.accepts_host(headers):
+        headers, addresses = scope["headers"], self._addresses()
+        if not addresses.accepts_host(headers):
             await refused(Refusal(421, "This server is not asked by that name."))(
                 scope, receive, send
             )
             return
         origin = origin_of(headers)
-        is_foreign = origin is not None and not self._addresses.is_own(origin)
+        is_foreign = origin is not None and not addresses.is_own(origin)
         if is_foreign and origin not in set(self._origins()):
             await refused(Refusal(403, "This origin is not on the list."))(scope, receive, send)
             return

@@ -17,6 +17,8 @@ from desktop_rag.core.claims import (
     Evidence,
     Verdict,
 )
+from desktop_rag.core.commands.command import Command, CommandKind, CommandState
+from desktop_rag.core.commands.command_history import to_text
 from desktop_rag.core.conversation import (
     Conversation,
     Feedback,
@@ -103,6 +105,7 @@ def fill(place: Place) -> Conversation:
     _fill_other_chats(place.engine, sea, answer)
     _fill_schedule(place.engine, answer)
     _fill_experiment(place.engine, answer)
+    _write_commands(place.home)
     _write_texts(place.home, answer)
     return chat
 
@@ -234,6 +237,16 @@ def _write_texts(home: Home, answer: Message) -> None:
     ):
         folder.mkdir(exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
+
+
+def _write_commands(home: Home) -> None:
+    done = Command(
+        "c1", CommandKind.NOTE, "Save a note", "Keep that.", (("File", "lamp.md"),),
+        {"path": "/notes/lamp.md"}, 1.0, state=CommandState.DONE, outcome="Saved.",
+        decided_at=2.0, ended_at=3.0, undo={"path": "/notes/lamp.md"},
+    )  # fmt: skip
+    begun = replace(done, command_id="c2", state=CommandState.RUNNING, proposed_at=4.0, undo={})
+    home.commands.write_text(to_text([done, begun]), encoding="utf-8")
 
 
 def _answer_fields() -> dict[str, Any]:

@@ -126,6 +126,14 @@ def test_a_filter_refuses_requests_questions_and_answers_in_its_own_words(
     )  # fmt: skip
 
 
+def test_filters_are_exchanged_while_the_server_runs(serve: Serve, endpoint: ChatServer) -> None:
+    server = serve()
+    assert ask(server, "What is the salary of the keeper?")[0] == 200
+    for filters, status in ((("polite",), 403), (("polite=collection:*",), 200), ((), 200)):
+        assert serve(filters=filters).address == server.address
+        assert ask(server, "What is the salary of the keeper?")[0] == status
+
+
 def test_a_filter_for_some_models_leaves_the_others_alone(
     serve: Serve, endpoint: ChatServer
 ) -> None:

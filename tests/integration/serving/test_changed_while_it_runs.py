@@ -1,0 +1,77 @@
+"""Settings of the server that hold from the next request on, and those that start it anew."""
+
+from dataclasses import replace
+from http import HTTPStatus
+
+import pytest
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.settings import ServerSettings
+from desktop_rag.serve.access.access_tokens import TokenScope
+from tests.integration.serving.admin.admin_browser import AdminBrowser
+from tests.integration.serving.conftest import Serve, Server
+from tests.servers.chat_server import ChatServer
+
+_CHAT = "/v1/chat/completions"
+_ASKED = {"model": "desktop-rag", "messages": [{"role": "user", "content": "When is it lit?"}]}
+
+
+def change(server: Server, **settings: object) -> None:
+    present = ServerSettings(is_on=True, port=0)
+    server.services.server.apply(replace(present, **settings))  # type: ignore[arg-type]
+
+
+def test_a_login_and_the_address_outlive_a_switch(server: Server) -> None:
+    with AdminBrowser(server) as browser:
+        browser.log_in()
+        assert "Questions and answers are not kept" in browser.get("/admin/log").text
+        change(server, logs_text=True, exposes_models=True, origins=("https://wiki.example",))
+        assert server.services.server.address == server.address
+        assert "Questions and answers are kept" in browser.get("/admin/log").text
+
+
+def test_a_stream_goes_on_over_a_switch(server: Server, endpoint: ChatServer) -> None:
+    endpoint.pause_s = 0.05
+    asked = _ASKED | {"stream": True}
+    with server.client() as client, client.stream("POST", _CHAT, json=asked) as answer:
+        lines = answer.iter_lines()
+        next(lines)
+        change(server, logs_text=True, exposes_models=True)
+        assert [line for line in lines if line][-1] == "data: [DONE]"
+
+
+def test_models_of_endpoints_are_exposed_at_once(server: Server, endpoint: ChatServer) -> None:
+    with server.client() as client:
+        before = {each["id"] for each in client.get("/v1/models").json()["data"]}
+        change(server, exposes_models=True)
+        after = {each["id"] for each in client.get("/v1/models").json()["data"]}
+        assert after > before
+        change(server)
+        assert {each["id"] for each in client.get("/v1/models").json()["data"]} == before
+
+
+def test_an_origin_and_a_name_are_let_in_at_once(server: Server) -> None:
+    port = server.address.rpartition(":")[2]
+    foreign = {"origin": "https://wiki.example"}
+    named = {"host": f"rag.example:{port}"}
+    with server.client() as client:
+        assert client.get("/v1/models", headers=foreign).status_code == HTTPStatus.FORBIDDEN
+        assert client.get("/v1/models", headers=named).status_code == HTTPStatus.MISDIRECTED_REQUEST
+        change(server, origins=("https://wiki.example",), host_names=("rag.example",))
+        assert client.get("/v1/models", headers=foreign).status_code == HTTPStatus.OK
+        assert client.get("/v1/models", headers=named).status_code == HTTPStatus.OK
+
+
+def test_without_a_filter_that_is_wanted_nothing_is_served(server: Server) -> None:
+    with pytest.raises(AppError, match="no filter"):
+        change(server, filters=("nowhere",))
+    assert not server.services.server.address
+
+
+def test_another_port_starts_it_anew(serve: Serve) -> None:
+    server = serve()
+    with AdminBrowser(server) as browser:
+        browser.log_in(server.token(TokenScope.ADMIN))
+        serve(port=0, host="localhost")
+        assert server.services.server.address
+        assert server.services.server.address != server.address
