@@ -80,7 +80,9 @@ class RequestGuard:
             return
         allowed = origin if is_foreign else None
         Exchange.of(scope).origin = allowed or ""
-        sending = self._sending(send, allowed)
+        # What is too long to be read would be taken for the next requests.
+        is_last = _declared(headers) > self._limits.body_bytes
+        sending = self._sending(send, allowed, is_last=is_last)
         if scope["method"] == "OPTIONS":
             await _answer_preflight(sending, allowed)
             return
@@ -92,8 +94,7 @@ class RequestGuard:
 
     def _receiving(self, headers: Iterable[tuple[bytes, bytes]], receive: Receive) -> Receive:
         most, state = self._limits.body_bytes, {"bytes": 0, "is_read": False}
-        given = [value for name, value in headers if name == b"content-length"]
-        declared = int(given[0]) if given and given[0].isdigit() else 0
+        declared = _declared(headers)
 
         async def limited() -> Message:
             if declared > most:
@@ -114,15 +115,23 @@ class RequestGuard:
 
         return limited
 
-    def _sending(self, send: Send, origin: str | None) -> Send:
+    def _sending(self, send: Send, origin: str | None, *, is_last: bool) -> Send:
         async def limited(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = _completed(message.get("headers", ()), origin)
+                if is_last:
+                    message["headers"].append((b"connection", b"close"))
             # A client that reads nothing holds an answer up for ever.
             async with asyncio.timeout(self._limits.send_s):
                 await send(message)
 
         return limited
+
+
+def _declared(headers: Iterable[tuple[bytes, bytes]]) -> int:
+    """The length of the body as the client says it, 0 where it doesn't."""
+    given = [value for name, value in headers if name == b"content-length"]
+    return int(given[0]) if given and given[0].isdigit() else 0
 
 
 def _completed(

@@ -1,0 +1,54 @@
+"""Bodies that are longer than what is sent, of requests whose answers don't need them."""
+
+import socket
+from http.client import HTTPResponse
+
+import pytest
+
+from desktop_rag.serve.guards import paced_protocol
+from tests.integration.serving.conftest import Server
+
+_WAIT_S = 20.0
+
+
+def asked(server: Server, length: int) -> tuple[socket.socket, HTTPResponse]:
+    """A connection on which a body of this length was promised, and the response."""
+    host, _, port = server.address.removeprefix("http://").rpartition(":")
+    connection = socket.create_connection((host, int(port)), _WAIT_S)
+    lines = (
+        "GET /v1/models HTTP/1.1", f"Host: {host}:{port}",
+        f"Authorization: Bearer {server.token()}", f"Content-Length: {length}", "", "",
+    )  # fmt: skip
+    connection.sendall("\r\n".join(lines).encode())
+    response = HTTPResponse(connection)
+    response.begin()
+    response.read()
+    return connection, response
+
+
+def test_after_the_promise_of_an_endless_body_the_connection_ends(server: Server) -> None:
+    connection, response = asked(server, 10**12)
+    with connection:
+        assert (response.status, response.will_close) == (200, True)
+        assert connection.recv(1) == b""
+
+
+def test_a_body_that_drips_after_its_response_does_not_hold_the_connection(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paced_protocol, "_BODY_S", 0.2)
+    connection, response = asked(server, 100)
+    with connection:
+        assert (response.status, response.will_close) == (200, False)
+        connection.sendall(b"x")
+        assert connection.recv(1) == b""
+
+
+def test_a_body_that_comes_after_its_response_leaves_room_for_the_next(server: Server) -> None:
+    connection, _ = asked(server, 2)
+    with connection:
+        host = server.address.removeprefix("http://")
+        connection.sendall(f"{{}}GET /health HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        response = HTTPResponse(connection)
+        response.begin()
+        assert (response.status, response.read()) == (200, b'{"status":"ok"}')
