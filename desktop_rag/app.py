@@ -176,7 +176,7 @@ def build_services(
             engine, retriever, dense, models, personal, recorder, checker=checker, rails=rails
         )
         faults = _faults(dense, [*restored_notices(engine), *lost], recorder)
-        _follow_imports(backups, library, commands)
+        backups.leave_to(library.sources.look_again, commands.take)
     except BaseException:
         engine.close()
         recorder.close()
@@ -194,11 +194,6 @@ def build_services(
         RunWorker(engine.experiments, chat, library, partial(scratch_library, build_services, home)
         ), changes, server, Notes(home.notes, chat, library), rails, commands,
     )  # fmt: skip
-
-
-def _follow_imports(backups: Backups, library: Library, commands: Commands) -> None:
-    backups.subscribe(lambda _: library.sources.look_again())
-    backups.leave_commands_to(commands.take)
 
 
 def _settings(home: Home) -> tuple[Settings, list[Notice]]:
