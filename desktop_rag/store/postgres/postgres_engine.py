@@ -47,11 +47,11 @@ class PostgresOpener:
 
     def open(self, home: Home, memory_mb: int) -> Engine:
         """Open or create the library and bring its schema up to date."""
-        return self._engine(home, self._database())
+        return self._engine(home, self._database(), memory_mb)
 
     def open_to_read(self, home: Home, memory_mb: int) -> Engine:
         """Open an existing library so that nothing in it changes."""
-        return self._engine(home, self._database(is_read_only=True))
+        return self._engine(home, self._database(is_read_only=True), memory_mb)
 
     def restore(self, home: Home) -> None:
         """There is no journal beside the library: the server has its own."""
@@ -77,7 +77,7 @@ class PostgresOpener:
             self._address, self._library, is_read_only=is_read_only, replica=self._replica
         )
 
-    def _engine(self, home: Home, database: ServerDatabase) -> Engine:
+    def _engine(self, home: Home, database: ServerDatabase, memory_mb: int) -> Engine:
         content = ServerContent()
         return Engine(
             documents=DocumentStore(database, content),
@@ -85,7 +85,7 @@ class PostgresOpener:
             sources=SourceStore(database, content),
             web_pages=WebPageStore(database),
             tags=TagStore(database),
-            lexical=ServerLexicalStore(database),
+            lexical=ServerLexicalStore(database, memory_mb),
             names=ServerNameStore(database),
             models=ServerModelStore(database),
             conversations=ConversationStore(database),

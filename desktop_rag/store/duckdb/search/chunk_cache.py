@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from desktop_rag.store.duckdb.database.database import Connection
 from desktop_rag.store.duckdb.search.library_statistics import LibraryStatistics
-from desktop_rag.store.duckdb.search.postings import Ids, PostingsState
+from desktop_rag.store.duckdb.search.postings import PostingsState
+from desktop_rag.store.sql.posting_lists import Ids
 
 ContentKeys = NDArray[np.uint64]
 # A segment of this size is sorted in a few milliseconds.

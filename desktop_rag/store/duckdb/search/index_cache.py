@@ -15,10 +15,11 @@ from desktop_rag.store.duckdb.search.chunk_cache import CachedChunks, ChunkCache
 from desktop_rag.store.duckdb.search.document_frequencies import DocumentFrequencies
 from desktop_rag.store.duckdb.search.library_statistics import LibraryStatistics, read_statistics
 from desktop_rag.store.duckdb.search.posting_cache import PostingCache, RecentPostings
-from desktop_rag.store.duckdb.search.postings import Ids, PostingList, read_postings_state
+from desktop_rag.store.duckdb.search.postings import read_postings_state
 from desktop_rag.store.duckdb.search.readable_part import ReadablePart, ReadableParts, read_part
 from desktop_rag.store.duckdb.search.vector_rows import VectorRows
 from desktop_rag.store.duckdb.search.vector_table import VectorTable
+from desktop_rag.store.sql.posting_lists import Ids, PostingList
 
 # Share of the memory limit for postings: with 2 GB, sixty words that occur in every fourth of a
 # million chunks, at eight bytes a posting.

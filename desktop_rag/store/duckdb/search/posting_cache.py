@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from desktop_rag.store.duckdb.database.database import Connection
 from desktop_rag.store.duckdb.search.postings import (
-    PostingList,
     Version,
     read_recent,
     read_sorted,
 )
+from desktop_rag.store.sql.posting_lists import PostingList
 
 # With more terms in one statement, planning takes as long as reading.
 _TERMS_PER_STATEMENT = 16

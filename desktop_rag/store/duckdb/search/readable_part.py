@@ -15,8 +15,9 @@ from desktop_rag.core.question import Readable
 from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.search.library_statistics import LibraryStatistics
-from desktop_rag.store.duckdb.search.postings import Ids, PostingsState
+from desktop_rag.store.duckdb.search.postings import PostingsState
 from desktop_rag.store.duckdb.search.scope_sql import condition_of
+from desktop_rag.store.sql.posting_lists import Ids
 
 # Parts of users who ask at the same time; a part of a million chunks takes eight megabytes.
 _MOST_PARTS = 16

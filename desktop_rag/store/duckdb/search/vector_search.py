@@ -17,7 +17,6 @@ from desktop_rag.store.duckdb.database.bulk_rows import sql_in_numbers
 from desktop_rag.store.duckdb.database.database import Connection
 from desktop_rag.store.duckdb.search.chunk_cache import Chunks, ContentKeys
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
-from desktop_rag.store.duckdb.search.postings import Ids
 from desktop_rag.store.duckdb.search.scope_sql import condition_of
 from desktop_rag.store.duckdb.search.vector_rows import PackedRows
 from desktop_rag.store.duckdb.search.vector_table import VectorTable
@@ -28,6 +27,7 @@ from desktop_rag.store.sql.packed_vectors import (
     unpacked_windows,
     window_bytes,
 )
+from desktop_rag.store.sql.posting_lists import Ids
 
 # Candidates of the Hamming scan: at least the first, and the second times the square root of the
 # number of vectors. Enough for recall@10 ≥ .99 of the exact order on the sets we measure.

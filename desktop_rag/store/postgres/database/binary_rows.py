@@ -15,6 +15,10 @@ from desktop_rag.store.postgres.database.server_connection import ServerConnecti
 _SIGNATURE = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
 _END = b"\xff\xff"
 _UUID_BYTES = 16
+_BIGINT = 20
+# Dimensions, flags, the type, and the length and first index of the only dimension.
+_ARRAY_HEAD_BYTES = 20
+_ELEMENT = np.dtype([("size", ">i4"), ("value", ">i8")])
 
 
 def copy_numbers(
@@ -31,6 +35,43 @@ def copy_numbers(
     for n, (column, size) in enumerate(values):
         rows[f"size{n}"], rows[f"value{n}"] = size, column
     _send(con, table, list(columns), rows.tobytes())
+
+
+def copy_arrays(
+    con: ServerConnection,
+    table: str,
+    columns: Mapping[str, tuple[NDArray[Any], int]],
+    array: tuple[str, NDArray[np.int64], NDArray[np.int64]],
+) -> None:
+    """Insert rows of integers that end with an array of bigint: (name, sizes, elements of all)."""
+    name, sizes, elements = array
+    if not len(sizes):
+        return
+    kinds: list[tuple[str, str]] = [("fields", ">i2")]
+    for n, (_, size) in enumerate(columns.values()):
+        kinds += [(f"size{n}", ">i4"), (f"value{n}", f">i{size}")]
+    kinds += [(part, ">i4") for part in ("bytes", "dimensions", "flags", "type", "length", "from")]
+    heads = np.zeros(len(sizes), kinds)
+    heads["fields"] = len(columns) + 1
+    for n, (column, size) in enumerate(columns.values()):
+        heads[f"size{n}"], heads[f"value{n}"] = size, column
+    heads["bytes"], heads["dimensions"] = _ARRAY_HEAD_BYTES + sizes * _ELEMENT.itemsize, 1
+    heads["type"], heads["length"], heads["from"] = _BIGINT, sizes, 1
+    values = np.empty(len(elements), _ELEMENT)
+    values["size"], values["value"] = 8, elements
+    # Heads and elements take turns; all their sizes are even, so bytes are placed in pairs.
+    head_pairs = heads.view(np.uint16).reshape(len(sizes), -1)
+    value_pairs = values.view(np.uint16).reshape(len(elements), -1)
+    head_size, value_size = head_pairs.shape[1], value_pairs.shape[1]
+    row_sizes = head_size + value_size * sizes
+    starts = np.cumsum(row_sizes) - row_sizes
+    before = np.cumsum(sizes) - sizes
+    placed = np.empty(int(row_sizes.sum()), np.uint16)
+    placed[starts[:, None] + np.arange(head_size)] = head_pairs
+    at = np.repeat(starts + head_size - value_size * before, sizes)
+    at += value_size * np.arange(len(elements))
+    placed[at[:, None] + np.arange(value_size)] = value_pairs
+    _send(con, table, [*columns, name], placed.tobytes())
 
 
 def copy_vectors(

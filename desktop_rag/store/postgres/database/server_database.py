@@ -45,7 +45,7 @@ class ServerSnapshot:
     ) -> None:
         self.con = con
         self._database = database
-        self._who = who
+        self.who = who
         con.own.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         [(self.changes,)] = con.own.execute("SELECT changes FROM library_state").fetchall()
         if who is not None:
@@ -53,7 +53,7 @@ class ServerSnapshot:
 
     def cached(self, lookup: Lookup[T]) -> T:
         """The result of a lookup in this snapshot, read once per state of the library."""
-        return self._database.looked_up(lookup, self._who, self.changes, self.con)
+        return self._database.looked_up(lookup, self.who, self.changes, self.con)
 
 
 class ServerDatabase:
@@ -77,6 +77,8 @@ class ServerDatabase:
         self._lane = threading.Lock()
         self._is_closed = False
         self._listeners: list[Callable[[], None]] = []
+        # Called to free what is kept in memory.
+        self.let_go_listeners: list[Callable[[], None]] = []
         self._lookups: dict[tuple[Any, Readable | None], tuple[int, Any]] = {}
         self._address = address
         with mapping_server_errors():
@@ -238,6 +240,8 @@ class ServerDatabase:
     def let_go(self) -> None:
         """Free what is kept in memory."""
         self._lookups.clear()
+        for listener in self.let_go_listeners:
+            listener()
 
     def verify(self, may_go_on: Callable[[], bool] = lambda: True) -> None:
         """Read every row of every table of the library."""

@@ -11,7 +11,7 @@ from psycopg import sql
 from desktop_rag.core.errors import AppError
 from desktop_rag.store.postgres.database.rights import READER, create_rights
 from desktop_rag.store.postgres.database.server_connection import Own
-from desktop_rag.store.postgres.database.server_schema import FUNCTIONS, TABLES
+from desktop_rag.store.postgres.database.server_schema import FUNCTIONS, POSTING_BLOCKS, TABLES
 
 # The first version with the collation pg_c_utf8, in the number that the server reports.
 _LEAST_VERSION = 170_000
@@ -25,7 +25,13 @@ def s001_first_schema(connection: Own, schema: str) -> None:
     create_rights(connection, schema)
 
 
-STEPS: list[Callable[[Own, str], None]] = [s001_first_schema]
+def s002_posting_blocks(connection: Own, schema: str) -> None:
+    """Put the postings of a term into blocks."""
+    for statement in POSTING_BLOCKS:
+        connection.execute(statement.encode())
+
+
+STEPS: list[Callable[[Own, str], None]] = [s001_first_schema, s002_posting_blocks]
 LATEST = len(STEPS)
 
 

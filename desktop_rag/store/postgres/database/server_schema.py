@@ -140,3 +140,35 @@ TABLES = [
         "CREATE TABLE document_claims (document_id TEXT PRIMARY KEY)",
     )
 ]
+
+# Postings in blocks, see posting_blocks.py. `postings` is a row for each posting again, for
+# statements that need no speed: who may read a part sees only what is in it, the others see what
+# is not deleted. `posting_state` tells maintenance what there is to do.
+POSTING_BLOCKS = [
+    """CREATE TABLE posting_blocks (key bigint, first_chunk bigint, last_chunk bigint,
+        postings integer, packed bigint[] STORAGE PLAIN)""",
+    """INSERT INTO posting_blocks SELECT key, min(chunk_id), max(chunk_id), count(*),
+        array_agg((chunk_id - first_chunk) << 32 | least(tf, 65535)::bigint << 16
+            | least(term_count, 65535) ORDER BY chunk_id)
+        FROM (SELECT *, min(chunk_id) OVER (PARTITION BY key, block) AS first_chunk
+            FROM (SELECT *, (row_number() OVER (PARTITION BY key ORDER BY chunk_id) - 1) / 240
+                AS block FROM postings) numbered) begun
+        GROUP BY key, block ORDER BY key, block""",
+    """ALTER TABLE posting_blocks ADD PRIMARY KEY (key, first_chunk)
+        INCLUDE (last_chunk, postings)""",
+    "DROP TABLE postings",
+    "CREATE TABLE dead_chunks (first_chunk bigint, last_chunk bigint)",
+    "CREATE TABLE posting_state (purges bigint, merged bigint, unmerged bigint)",
+    """INSERT INTO posting_state
+        SELECT 0, coalesce(sum(postings), 0), 0 FROM posting_blocks""",
+    """CREATE VIEW postings WITH (security_barrier) AS
+        SELECT b.key, b.first_chunk + (p.packed >> 32) AS chunk_id,
+            (p.packed >> 16 & 65535)::integer AS tf, (p.packed & 65535)::integer AS term_count
+        FROM posting_blocks b, unnest(b.packed) AS p(packed)
+        WHERE CASE WHEN current_user = 'desktop_rag_reader'
+        THEN int8range(b.first_chunk, b.last_chunk, '[]') && (SELECT readable_chunks())
+            AND b.first_chunk + (p.packed >> 32) <@ (SELECT readable_chunks())
+        ELSE NOT b.first_chunk + (p.packed >> 32) <@ (SELECT coalesce(
+            range_agg(int8range(first_chunk, last_chunk, '[]')), '{}') FROM dead_chunks) END""",
+    "GRANT SELECT ON postings TO desktop_rag_reader",
+]

@@ -15,24 +15,24 @@ import numpy as np
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.store.contract.documents import IndexingOutcome
-from desktop_rag.store.postgres.database.binary_rows import copy_numbers
 from desktop_rag.store.postgres.database.server_connection import ServerConnection
+from desktop_rag.store.postgres.documents.posting_blocks import (
+    insert_blocks,
+    packed_blocks,
+    signed,
+)
 from desktop_rag.store.sql.sql_engine import Family, chunk_rows
 from desktop_rag.store.sql.text_sql import key_of
 
-# The maximum of the columns that count terms.
-_MAX_COUNT = 65_535
 # Chunks whose terms are in memory at once.
 _SLICE = 2_000
 # Terms known to be stored take thirty megabytes at most.
 _MOST_TERMS = 500_000
-_SIGN = 1 << 63
 
 
 def signed_key(term: str) -> int:
     """The number of a term, as a bigint holds it."""
-    key = key_of(term)
-    return key - 2 * _SIGN if key >= _SIGN else key
+    return signed(key_of(term))
 
 
 @dataclass
@@ -73,8 +73,10 @@ class ServerContent:
             [list(document_ids)],
         ).fetchall()
         for first, last in spans:
-            for table in ("chunks", "postings"):
-                con.execute(f"DELETE FROM {table} WHERE chunk_id BETWEEN ? AND ?", [first, last])
+            con.execute("DELETE FROM chunks WHERE chunk_id BETWEEN ? AND ?", [first, last])
+            if first <= last:
+                # Maintenance takes them out of the blocks.
+                con.execute("INSERT INTO dead_chunks VALUES (?, ?)", [first, last])
 
     def text_of(self, con: ServerConnection, document_id: str) -> tuple[str | None, str]:
         """The whole text of a document, None without one, and its places as JSON."""
@@ -101,8 +103,8 @@ class ServerContent:
         con.execute(f"DELETE FROM document_texts WHERE {gone}")
         removed = con.execute(f"DELETE FROM chunks WHERE {gone}").rowcount
         con.execute(
-            "DELETE FROM postings p WHERE NOT EXISTS"
-            " (SELECT 1 FROM chunks c WHERE c.chunk_id = p.chunk_id)"
+            "INSERT INTO dead_chunks SELECT DISTINCT chunk_id, chunk_id FROM postings p"
+            " WHERE NOT EXISTS (SELECT 1 FROM chunks c WHERE c.chunk_id = p.chunk_id)"
         )
         return removed
 
@@ -158,20 +160,11 @@ def _insert_postings(
     sizes = [len(count) for count in counts]
     key = np.array([keys[term] for count in counts for term in count], np.int64)
     tf = np.array([n for count in counts for n in count.values()], np.int64)
-    lengths = np.repeat([min(count.total(), _MAX_COUNT) for count in counts], sizes)
+    lengths = np.repeat([count.total() for count in counts], sizes)
     chunk_ids = np.repeat(np.arange(first, first + len(counts)), sizes)
-    # In the order of the index, which takes neighbours several times as fast.
     order = np.lexsort((chunk_ids, key))
-    copy_numbers(
-        con,
-        "postings",
-        {
-            "key": (key[order], 8),
-            "chunk_id": (chunk_ids[order], 8),
-            "tf": (np.minimum(tf, _MAX_COUNT)[order], 4),
-            "term_count": (lengths[order], 4),
-        },
-    )
+    insert_blocks(con, packed_blocks(key[order], chunk_ids[order], tf[order], lengths[order]))
+    con.execute("UPDATE posting_state SET unmerged = unmerged + ?", [len(key)])
     return keys
 
 

@@ -1,7 +1,11 @@
-"""Builds the index of vectors once there are many, beside reads and writes. Any thread."""
+"""Merges postings, and builds the index of vectors once there are many, beside reads and writes.
+
+Any thread.
+"""
 
 from desktop_rag.store.postgres.database.server_database import ServerDatabase
 from desktop_rag.store.postgres.documents.server_chunk_store import vector_table
+from desktop_rag.store.postgres.search.server_posting_merge import PostingBlockMerge
 from desktop_rag.store.postgres.search.server_vectors import (
     EXACT_BELOW,
     MOST_INDEXED_DIMENSIONS,
@@ -20,13 +24,15 @@ class ServerUpkeep:
 
     def __init__(self, database: ServerDatabase) -> None:
         self._database = database
+        self._merge = PostingBlockMerge(database)
 
     def is_due(self) -> bool:
-        """True when a model has many vectors and no index of them."""
-        return bool(self._without_index())
+        """True when many postings are unmerged, or a model has many vectors and no index."""
+        return self._merge.is_due() or bool(self._without_index())
 
     def run(self) -> None:
-        """Build what is missing; rows written meanwhile are in it too."""
+        """Merge, and build what is missing; rows written meanwhile are in it too."""
+        self._merge.run()
         for table in self._without_index():
             with self._database.outside_transactions() as connection:
                 connection.execute(
@@ -41,7 +47,7 @@ class ServerUpkeep:
                     f" (vector halfvec_ip_ops) WITH (m = {_NEIGHBOURS},"
                     f" ef_construction = {_CANDIDATES})".encode()
                 )
-                for name in (table, "chunks", "postings", "documents"):
+                for name in (table, "chunks", "documents"):
                     connection.execute(f"ANALYZE {name}".encode())
 
     def _without_index(self) -> list[str]:

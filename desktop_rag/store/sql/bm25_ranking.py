@@ -1,0 +1,141 @@
+"""BM25 over posting lists: one ranking for every engine, so that answers don't depend on it.
+
+Robertson and Zaragoza, 2009, "The Probabilistic Relevance Framework", with the idf of Lucene,
+which is never negative. Pure, but for reading postings; NumPy does the arithmetic.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from desktop_rag.store.contract.search import K1, Weights, Words
+from desktop_rag.store.sql.neighbour_scores import length_norm
+from desktop_rag.store.sql.posting_lists import Ids, Numbers, PostingList, merged, summed
+from desktop_rag.store.sql.text_sql import key_of
+
+# Reading a word in at most this many chunks costs no more than deciding whether it matters.
+CHEAP = 20_000
+
+# The postings of terms by their keys, each in a few lists ordered by chunk.
+Read = Callable[[Sequence[int]], Mapping[int, Sequence[PostingList]]]
+
+
+def weighted(
+    words: Words,
+    counts_of: Callable[[Sequence[int]], Mapping[int, int]],
+    total: int,
+    mean_length: float,
+) -> Weights:
+    """The weight of each distinct word among `total` chunks, the rarest first."""
+    distinct = list(dict.fromkeys(words))
+    keys = {word: [key_of(term) for term in word] for word in distinct}
+    found = counts_of([key for word in distinct for key in keys[word]])
+    counts = {word: sum(found[key] for key in keys[word]) for word in distinct}
+    order = sorted(distinct, key=lambda word: (counts[word], word))
+    return Weights(
+        tuple(order),
+        tuple(math.log(1 + max(0.5, total - counts[w] + 0.5) / (counts[w] + 0.5)) for w in order),
+        tuple(counts[word] for word in order),
+        mean_length,
+    )
+
+
+class WordPostings:
+    """The postings of a question's words."""
+
+    def __init__(self, weights: Weights, read: Read) -> None:
+        self._weights = weights
+        self._read = read
+        self._keys = keys_of(weights)
+        # Those of rare words are read in one go.
+        rare = [n for n, count in enumerate(weights.counts) if count <= CHEAP]
+        self._known = dict(read([key for n in rare for key in self._keys[n]]))
+
+    def of(self, n: int) -> PostingList:
+        """The postings of the n-th word."""
+        return merged(self._lists(n))
+
+    def scores_in(self, numbers: range, ids: Ids) -> Numbers:
+        """The contribution of these words to the scores of chunks, which are in ascending order."""
+        added = np.zeros(len(ids))
+        for n in numbers:
+            postings = merged([each.in_chunks(ids) for each in self._lists(n)])
+            added[np.searchsorted(ids, postings.chunk_ids)] += _scores(self._weights, n, postings)
+        return added
+
+    def tf_in(self, ids: Ids) -> Numbers:
+        """The frequency of each word in each of the chunks; shape (chunks, words)."""
+        tf = np.zeros((len(ids), len(self._keys)))
+        for n in range(len(self._keys)):
+            for each in self._lists(n):
+                found = each.in_chunks(ids)
+                tf[np.searchsorted(ids, found.chunk_ids), n] += found.tf
+        return tf
+
+    def _lists(self, n: int) -> list[PostingList]:
+        keys = self._keys[n]
+        if missing := [key for key in keys if key not in self._known]:
+            self._known |= self._read(missing)
+        return [each for key in keys for each in self._known[key]]
+
+
+def best_chunks(
+    weights: Weights,
+    postings: WordPostings,
+    allowed: Callable[[PostingList], PostingList],
+    limit: int,
+    cheap: int = CHEAP,
+) -> list[tuple[int, float]]:
+    """The `limit` chunks with the highest score: (chunk id, score), best first. Exact.
+
+    Words are added from the rarest on, until the remaining ones can't lift a chunk that has only
+    them into the result. From then on they count only for chunks that can still reach it (Turtle
+    and Flood, 1995, "Query evaluation: strategies and optimizations"). Words that occur in up to
+    `cheap` chunks are always added. `allowed` leaves the postings of chunks that may be found.
+    """
+    count = len(weights.words)
+    ids, scores, added, rest = np.empty(0, np.int64), np.empty(0), 0, 0.0
+    while added < count:
+        end = _next_end(weights, added, cheap)
+        lists = [allowed(postings.of(n)) for n in range(added, end)]
+        parts = [_scores(weights, n, each) for n, each in enumerate(lists, added)]
+        ids, scores = summed(
+            np.concatenate([ids, *(each.chunk_ids for each in lists)]),
+            np.concatenate([scores, *parts]),
+        )
+        added, rest = end, weights.greatest(end)
+        threshold = _nth_greatest(scores, limit)
+        if threshold > rest:
+            kept = scores >= threshold - rest
+            ids, scores = ids[kept], scores[kept]
+            break
+    if added < count and len(ids):
+        scores = scores + postings.scores_in(range(added, count), ids)
+    first = np.lexsort((ids, -scores))[:limit]
+    return list(zip(ids[first].tolist(), scores[first].tolist(), strict=True))
+
+
+def keys_of(weights: Weights) -> list[list[int]]:
+    """The keys of each word's terms; a term of several words belongs to the last of them."""
+    owner = {term: n for n, word in enumerate(weights.words) for term in word}
+    return [[key_of(t) for t in word if owner[t] == n] for n, word in enumerate(weights.words)]
+
+
+def _next_end(weights: Weights, added: int, cheap: int) -> int:
+    """The end of the next words to add: one, and all cheap ones after it."""
+    end = added + 1
+    while end < len(weights.counts) and weights.counts[end] <= cheap:
+        end += 1
+    return end
+
+
+def _scores(weights: Weights, n: int, postings: PostingList) -> Numbers:
+    """The contribution of the n-th word to the score of each chunk it occurs in."""
+    tf, lengths = postings.tf.astype(np.float64), postings.lengths.astype(np.float64)
+    return weights.idf[n] * (K1 + 1) * tf / (tf + length_norm(weights, lengths))
+
+
+def _nth_greatest(scores: Numbers, n: int) -> float:
+    """The n-th greatest score, 0 when there are fewer."""
+    return float(np.partition(scores, -n)[-n]) if len(scores) >= n else 0.0
