@@ -46,8 +46,10 @@ class ServerSnapshot:
         self.con = con
         self._database = database
         self.who = who
-        con.own.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        [(self.changes,)] = con.own.execute("SELECT changes FROM library_state").fetchall()
+        # Begins the transaction too, without waiting in between.
+        with con.own.pipeline():
+            state = con.own.execute("SELECT changes FROM library_state")
+        [(self.changes,)] = state.fetchall()
         if who is not None:
             become_reader(con.own, who)
 
@@ -130,10 +132,17 @@ class ServerDatabase:
     @contextmanager
     def read(self) -> Generator[ServerConnection]:
         """A connection for reading."""
-        with mapping_server_errors():
-            self._refuse_closed()
-            with self._pool.connection() as own:
-                yield ServerConnection(own)
+        with mapping_server_errors(), self._lent() as own:
+            yield ServerConnection(own)
+
+    @contextmanager
+    def _lent(self) -> Generator[Own]:
+        """A connection of the pool."""
+        self._refuse_closed()
+        with self._pool.connection() as own:
+            # Left by a snapshot; the statement that begins the next transaction says them.
+            own.isolation_level, own.read_only = None, None
+            yield own
 
     @contextmanager
     def snapshot(
@@ -144,14 +153,13 @@ class ServerDatabase:
         With a replica it has all that this process wrote, and lacks what others wrote within the
         seconds that are allowed, unless it must be `of_primary`.
         """
-        if self._replica is None or of_primary:
-            with self.read() as con:
-                yield ServerSnapshot(con, self, readable)
-            return
         with mapping_server_errors(), ExitStack() as stack:
             self._refuse_closed()
-            own = stack.enter_context(self._replica.connection())
+            own = None
+            if self._replica is not None and not of_primary:
+                own = stack.enter_context(self._replica.connection())
             own = own or stack.enter_context(self._pool.connection())
+            own.isolation_level, own.read_only = psycopg.IsolationLevel.REPEATABLE_READ, True
             yield ServerSnapshot(ServerConnection(own), self, readable)
 
     @contextmanager
@@ -201,8 +209,7 @@ class ServerDatabase:
             raise AppError("The library is open for reading only.", "Start the app to change it.")
         # One connection of the pool at most waits for the lock of the server.
         with mapping_server_errors(), self._lane:
-            self._refuse_closed()
-            with self._pool.connection() as own:
+            with self._lent() as own:
                 own.execute("SELECT pg_advisory_xact_lock(%s)", [lock_number(self.schema)])
                 con = ServerConnection(own)
                 result = work(con)

@@ -148,8 +148,8 @@ POSTING_BLOCKS = [
     """CREATE TABLE posting_blocks (key bigint, first_chunk bigint, last_chunk bigint,
         postings integer, packed bigint[] STORAGE PLAIN)""",
     """INSERT INTO posting_blocks SELECT key, min(chunk_id), max(chunk_id), count(*),
-        array_agg((chunk_id - first_chunk) << 32 | least(tf, 65535)::bigint << 16
-            | least(term_count, 65535) ORDER BY chunk_id)
+        array_agg(((chunk_id - first_chunk) << 32) | (least(tf, 65535)::bigint << 16)
+            | least(term_count, 65535)::bigint ORDER BY chunk_id)
         FROM (SELECT *, min(chunk_id) OVER (PARTITION BY key, block) AS first_chunk
             FROM (SELECT *, (row_number() OVER (PARTITION BY key ORDER BY chunk_id) - 1) / 240
                 AS block FROM postings) numbered) begun
@@ -163,7 +163,7 @@ POSTING_BLOCKS = [
         SELECT 0, coalesce(sum(postings), 0), 0 FROM posting_blocks""",
     """CREATE VIEW postings WITH (security_barrier) AS
         SELECT b.key, b.first_chunk + (p.packed >> 32) AS chunk_id,
-            (p.packed >> 16 & 65535)::integer AS tf, (p.packed & 65535)::integer AS term_count
+            ((p.packed >> 16) & 65535)::integer AS tf, (p.packed & 65535)::integer AS term_count
         FROM posting_blocks b, unnest(b.packed) AS p(packed)
         WHERE CASE WHEN current_user = 'desktop_rag_reader'
         THEN int8range(b.first_chunk, b.last_chunk, '[]') && (SELECT readable_chunks())
