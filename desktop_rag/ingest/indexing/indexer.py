@@ -10,7 +10,7 @@ import hashlib
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -38,6 +38,8 @@ _REPORT_S = 0.5
 _BATCH_DOCUMENTS = 96
 _BATCH_CHUNKS = 1200
 _BATCH_S = 1.0
+# After this time, documents that another process reads are tried again.
+_OTHERS_S = 1.0
 # Refusals that trying again cannot change: listed as skipped, not as failed.
 _SKIPPED_REASONS = frozenset({"unsupported", "empty", "no text", "too large", "encrypted"})
 # A file that could not be opened keeps no state of the disk, so that every scan tries it again.
@@ -126,6 +128,8 @@ class Indexer:
         self._changed = callbacks.changed
         self._queue: dict[str, None] = {}
         self._taken: dict[str, None] = {}
+        # Claimed by an indexer of another process; tried again, as that one may die.
+        self._elsewhere: dict[str, None] = {}
         self._background = BackgroundThread(
             "indexer", self._work, has_work=lambda: bool(self._queue),
             became_idle=callbacks.became_idle, failed=callbacks.failed,
@@ -176,7 +180,7 @@ class Indexer:
     @property
     def _left(self) -> int:
         """Files that wait or are being read."""
-        return len(self._queue) + len(self._taken)
+        return len(self._queue) + len(self._taken) + len(self._elsewhere)
 
     def _work(self) -> None:
         try:
@@ -197,6 +201,8 @@ class Indexer:
                 if not self._background.may_go_on():
                     break
         self._flush(batch)
+        if self._elsewhere:
+            self._background.closing.wait(_OTHERS_S)
         self._put_back()
 
     def _waiting(self) -> Iterator[Document]:
@@ -222,22 +228,26 @@ class Indexer:
                 self._taken.update(dict.fromkeys(ids))
             if not ids:
                 return []
-            rows = self._documents.get(ids)
+            claimed = self._documents.claims.take(ids)
+            self._elsewhere.update(dict.fromkeys(set(ids) - set(claimed)))
+            rows = self._documents.get(claimed)
             waiting = [d for d in rows if d.state is DocumentState.WAITING]
             self._forget(set(ids) - {d.document_id for d in waiting})
             if waiting:
                 return waiting
 
-    def _forget(self, document_ids: Iterable[str]) -> None:
+    def _forget(self, document_ids: Collection[str]) -> None:
+        self._documents.claims.release(document_ids)
         for document_id in document_ids:
             self._taken.pop(document_id, None)
         self._meter.set_files_left(self._left)
 
     def _put_back(self) -> None:
         """Queue documents again that were taken but not stored, before the others."""
+        self._documents.claims.release(self._taken)
         with self._background.condition:
-            self._queue = {**self._taken, **self._queue}
-            self._taken = {}
+            self._queue = {**self._taken, **self._queue, **self._elsewhere}
+            self._taken, self._elsewhere = {}, {}
             self._meter.set_files_left(self._left)
 
     def _outcome(
@@ -258,11 +268,11 @@ class Indexer:
             return None
         except _ChangedError:
             # Still being written: half a file may have been read. The next scan finds it changed.
-            del self._taken[document.document_id]
+            self._forget([document.document_id])
             return None
         except FileNotFoundError:
             # Deleted, moved, or its drive was pulled: the scan will tell which.
-            del self._taken[document.document_id]
+            self._forget([document.document_id])
             return None
         except OSError as exc:
             return _unopened(document, exc.strerror or str(exc))
@@ -336,8 +346,7 @@ class Indexer:
         except Exception:
             log.exception("a batch could not be stored: its documents are stored one by one")
             stored = [d for outcome in outcomes for d in self._settle_alone(outcome)]
-        for outcome in outcomes:
-            self._taken.pop(outcome.document.document_id, None)
+        self._forget([outcome.document.document_id for outcome in outcomes])
         passages = sum(d.chunk_count for d in stored if not d.parent_id)
         self._meter.add_read(len(outcomes), passages, self._left)
         if stored:

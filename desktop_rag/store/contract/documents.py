@@ -9,6 +9,7 @@ from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.core.library_events import DocumentCounts, FileChange, LibraryFacets
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.core.question import Readable
+from desktop_rag.store.contract.claims import DocumentClaims
 
 # document_id, path, size_bytes, mtime_ns, inode, why the scan skipped it, gone_at
 KnownRow = tuple[str, str, int, int, int, str, float]
@@ -48,6 +49,11 @@ class DocumentStore(Protocol):
     without gaps, so that neighbours differ by one. Replacing a document assigns new ids. Numbers
     are at most 2^63 − 1, also `mtime_ns`; `inode` at most 2^64 − 1.
     """
+
+    @property
+    def claims(self) -> DocumentClaims:
+        """Who reads which document, where several processes do."""
+        ...
 
     # --- reading -----------------------------------------------------------------------------
 

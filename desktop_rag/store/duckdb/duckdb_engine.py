@@ -5,6 +5,7 @@ from pathlib import Path
 from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
+from desktop_rag.store.contract.claims import OnlyProcess
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.repair import repair, replay_journal
@@ -86,7 +87,7 @@ def engine_over(database: Database) -> Engine:
     """The stores over an open file."""
     cache, content = IndexCache(database), StagedContent(database, ChunkNumbers())
     return Engine(
-        documents=DocumentStore(database, content),
+        documents=DocumentStore(database, content, OnlyProcess()),
         chunks=ChunkStore(database, cache),
         sources=SourceStore(database, content),
         web_pages=WebPageStore(database),

@@ -8,6 +8,7 @@ from desktop_rag.store.contract.tables import TableQueries
 from desktop_rag.store.postgres.database.read_replica import Replica
 from desktop_rag.store.postgres.database.server_database import ServerDatabase
 from desktop_rag.store.postgres.documents.server_chunk_store import ServerChunkStore
+from desktop_rag.store.postgres.documents.server_claims import ServerClaims
 from desktop_rag.store.postgres.documents.server_content import ServerContent
 from desktop_rag.store.postgres.search.server_lexical_store import ServerLexicalStore
 from desktop_rag.store.postgres.search.server_models import ServerModelStore
@@ -80,7 +81,7 @@ class PostgresOpener:
     def _engine(self, home: Home, database: ServerDatabase, memory_mb: int) -> Engine:
         content = ServerContent()
         return Engine(
-            documents=DocumentStore(database, content),
+            documents=DocumentStore(database, content, ServerClaims(database)),
             chunks=ServerChunkStore(database),
             sources=SourceStore(database, content),
             web_pages=WebPageStore(database),

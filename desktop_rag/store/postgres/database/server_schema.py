@@ -134,7 +134,7 @@ TABLES = [
             state TEXT DEFAULT '{{}}', is_deleted boolean DEFAULT false, {_ROWID})""",
         f"""CREATE TABLE standing_runs (run_id TEXT, question_id TEXT, made_of TEXT,
             number bigint, {_ROWID})""",
-        # A row for each document that is claimed, see indexing_claims.py.
+        # A row for each document that is claimed, see server_claims.py.
         f"""CREATE TABLE experiments (record_id TEXT, kind TEXT, owner_id TEXT, made_of json,
             number bigint, {_ROWID})""",
         "CREATE TABLE document_claims (document_id TEXT PRIMARY KEY)",

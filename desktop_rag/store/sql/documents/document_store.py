@@ -13,6 +13,7 @@ from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.library_events import DocumentCounts, FileChange, LibraryFacets
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.core.question import Readable
+from desktop_rag.store.contract.claims import DocumentClaims
 from desktop_rag.store.contract.documents import IndexingOutcome, KnownRow, ReadRow
 from desktop_rag.store.sql.documents.file_changes import (
     changes_since,
@@ -48,9 +49,12 @@ _OF_ONE_OR_ALL = f"(source_id = $source OR ($source = '' AND {_OF_LIBRARY}))"
 class DocumentStore:
     """The rows of documents, their texts and chunks; one store per open file."""
 
-    def __init__(self, database: Database, content: DocumentContent) -> None:
+    def __init__(
+        self, database: Database, content: DocumentContent, claims: DocumentClaims
+    ) -> None:
         self._database = database
         self._content = content
+        self.claims = claims
 
     # --- reading -----------------------------------------------------------------------------
 
