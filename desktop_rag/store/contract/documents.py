@@ -9,7 +9,7 @@ from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.core.library_events import DocumentCounts, FileChange, LibraryFacets
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.core.question import Readable
-from desktop_rag.store.contract.claims import DocumentClaims
+from desktop_rag.store.contract.document_claims import DocumentClaims
 
 # document_id, path, size_bytes, mtime_ns, inode, why the scan skipped it, gone_at
 KnownRow = tuple[str, str, int, int, int, str, float]

@@ -5,7 +5,7 @@ from pathlib import Path
 from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
-from desktop_rag.store.contract.claims import OnlyProcess
+from desktop_rag.store.contract.document_claims import OnlyProcess
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.repair import repair, replay_journal

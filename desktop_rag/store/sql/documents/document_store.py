@@ -13,7 +13,7 @@ from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.library_events import DocumentCounts, FileChange, LibraryFacets
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.core.question import Readable
-from desktop_rag.store.contract.claims import DocumentClaims
+from desktop_rag.store.contract.document_claims import DocumentClaims
 from desktop_rag.store.contract.documents import IndexingOutcome, KnownRow, ReadRow
 from desktop_rag.store.sql.documents.file_changes import (
     changes_since,

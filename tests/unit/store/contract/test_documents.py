@@ -252,3 +252,13 @@ def test_formats_and_folders_are_counted_of_what_can_be_found(engine: Engine) ->
     facets = engine.documents.facets()
     assert facets.formats == {"PDF": 2, "text": 1, "HTML": 1}
     assert facets.folders == {"/docs/taxes": 2, "/docs": 1}
+
+
+def test_what_nobody_else_reads_is_granted_as_often_as_asked(engine: Engine) -> None:
+    claims = engine.documents.claims
+    assert claims.take([]) == []
+    assert claims.take(["b", "a"]) == ["b", "a"]
+    assert claims.take(["a", "c"]) == ["a", "c"]
+    claims.release(["a", "b", "c", "unknown"])
+    assert claims.take(["b"]) == ["b"]
+    claims.release(["b"])
