@@ -38,8 +38,7 @@ _REPORT_S = 0.5
 _BATCH_DOCUMENTS = 96
 _BATCH_CHUNKS = 1200
 _BATCH_S = 1.0
-# After this time, documents that another process reads are tried again.
-_OTHERS_S = 1.0
+_OTHERS_S = 1.0  # then documents that another process reads are tried again
 # Refusals that trying again cannot change: listed as skipped, not as failed.
 _SKIPPED_REASONS = frozenset({"unsupported", "empty", "no text", "too large", "encrypted"})
 # A file that could not be opened keeps no state of the disk, so that every scan tries it again.
@@ -128,8 +127,7 @@ class Indexer:
         self._changed = callbacks.changed
         self._queue: dict[str, None] = {}
         self._taken: dict[str, None] = {}
-        # Claimed by an indexer of another process; tried again, as that one may die.
-        self._elsewhere: dict[str, None] = {}
+        self._elsewhere: dict[str, None] = {}  # claimed by another process, which may die
         self._background = BackgroundThread(
             "indexer", self._work, has_work=lambda: bool(self._queue),
             became_idle=callbacks.became_idle, failed=callbacks.failed,
@@ -230,8 +228,7 @@ class Indexer:
                 return []
             claimed = self._documents.claims.take(ids)
             self._elsewhere.update(dict.fromkeys(set(ids) - set(claimed)))
-            rows = self._documents.get(claimed)
-            waiting = [d for d in rows if d.state is DocumentState.WAITING]
+            waiting = [d for d in self._documents.get(claimed) if d.state is DocumentState.WAITING]
             self._forget(set(ids) - {d.document_id for d in waiting})
             if waiting:
                 return waiting
@@ -270,8 +267,7 @@ class Indexer:
             # Still being written: half a file may have been read. The next scan finds it changed.
             self._forget([document.document_id])
             return None
-        except FileNotFoundError:
-            # Deleted, moved, or its drive was pulled: the scan will tell which.
+        except FileNotFoundError:  # deleted, moved, or its drive was pulled: the scan tells
             self._forget([document.document_id])
             return None
         except OSError as exc:

@@ -8,14 +8,30 @@ from typing import Any
 import numpy as np
 import psycopg
 from psycopg import sql
-from psycopg.adapt import AdaptersMap
+from psycopg.abc import Buffer
+from psycopg.adapt import AdaptersMap, Loader
+from psycopg.pq import Format
 
 # Text in quotation marks, which is left as it is, or a parameter.
 _PARTS = re.compile(r"'(?:[^']|'')*'|\?|\$([a-z]\w*)|%")
 # Rows of one INSERT; above that, COPY is faster.
 _FEW_ROWS = 8
 
+_BIGINT_ARRAY = 1016
+# Dimensions, a flag, the type, and the length and first index of the only dimension.
+_ARRAY_HEAD_BYTES = 20
+
 Own = psycopg.Connection[tuple[Any, ...]]
+
+
+class ArrayBytes(Loader):
+    """Leaves the elements of a bigint[] as they came: NumPy reads those of many rows at once."""
+
+    format = Format.BINARY
+
+    def load(self, data: Buffer) -> bytes:
+        """The bytes after the head."""
+        return bytes(data)[_ARRAY_HEAD_BYTES:]
 
 
 class ServerConnection:
@@ -34,6 +50,12 @@ class ServerConnection:
         elif values is not None:
             values = [_sent(value) for value in values]
         return self.own.execute(_translated(query).encode(), values or None)
+
+    def rows_with_arrays(self, query: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """The rows of a statement, with arrays of bigint as the bytes of their elements."""
+        with self.own.cursor(binary=True) as cursor:
+            cursor.adapters.register_loader(_BIGINT_ARRAY, ArrayBytes)
+            return cursor.execute(_translated(query).encode(), values).fetchall()
 
     def insert(self, table: str, columns: Mapping[str, Sequence[Any]]) -> None:
         """Insert rows given as columns (name → sequence of equal length), possibly none."""

@@ -6,13 +6,9 @@ holds the distance from the first chunk of the block, the frequency, and the len
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from psycopg.abc import Buffer
-from psycopg.adapt import Loader
-from psycopg.pq import Format
 
 from desktop_rag.store.postgres.database.binary_rows import copy_arrays
 from desktop_rag.store.postgres.database.server_connection import ServerConnection
@@ -24,10 +20,7 @@ BLOCK = 240
 MAX_COUNT = 65_535
 _DISTANCE_BITS = 31
 _SIGN = 1 << 63
-_BIGINT_ARRAY = 1016
 _ELEMENT = np.dtype([("size", ">i4"), ("value", ">i8")])
-# Dimensions, a flag, the type, and the length and first index of the only dimension.
-_HEAD_BYTES = 20
 
 Numbers = NDArray[np.int64]
 
@@ -41,16 +34,6 @@ class Blocks:
     lasts: Numbers
     sizes: Numbers
     packed: Numbers
-
-
-class ArrayBytes(Loader):
-    """Leaves the elements of a bigint[] as they came: NumPy reads those of many rows at once."""
-
-    format = Format.BINARY
-
-    def load(self, data: Buffer) -> bytes:
-        """The bytes after the head."""
-        return bytes(data)[_HEAD_BYTES:]
 
 
 def signed(key: int) -> int:
@@ -95,15 +78,6 @@ def insert_blocks(con: ServerConnection, blocks: Blocks) -> None:
         },
         ("packed", blocks.sizes, blocks.packed),
     )
-
-
-def rows_with_arrays(
-    con: ServerConnection, query: str, values: Sequence[Any]
-) -> list[tuple[Any, ...]]:
-    """The rows of a statement of psycopg's form, with arrays of bigint as bytes."""
-    with con.own.cursor(binary=True) as cursor:
-        cursor.adapters.register_loader(_BIGINT_ARRAY, ArrayBytes)
-        return cursor.execute(query.encode(), values).fetchall()
 
 
 def numbers_of(parts: Iterable[bytes]) -> Numbers:

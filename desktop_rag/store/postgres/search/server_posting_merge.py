@@ -15,7 +15,6 @@ from desktop_rag.store.postgres.documents.posting_blocks import (
     insert_blocks,
     numbers_of,
     packed_blocks,
-    rows_with_arrays,
     sizes_of,
 )
 
@@ -89,9 +88,8 @@ def _merge_part(con: ServerConnection, after: int, dead: list[tuple[int, int]]) 
     [(first, last, count)] = bounds
     if not count:
         return None
-    rows = rows_with_arrays(
-        con,
-        "SELECT key, first_chunk, packed FROM posting_blocks WHERE key BETWEEN %s AND %s"
+    rows = con.rows_with_arrays(
+        "SELECT key, first_chunk, packed FROM posting_blocks WHERE key BETWEEN ? AND ?"
         " ORDER BY key, first_chunk",
         [first, last],
     )

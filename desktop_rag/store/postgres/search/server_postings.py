@@ -20,7 +20,6 @@ from desktop_rag.store.postgres.database.server_database import ServerSnapshot
 from desktop_rag.store.postgres.documents.posting_blocks import (
     MAX_COUNT,
     numbers_of,
-    rows_with_arrays,
     signed,
     unpacked,
     unsigned,
@@ -152,10 +151,9 @@ def _known_to(known: dict[int, _Entry], key: int) -> int:
 
 def _read(con: ServerConnection, keys: Sequence[int], above: int) -> dict[int, PostingList]:
     """The postings of each term in chunks above this one."""
-    rows = rows_with_arrays(
-        con,
+    rows = con.rows_with_arrays(
         "SELECT key, first_chunk, packed FROM posting_blocks"
-        " WHERE key = ANY (%s::bigint[]) AND last_chunk > %s",
+        " WHERE key = ANY (?::bigint[]) AND last_chunk > ?",
         [[signed(key) for key in keys], above],
     )
     blocks: dict[int, list[tuple[int, bytes]]] = {signed(key): [] for key in keys}
@@ -171,10 +169,9 @@ def _read(con: ServerConnection, keys: Sequence[int], above: int) -> dict[int, P
 
 def _read_visible(con: ServerConnection, keys: Sequence[int]) -> dict[int, PostingList]:
     """The postings of each term in chunks that the role of the transaction may read."""
-    rows = rows_with_arrays(
-        con,
+    rows = con.rows_with_arrays(
         "SELECT key, array_agg(chunk_id), array_agg(tf::bigint << 16 | term_count) FROM postings"
-        " WHERE key = ANY (%s::bigint[]) GROUP BY key",
+        " WHERE key = ANY (?::bigint[]) GROUP BY key",
         [[signed(key) for key in keys]],
     )
     found = {key: unpacked([], []) for key in keys}

@@ -12,7 +12,6 @@ from desktop_rag.store.postgres.documents.posting_blocks import (
     MAX_COUNT,
     insert_blocks,
     packed_blocks,
-    rows_with_arrays,
     signed,
     unpacked,
     unsigned,
@@ -68,8 +67,7 @@ def test_the_server_gives_blocks_back(engine: Engine) -> None:
     assert isinstance(engine.storage, ServerDatabase)
     engine.storage.write(lambda con: insert_blocks(con, blocks))
     with engine.storage.read() as con:
-        rows = rows_with_arrays(
-            con,
+        rows = con.rows_with_arrays(
             "SELECT key, first_chunk, packed FROM posting_blocks ORDER BY key, first_chunk",
             [],
         )
