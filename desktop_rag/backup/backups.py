@@ -68,7 +68,7 @@ class Backups:
         self._listeners.append(listener)
 
     def leave_to(
-        self, look_again: Callable[[], object], take: Callable[[Sequence[Command]], int]
+        self, look_again: Callable[[], None], take: Callable[[Sequence[Command]], int]
     ) -> None:
         """From now on have `take` merge the history of commands, which returns how many are new,
         and `look_again` find the files of new sources after each import.
