@@ -47,6 +47,7 @@ from desktop_rag.ui.programs.mcp_section import MCPSection
 from desktop_rag.ui.programs.programs_page import ProgramsPage
 from desktop_rag.ui.rails.rails_folders import RailsFolders
 from desktop_rag.ui.rails.rails_page import RailsPage
+from desktop_rag.ui.shared_library.shared_library_page import SHARED_LIBRARY, shared_library_page
 from desktop_rag.ui.standing.standing_actions import StandingActions
 from desktop_rag.ui.standing.standing_page import StandingPage
 from desktop_rag.ui.tray.app_icon import AppIcon, name_app
@@ -58,7 +59,7 @@ from desktop_rag.ui.upkeep.privacy_page import PrivacyPage
 from desktop_rag.ui.window.main_window import MainWindow
 from desktop_rag.ui.window.window_pages import SETTINGS, import_pages
 from desktop_rag.ui.window.window_place import place_of, place_window
-from desktop_rag.upkeep import subject_of
+from desktop_rag.upkeep import shared_library_access, subject_of
 
 log = logging.getLogger(__name__)
 
@@ -161,7 +162,8 @@ class WindowApp:
     def _add_pages(self, theme: Theme) -> None:
         """The pages beside the settings, in order, and the card of commands in the chat."""
         CommandActions(self.bridge, self.services.commands, self.window.pages)
-        add = self.window.pages.add_settings_page
+        add, backups = self.window.pages.add_settings_page, self.services.backups
+        settings, access = self.window.settings, shared_library_access()
         add(_SCHEDULES, lambda: StandingPage(self.bridge, self.standing, theme))
         add(tr("My questions"), lambda: self._experiments_page(theme))
         add(tr("Notes"), lambda: self._notes_page(theme))
@@ -170,7 +172,8 @@ class WindowApp:
         add(tr("Other programs"), lambda: self._programs_page(theme))
         add(tr("Health"), lambda: self._health_page(theme))
         add(tr("Privacy"), self._privacy_page)
-        add(tr("Backup"), self._backup_page)
+        add(tr("Backup"), lambda: BackupPage(self.bridge, backups, self.services.snapshots))
+        add(SHARED_LIBRARY, lambda: shared_library_page(self.bridge, settings, access))
         add(tr("Activity"), lambda: self._activity_page(theme))
 
     def _make_standing(self, theme: Theme) -> StandingActions:
@@ -211,9 +214,6 @@ class WindowApp:
         self.bridge.posted.connect(page.on_event)
         page.column.addWidget(MCPSection(self.bridge, ProgramSetup()))
         return page
-
-    def _backup_page(self) -> BackupPage:
-        return BackupPage(self.bridge, self.services.backups, self.services.snapshots)
 
     def _on_merged(self, merged: BackupMerged) -> None:
         """On the thread that imports."""

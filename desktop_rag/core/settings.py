@@ -109,6 +109,43 @@ class TranscriptionSettings:
         return EndpointSettings(self.base_url, self.model, timeout_s=self.timeout_s)
 
 
+class Encryption(StrEnum):
+    """How the way to a shared library is protected; the values are those of PostgreSQL."""
+
+    VERIFIED = "verify-full"
+    UNVERIFIED = "require"
+    NONE = "disable"
+
+
+@dataclass(frozen=True, slots=True)
+class SharedLibrarySettings:
+    """A library on a PostgreSQL server that is searched beside the own one.
+
+    `certificate` is the file of the authority that signed the server's certificate; "" trusts those
+    that the system trusts. The password is in the keyring and never here.
+    """
+
+    host: str = ""
+    port: int = 5432
+    database: str = ""
+    role: str = ""
+    library: str = "desktop_rag"
+    encryption: Encryption = Encryption.VERIFIED
+    certificate: str = ""
+
+    @property
+    def is_set(self) -> bool:
+        """True once there is enough to connect with."""
+        return bool(self.host and self.database and self.role)
+
+    @property
+    def address(self) -> str:
+        """The address for people, and for the password in the keyring; "" when it isn't set."""
+        if not self.is_set:
+            return ""
+        return f"postgresql://{self.role}@{self.host}:{self.port}/{self.database}"
+
+
 class LaterSources(StrEnum):
     """The origin of the sources for a follow-up question."""
 
@@ -282,6 +319,7 @@ class Settings:
     index: IndexSettings = field(default_factory=IndexSettings)
     transcription: TranscriptionSettings = field(default_factory=TranscriptionSettings)
     store: StoreSettings = field(default_factory=StoreSettings)
+    shared_library: SharedLibrarySettings = field(default_factory=SharedLibrarySettings)
     retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
     answers: AnswerSettings = field(default_factory=AnswerSettings)
     preferences: PreferenceSettings = field(default_factory=PreferenceSettings)

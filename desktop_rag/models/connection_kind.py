@@ -22,6 +22,7 @@ class Place(StrEnum):
     TRANSCRIPTION = "Settings, Transcription"
     LIBRARY = "Library"
     SERVER = "Settings, Server"
+    SHARED_LIBRARY = "Settings, Shared library"
     NOWHERE = ""
 
     @property

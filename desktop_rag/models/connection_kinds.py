@@ -176,8 +176,8 @@ KINDS: tuple[ConnectionKind, ...] = (
         Reach.COMPUTER,
         tr("The key store of the system; on Linux over D-Bus."),
         tr(
-            "Keys of endpoints, passwords of files, and the secrets of the bot for Matrix rooms,"
-            " when they are saved, read or removed."
+            "Keys of endpoints, passwords of files and of the shared library, and the secrets of"
+            " the bot for Matrix rooms, when they are saved, read or removed."
         ),
         tr("When an endpoint is used, an encrypted file is read, or a key or password is changed."),
         tr("Without a keyring, keys and passwords are kept until the app ends."),
@@ -186,6 +186,7 @@ KINDS: tuple[ConnectionKind, ...] = (
             "matrix.bot_secrets",
             "models.endpoints.keys",
             "models.file_passwords",
+            "models.server_passwords",
             "models.system_keyring",
         ),
     ),
@@ -244,6 +245,20 @@ KINDS: tuple[ConnectionKind, ...] = (
             "store.postgres.database.server_migrations",
             "store.postgres.server_precious_store",
         ),
+    ),
+    ConnectionKind(
+        "shared-library",
+        tr("The shared library"),
+        Reach.NETWORK,
+        tr("The PostgreSQL server that you named as shared library."),
+        tr(
+            "The name of the role and its password; then questions about versions, size, slow"
+            " queries and the names of collections. No document of yours."
+        ),
+        tr("When you press Test or Connect, and when you open the page of a connected library."),
+        tr("Press Disconnect."),
+        Place.SHARED_LIBRARY,
+        ("store.postgres.server_check",),
     ),
     ConnectionKind(
         "rails-actions",

@@ -13,7 +13,8 @@ from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.domain import Collection, Source
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import Settings
-from desktop_rag.models.connection_kinds import KINDS, ConnectionKind, Reach
+from desktop_rag.models.connection_kind import ConnectionKind, Reach
+from desktop_rag.models.connection_kinds import KINDS
 from desktop_rag.models.embedding.remote_embedder import endpoint_of, is_address
 from desktop_rag.models.endpoint_address import is_numeric, is_this_computer
 from desktop_rag.models.endpoints.client.system_proxy import proxy_for
@@ -153,6 +154,11 @@ def _library_server(facts: Facts) -> _Found:
     return _on_where(_site(each) if "://" in each else "PostgreSQL" for each in named)
 
 
+def _shared_library(facts: Facts) -> _Found:
+    shared = facts.settings.shared_library
+    return _on_request([f"postgresql://{shared.host}:{shared.port}"] if shared.is_set else [])
+
+
 def _on_where(addresses: Iterable[str]) -> _Found:
     found = tuple(dict.fromkeys(addresses))
     return (ConnectionState.ON if found else ConnectionState.OFF), found
@@ -212,6 +218,7 @@ _FOUND: dict[str, Callable[[Facts], _Found]] = {
     "server": _server,
     "rights": _rights,
     "library-server": _library_server,
+    "shared-library": _shared_library,
     "matrix": _steady(ConnectionState.ON_REQUEST),
     "rails-actions": _steady(ConnectionState.ON_REQUEST),
     "registered-programs": _steady(ConnectionState.ON_REQUEST),

@@ -4,9 +4,11 @@ import re
 
 from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import Settings, StoreSettings
+from desktop_rag.core.settings import Settings, SharedLibrarySettings, StoreSettings
+from desktop_rag.core.shared_library import SharedLibraryReport
 from desktop_rag.store.contract.engine import Engine, EngineOpener
 from desktop_rag.store.duckdb.duckdb_engine import DuckdbOpener
 from desktop_rag.store.duckdb.tables.table_queries import TableQueries
@@ -59,6 +61,25 @@ def repair_library(home: Home, settings: Settings, error: AppError) -> RepairRep
     return DuckdbOpener().repair(home, error)
 
 
+def check_shared_library(shared: SharedLibrarySettings, password: str) -> SharedLibraryReport:
+    """Connect to a library on a server and look at it; nothing is changed there.
+
+    AppError says in plain words what is wrong, and the way out.
+    """
+    try:
+        from desktop_rag.store.postgres.server_check import check_server  # noqa: PLC0415
+    except ImportError as exc:
+        raise _nothing_installed() from exc
+    return check_server(shared, password)
+
+
+def _nothing_installed() -> AppError:
+    return AppError(
+        tr("What connects to PostgreSQL is not installed."),
+        tr("Install it with: {command}", command="pip install 'desktop-rag[team]'"),
+    )
+
+
 def _opener(settings: Settings) -> EngineOpener:
     name = settings.store.engine
     if name == _EMBEDDED:
@@ -83,9 +104,6 @@ def _opener_on_server(store: StoreSettings) -> EngineOpener:
         from desktop_rag.store.postgres.database.read_replica import Replica  # noqa: PLC0415
         from desktop_rag.store.postgres.postgres_engine import PostgresOpener  # noqa: PLC0415
     except ImportError as exc:
-        raise AppError(
-            "What connects to PostgreSQL is not installed.",
-            "Install it with: pip install 'desktop-rag[team]'.",
-        ) from exc
+        raise _nothing_installed() from exc
     replica = Replica(store.read_address, store.read_lag_s) if store.read_address else None
     return PostgresOpener(store.address, store.library, TableQueries(), replica)

@@ -3468,8 +3468,8 @@ Die vollständige Adresse lautet:
         <translation>Der Schlüsselspeicher des Systems; unter Linux über D-Bus.</translation>
     </message>
     <message>
-        <source>Keys of endpoints, passwords of files, and the secrets of the bot for Matrix rooms, when they are saved, read or removed.</source>
-        <translation>Schlüssel von Endpunkten, Passwörter von Dateien und die Geheimnisse des Bots für Matrix-Räume, wenn sie gespeichert, gelesen oder entfernt werden.</translation>
+        <source>Keys of endpoints, passwords of files and of the shared library, and the secrets of the bot for Matrix rooms, when they are saved, read or removed.</source>
+        <translation>Schlüssel von Endpunkten, Passwörter von Dateien und der gemeinsamen Bibliothek und die Geheimnisse des Bots für Matrix-Räume, wenn sie gespeichert, gelesen oder entfernt werden.</translation>
     </message>
     <message>
         <source>When an endpoint is used, an encrypted file is read, or a key or password is changed.</source>
@@ -3538,6 +3538,26 @@ Die vollständige Adresse lautet:
     <message>
         <source>Remove `engine` under [store] from the settings file: the library is a file again.</source>
         <translation>Entfernen Sie `engine` unter [store] aus der Einstellungsdatei: Dann ist die Bibliothek wieder eine Datei.</translation>
+    </message>
+    <message>
+        <source>The shared library</source>
+        <translation>Die gemeinsame Bibliothek</translation>
+    </message>
+    <message>
+        <source>The PostgreSQL server that you named as shared library.</source>
+        <translation>Der PostgreSQL-Server, den Sie als gemeinsame Bibliothek angegeben haben.</translation>
+    </message>
+    <message>
+        <source>The name of the role and its password; then questions about versions, size, slow queries and the names of collections. No document of yours.</source>
+        <translation>Der Name der Rolle und ihr Passwort; dann Fragen nach Versionen, Größe, langsamen Abfragen und den Namen der Sammlungen. Kein Dokument von Ihnen.</translation>
+    </message>
+    <message>
+        <source>When you press Test or Connect, and when you open the page of a connected library.</source>
+        <translation>Wenn Sie „Testen“ oder „Verbinden“ drücken, und wenn Sie die Seite einer verbundenen Bibliothek öffnen.</translation>
+    </message>
+    <message>
+        <source>Press Disconnect.</source>
+        <translation>Drücken Sie „Trennen“.</translation>
     </message>
     <message>
         <source>Actions of your own in rails</source>
@@ -7528,6 +7548,334 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Nothing is sent to {host} until you agree below.</source>
         <translation>Nichts wird an {host} gesendet, bis Sie unten zustimmen.</translation>
+    </message>
+    <message>
+        <source>What connects to PostgreSQL is not installed.</source>
+        <translation>Was mit PostgreSQL verbindet, ist nicht installiert.</translation>
+    </message>
+    <message>
+        <source>Install it with: {command}</source>
+        <translation>Installieren Sie es mit: {command}</translation>
+    </message>
+    <message>
+        <source>The file with the certificate is not there.</source>
+        <translation>Die Datei mit dem Zertifikat ist nicht da.</translation>
+    </message>
+    <message>
+        <source>Choose another file, or leave the field empty.</source>
+        <translation>Wählen Sie eine andere Datei, oder lassen Sie das Feld leer.</translation>
+    </message>
+    <message>
+        <source>The server asks for a password.</source>
+        <translation>Der Server verlangt ein Passwort.</translation>
+    </message>
+    <message>
+        <source>Enter the password of the role.</source>
+        <translation>Geben Sie das Passwort der Rolle ein.</translation>
+    </message>
+    <message>
+        <source>It says: {reason}</source>
+        <translation>Er sagt: {reason}</translation>
+    </message>
+    <message>
+        <source>The server can&apos;t be reached.</source>
+        <translation>Der Server ist nicht erreichbar.</translation>
+    </message>
+    <message>
+        <source>Check the address and the port, whether the server runs, and whether this computer is in its network.</source>
+        <translation>Prüfen Sie die Adresse und den Port, ob der Server läuft und ob dieser Computer in seinem Netz ist.</translation>
+    </message>
+    <message>
+        <source>The server refuses the connection.</source>
+        <translation>Der Server lehnt die Verbindung ab.</translation>
+    </message>
+    <message>
+        <source>The server offers no encryption.</source>
+        <translation>Der Server bietet keine Verschlüsselung an.</translation>
+    </message>
+    <message>
+        <source>Ask whoever runs it to switch TLS on. “No encryption” is only for this computer or a network that you trust.</source>
+        <translation>Bitten Sie den Betreiber, TLS einzuschalten. „Keine Verschlüsselung“ ist nur für diesen Computer oder ein Netz, dem Sie vertrauen.</translation>
+    </message>
+    <message>
+        <source>The server&apos;s certificate is not trusted.</source>
+        <translation>Dem Zertifikat des Servers wird nicht vertraut.</translation>
+    </message>
+    <message>
+        <source>Choose the file with the certificate of its authority, or check that the address is the name in the certificate.</source>
+        <translation>Wählen Sie die Datei mit dem Zertifikat seiner Zertifizierungsstelle, oder prüfen Sie, ob die Adresse der Name im Zertifikat ist.</translation>
+    </message>
+    <message>
+        <source>The encrypted connection can&apos;t be set up.</source>
+        <translation>Die verschlüsselte Verbindung kommt nicht zustande.</translation>
+    </message>
+    <message>
+        <source>Choose the file with the certificate of the server&apos;s authority, or ask whoever runs it.</source>
+        <translation>Wählen Sie die Datei mit dem Zertifikat der Zertifizierungsstelle des Servers, oder fragen Sie den Betreiber.</translation>
+    </message>
+    <message>
+        <source>The server accepts encrypted connections only, or none from this computer.</source>
+        <translation>Der Server nimmt nur verschlüsselte Verbindungen an, oder keine von diesem Computer.</translation>
+    </message>
+    <message>
+        <source>Choose an encrypted connection. If that fails too, ask whoever runs the server to allow this computer.</source>
+        <translation>Wählen Sie eine verschlüsselte Verbindung. Wenn auch das fehlschlägt, bitten Sie den Betreiber des Servers, diesen Computer zuzulassen.</translation>
+    </message>
+    <message>
+        <source>The server does not let this computer in.</source>
+        <translation>Der Server lässt diesen Computer nicht herein.</translation>
+    </message>
+    <message>
+        <source>Ask whoever runs it to allow the role {role} from here (pg_hba.conf).</source>
+        <translation>Bitten Sie den Betreiber, die Rolle {role} von hier zuzulassen (pg_hba.conf).</translation>
+    </message>
+    <message>
+        <source>The role or the password is wrong.</source>
+        <translation>Die Rolle oder das Passwort ist falsch.</translation>
+    </message>
+    <message>
+        <source>Check the role {role} and enter its password again.</source>
+        <translation>Prüfen Sie die Rolle {role} und geben Sie ihr Passwort noch einmal ein.</translation>
+    </message>
+    <message>
+        <source>There is no such role on the server.</source>
+        <translation>Diese Rolle gibt es auf dem Server nicht.</translation>
+    </message>
+    <message>
+        <source>Check the role {role}, or ask whoever runs the server to create it.</source>
+        <translation>Prüfen Sie die Rolle {role}, oder bitten Sie den Betreiber des Servers, sie anzulegen.</translation>
+    </message>
+    <message>
+        <source>The role may not use the database.</source>
+        <translation>Die Rolle darf die Datenbank nicht benutzen.</translation>
+    </message>
+    <message>
+        <source>Ask whoever runs the server for: GRANT CONNECT ON DATABASE {database} TO {role}.</source>
+        <translation>Bitten Sie den Betreiber des Servers um: GRANT CONNECT ON DATABASE {database} TO {role}.</translation>
+    </message>
+    <message>
+        <source>There is no database of that name on the server.</source>
+        <translation>Eine Datenbank dieses Namens gibt es auf dem Server nicht.</translation>
+    </message>
+    <message>
+        <source>Check the name {database}, or ask whoever runs the server.</source>
+        <translation>Prüfen Sie den Namen {database}, oder fragen Sie den Betreiber des Servers.</translation>
+    </message>
+    <message>
+        <source>The server has no connection left.</source>
+        <translation>Der Server hat keine Verbindung mehr frei.</translation>
+    </message>
+    <message>
+        <source>Try again later, or ask whoever runs the server to allow more.</source>
+        <translation>Versuchen Sie es später noch einmal, oder bitten Sie den Betreiber des Servers, mehr zuzulassen.</translation>
+    </message>
+    <message>
+        <source>The server is starting or stopping.</source>
+        <translation>Der Server startet oder hält gerade an.</translation>
+    </message>
+    <message>
+        <source>Try again in a moment.</source>
+        <translation>Versuchen Sie es gleich noch einmal.</translation>
+    </message>
+    <message>
+        <source>PostgreSQL on the server is too old.</source>
+        <translation>PostgreSQL auf dem Server ist zu alt.</translation>
+    </message>
+    <message>
+        <source>It is version {found}; the library needs {least} or newer. Ask whoever runs the server.</source>
+        <translation>Es ist Version {found}; die Bibliothek braucht {least} oder neuer. Fragen Sie den Betreiber des Servers.</translation>
+    </message>
+    <message>
+        <source>The database has no pgvector.</source>
+        <translation>Die Datenbank hat kein pgvector.</translation>
+    </message>
+    <message>
+        <source>Ask whoever runs the server to install it (on Debian postgresql-18-pgvector) and to run CREATE EXTENSION vector in the database.</source>
+        <translation>Bitten Sie den Betreiber des Servers, es zu installieren (auf Debian postgresql-18-pgvector) und in der Datenbank CREATE EXTENSION vector auszuführen.</translation>
+    </message>
+    <message>
+        <source>pgvector on the server is too old.</source>
+        <translation>pgvector auf dem Server ist zu alt.</translation>
+    </message>
+    <message>
+        <source>It has: {names}.</source>
+        <translation>Sie hat: {names}.</translation>
+    </message>
+    <message>
+        <source>It has none yet.</source>
+        <translation>Sie hat noch keine.</translation>
+    </message>
+    <message>
+        <source>Check the name, or copy a library there: desktop-rag copy.</source>
+        <translation>Prüfen Sie den Namen, oder kopieren Sie eine Bibliothek dorthin: desktop-rag copy.</translation>
+    </message>
+    <message>
+        <source>There is no library of that name in the database.</source>
+        <translation>Eine Bibliothek dieses Namens gibt es in der Datenbank nicht.</translation>
+    </message>
+    <message>
+        <source>The role has no right to read the library.</source>
+        <translation>Die Rolle darf die Bibliothek nicht lesen.</translation>
+    </message>
+    <message>
+        <source>Ask whoever runs the server for: {statements}</source>
+        <translation>Bitten Sie den Betreiber des Servers um: {statements}</translation>
+    </message>
+    <message>
+        <source>The shared library is from a newer version of the app.</source>
+        <translation>Die gemeinsame Bibliothek ist von einer neueren Version der App.</translation>
+    </message>
+    <message>
+        <source>Update this app.</source>
+        <translation>Aktualisieren Sie diese App.</translation>
+    </message>
+    <message>
+        <source>The shared library is from an earlier version of the app.</source>
+        <translation>Die gemeinsame Bibliothek ist von einer früheren Version der App.</translation>
+    </message>
+    <message>
+        <source>Whoever runs it starts the new version there once; then try again.</source>
+        <translation>Der Betreiber startet dort einmal die neue Version; dann versuchen Sie es noch einmal.</translation>
+    </message>
+    <message>
+        <source>The role sees nothing of the library.</source>
+        <translation>Die Rolle sieht nichts von der Bibliothek.</translation>
+    </message>
+    <message>
+        <source>Ask whoever runs the server for a policy that shows it some collections, or all of them: {statement}</source>
+        <translation>Bitten Sie den Betreiber des Servers um eine Regel, die ihr einige Sammlungen zeigt, oder alle: {statement}</translation>
+    </message>
+    <message>
+        <source>All is well. PostgreSQL {server} with pgvector {vector}.</source>
+        <translation>Alles in Ordnung. PostgreSQL {server} mit pgvector {vector}.</translation>
+    </message>
+    <message>
+        <source>{passages} passages in {size}. {index}</source>
+        <translation>{passages} Passagen in {size}. {index}</translation>
+    </message>
+    <message>
+        <source>The connection is not encrypted.</source>
+        <translation>Die Verbindung ist nicht verschlüsselt.</translation>
+    </message>
+    <message>
+        <source>The index for meaning is built.</source>
+        <translation>Der Index für die Bedeutung ist aufgebaut.</translation>
+    </message>
+    <message>
+        <source>There is no index for meaning yet; a small library needs none.</source>
+        <translation>Einen Index für die Bedeutung gibt es noch nicht; eine kleine Bibliothek braucht keinen.</translation>
+    </message>
+    <message>
+        <source>It has no collections that this role may see.</source>
+        <translation>Sie hat keine Sammlungen, die diese Rolle sehen darf.</translation>
+    </message>
+    <message>
+        <source>Collections: {names}</source>
+        <translation>Sammlungen: {names}</translation>
+    </message>
+    <message>
+        <source>Slow queries are not recorded: the server has no pg_stat_statements.</source>
+        <translation>Langsame Abfragen werden nicht aufgezeichnet: Der Server hat kein pg_stat_statements.</translation>
+    </message>
+    <message>
+        <source>{ms} ms on average, {calls} times: {query}</source>
+        <translation>{ms} ms im Mittel, {calls} Mal: {query}</translation>
+    </message>
+    <message>
+        <source>Slowest queries:</source>
+        <translation>Langsamste Abfragen:</translation>
+    </message>
+    <message>
+        <source>Shared library</source>
+        <translation>Gemeinsame Bibliothek</translation>
+    </message>
+    <message>
+        <source>A library on a PostgreSQL server that several people use. Whoever runs it tells you these values. Your own library stays on this computer.</source>
+        <translation>Eine Bibliothek auf einem PostgreSQL-Server, die mehrere Personen benutzen. Diese Angaben bekommen Sie von ihrem Betreiber. Ihre eigene Bibliothek bleibt auf diesem Computer.</translation>
+    </message>
+    <message>
+        <source>Encrypted, certificate checked</source>
+        <translation>Verschlüsselt, Zertifikat geprüft</translation>
+    </message>
+    <message>
+        <source>Encrypted, certificate not checked</source>
+        <translation>Verschlüsselt, Zertifikat nicht geprüft</translation>
+    </message>
+    <message>
+        <source>No encryption</source>
+        <translation>Keine Verschlüsselung</translation>
+    </message>
+    <message>
+        <source>Without a file, the authorities that this computer trusts count.</source>
+        <translation>Ohne Datei gelten die Zertifizierungsstellen, denen dieser Computer vertraut.</translation>
+    </message>
+    <message>
+        <source>Nobody can listen in, but another computer could pose as the server.</source>
+        <translation>Niemand kann mitlesen, aber ein anderer Computer könnte sich als der Server ausgeben.</translation>
+    </message>
+    <message>
+        <source>Only for this computer or a network that you trust.</source>
+        <translation>Nur für diesen Computer oder ein Netz, dem Sie vertrauen.</translation>
+    </message>
+    <message>
+        <source>A password is saved for this address and role.</source>
+        <translation>Für diese Adresse und Rolle ist ein Passwort gespeichert.</translation>
+    </message>
+    <message>
+        <source>The password is kept until you close the app, because no keyring is available on this computer.</source>
+        <translation>Das Passwort wird behalten, bis Sie die App schließen, denn auf diesem Computer ist kein Schlüsselbund verfügbar.</translation>
+    </message>
+    <message>
+        <source>No password is saved for this address and role.</source>
+        <translation>Für diese Adresse und Rolle ist kein Passwort gespeichert.</translation>
+    </message>
+    <message>
+        <source>Port</source>
+        <translation>Port</translation>
+    </message>
+    <message>
+        <source>Connect</source>
+        <translation>Verbinden</translation>
+    </message>
+    <message>
+        <source>Disconnect</source>
+        <translation>Trennen</translation>
+    </message>
+    <message>
+        <source>File of the authority&apos;s certificate, optional</source>
+        <translation>Datei mit dem Zertifikat der Zertifizierungsstelle, wahlweise</translation>
+    </message>
+    <message>
+        <source>Database</source>
+        <translation>Datenbank</translation>
+    </message>
+    <message>
+        <source>One database can hold several. It is usually called desktop_rag.</source>
+        <translation>Eine Datenbank kann mehrere enthalten. Meist heißt sie desktop_rag.</translation>
+    </message>
+    <message>
+        <source>Role</source>
+        <translation>Rolle</translation>
+    </message>
+    <message>
+        <source>Encryption</source>
+        <translation>Verschlüsselung</translation>
+    </message>
+    <message>
+        <source>Certificate</source>
+        <translation>Zertifikat</translation>
+    </message>
+    <message>
+        <source>Looking at the server…</source>
+        <translation>Der Server wird angesehen …</translation>
+    </message>
+    <message>
+        <source>Connecting…</source>
+        <translation>Verbindung wird hergestellt …</translation>
+    </message>
+    <message>
+        <source>Disconnected. The password was deleted.</source>
+        <translation>Getrennt. Das Passwort wurde gelöscht.</translation>
     </message>
 </context>
 </TS>

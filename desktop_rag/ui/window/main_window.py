@@ -43,7 +43,7 @@ from desktop_rag.desktop.requests import (
     QuitRequested,
     WindowRequested,
 )
-from desktop_rag.models.connection_kinds import Place
+from desktop_rag.models.connection_kind import Place
 from desktop_rag.ui.chat.chat_state import ChatState
 from desktop_rag.ui.foundation.ask_request import AskAboutRequested
 from desktop_rag.ui.foundation.bridge import Bridge

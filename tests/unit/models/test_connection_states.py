@@ -7,7 +7,13 @@ import pytest
 
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.domain import Collection, Source, WebLinks
-from desktop_rag.core.settings import EndpointSettings, HelperSettings, IndexSettings, Settings
+from desktop_rag.core.settings import (
+    EndpointSettings,
+    HelperSettings,
+    IndexSettings,
+    Settings,
+    SharedLibrarySettings,
+)
 from desktop_rag.models.connection_states import Connection, ConnectionState, Facts, connections
 
 REMOTE = EndpointSettings("https://api.example.org/v1", "large")
@@ -99,3 +105,11 @@ def test_a_proxy_is_named_without_its_password(monkeypatch: pytest.MonkeyPatch) 
     assert found(facts)["proxy"].addresses == ("http://proxy.example.org:3128",)
     assert "pa55" not in str([c.to_json() for c in connections(facts)])
     assert found(Facts(Settings(endpoint=LOCAL)))["proxy"].state is ConnectionState.OFF
+
+
+def test_a_shared_library_is_contacted_on_request_once_it_is_named() -> None:
+    assert found(Facts())["shared-library"].addresses == ()
+    shared = SharedLibrarySettings("db.example.org", 5433, "documents", "reader")
+    connection = found(Facts(Settings(shared_library=shared)))["shared-library"]
+    assert connection.state is ConnectionState.ON_REQUEST
+    assert connection.addresses == ("postgresql://db.example.org:5433",)
