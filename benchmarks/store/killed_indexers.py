@@ -28,8 +28,9 @@ from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.paths import Home
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
-from desktop_rag.ingest.indexing.indexer import Indexer, IndexerCallbacks, stat_of
+from desktop_rag.ingest.indexing.indexer import Indexer, IndexerCallbacks, OwnKinds, stat_of
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
+from desktop_rag.ingest.recordings.recordings import Recordings
 from desktop_rag.ingest.sent.sent_folders import SentFolders
 from desktop_rag.models.answer_priority import AnswerPriority, FairShare
 from desktop_rag.store.contract.engine import Engine
@@ -100,7 +101,8 @@ def work(made: Round) -> None:
         indexer = Indexer(
             engine.documents, ParserProcess(), DocumentChunker(_rough_counts, 256),
             lambda _: ChunkSettings(), ProgressMeter(has_embedder=False),
-            share=FairShare(AnswerPriority()), sent=SentFolders(made.folder / "sent"),
+            share=FairShare(AnswerPriority()),
+            kinds=OwnKinds(SentFolders(made.folder / "sent"), Recordings(None)),
             callbacks=IndexerCallbacks(changed, idle.set, _stop),
         )  # fmt: skip
         waiting = engine.documents.documents(state=DocumentState.WAITING)
