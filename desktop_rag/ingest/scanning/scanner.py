@@ -14,6 +14,7 @@ from pathlib import Path
 from desktop_rag.core.domain import EXCLUDED, Document, DocumentState, Source
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import ChangeSummary
+from desktop_rag.core.pictures.waiting_pictures import waiting_words
 from desktop_rag.ingest.background.background_thread import BackgroundThread
 from desktop_rag.ingest.background.pipeline_callbacks import PipelineCallbacks
 from desktop_rag.ingest.indexing.indexer import Indexer
@@ -134,7 +135,8 @@ class Scanner:
         if parts is None:
             # Also those that an earlier run, or a drive that was pulled, left waiting.
             waiting = self._documents.documents(source.source_id, DocumentState.WAITING)
-            self._indexer.submit((d.document_id for d in waiting), unless_taken=True)
+            to_read = [d.document_id for d in waiting if d.is_to_be_read]
+            self._indexer.submit(to_read, unless_taken=True)
         summary = _summary(confirmed, known)
         log.info("scan: %s", summary.label())
         if parts is None or not summary.is_empty:
@@ -173,7 +175,7 @@ class Scanner:
         self._indexer.withdraw(forgotten)
         idle = (DocumentState.SKIPPED, DocumentState.GONE)
         self._indexer.withdraw(d.document_id for d in stored if d.state in idle)
-        self._indexer.submit(d.document_id for d in stored if d.state is DocumentState.WAITING)
+        self._indexer.submit(d.document_id for d in stored if d.is_to_be_read)
         self._changed([*(replace(d, state=DocumentState.GONE, gone_at=0.0) for d in rows), *stored])
         self._look_again(source, changes.moved, {d.document_id for d in stored})
 
@@ -252,6 +254,8 @@ def _changed(document: Document, found: FoundFile) -> Document:
 def _gone(document: Document, at: float, keep_s: float) -> Document:
     since, until = _moment(at), _moment(at + keep_s)
     reason = f"gone since {since}; kept until {until}"
+    if document.pictures_waiting:
+        reason = f"{reason}; {waiting_words(document.pictures_waiting)}"
     return replace(document, state=DocumentState.GONE, gone_at=at, reason=reason)
 
 
@@ -262,7 +266,8 @@ def _moment(at: float) -> str:
 def _returned(document: Document) -> Document:
     has_content = document.chunk_count > 0
     state = DocumentState.SEARCHABLE_BY_WORDS if has_content else DocumentState.WAITING
-    return replace(document, state=state, gone_at=0.0, reason="")
+    waits = document.pictures_waiting
+    return replace(document, state=state, gone_at=0.0, reason=waiting_words(waits) if waits else "")
 
 
 def _moved(document: Document, match: Match, source_id: str) -> Document:

@@ -272,7 +272,7 @@ def test_a_parser_that_fails_without_files_too_is_unwell(build: Build, tmp_path:
 def test_each_page_read_from_its_picture_gives_more_time(build: Build, tmp_path: Path) -> None:
     acts = """for _ in range(6):
     threading.Event().wait(0.4)
-    send({"page_read": True})
+    send({"page_read": ["#1", ["", ""]]})
 if name == "slow":
     threading.Event().wait()
 done(text="words")"""
