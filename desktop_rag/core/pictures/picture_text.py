@@ -17,12 +17,13 @@ class PictureText:
         return [self.text, self.failure]
 
     @classmethod
-    def from_json(cls, values: list[object]) -> "PictureText":
-        """The inverse of `to_json`; TypeError or ValueError for anything else."""
-        text, failure = values
-        if not (isinstance(text, str) and isinstance(failure, str)):
-            raise TypeError("not the text of a picture")
-        return cls(text, failure)
+    def from_json(cls, values: object) -> "PictureText":
+        """The inverse of `to_json`; TypeError for anything else."""
+        match values:
+            case [str(text), str(failure)]:
+                return cls(text, failure)
+            case _:
+                raise TypeError("not the text of a picture")
 
 
 def texts_to_json(texts: Mapping[str, PictureText]) -> dict[str, Any]:
@@ -31,5 +32,5 @@ def texts_to_json(texts: Mapping[str, PictureText]) -> dict[str, Any]:
 
 
 def texts_from_json(fields: Mapping[str, Any]) -> dict[str, PictureText]:
-    """The inverse of `texts_to_json`; TypeError or ValueError for anything else."""
+    """The inverse of `texts_to_json`; TypeError for anything else."""
     return {str(place): PictureText.from_json(values) for place, values in fields.items()}

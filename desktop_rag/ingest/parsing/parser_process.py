@@ -358,12 +358,11 @@ def _judged(failed: ParseFailed) -> ParseFailed:
 
 def _picture_of(message: object) -> tuple[str, PictureText]:
     """The place of a picture and its text. Raises ProtocolError for anything else."""
-    try:
-        place, values = message  # type: ignore[misc]
-        found = PictureText.from_json(values)
-        return clean_text(place), PictureText(clean_text(found.text), clean_text(found.failure))
-    except (TypeError, ValueError) as exc:
-        raise ProtocolError("the text of a picture makes no sense") from exc
+    match message:
+        case [str(place), [str(text), str(failure)]]:
+            return clean_text(place), PictureText(clean_text(text), clean_text(failure))
+        case _:
+            raise ProtocolError("the text of a picture makes no sense")
 
 
 def _guards_of(frame: bytes) -> frozenset[str] | None:

@@ -164,9 +164,9 @@ class Scanner:
             for m in changes.moved
         }
         changed |= {m.known.document_id: partial(_changed, found=m.found) for m in changes.changed}
-        changed |= {m.known.document_id: _returned for m in changes.returned}
-        gone = partial(_gone, at=time.time(), keep_s=self._times.keep_gone_s)
-        changed |= {file.document_id: gone for file in confirmed.gone}
+        changed |= {m.known.document_id: returned for m in changes.returned}
+        away = partial(gone, at=time.time(), keep_s=self._times.keep_gone_s)
+        changed |= {file.document_id: away for file in confirmed.gone}
         forgotten = [file.document_id for file in (*changes.vanished, *changes.left_out)]
         if not (added or changed or forgotten):
             return
@@ -251,7 +251,8 @@ def _changed(document: Document, found: FoundFile) -> Document:
     return replace(document, stat=found.stat, state=DocumentState.WAITING, reason="", gone_at=0.0)
 
 
-def _gone(document: Document, at: float, keep_s: float) -> Document:
+def gone(document: Document, at: float, keep_s: float) -> Document:
+    """The row of a file that is missing since `at` and kept for `keep_s` seconds."""
     since, until = _moment(at), _moment(at + keep_s)
     reason = f"gone since {since}; kept until {until}"
     if document.pictures_waiting:
@@ -263,7 +264,8 @@ def _moment(at: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
 
 
-def _returned(document: Document) -> Document:
+def returned(document: Document) -> Document:
+    """The row of a file that was gone and is there again, unchanged."""
     has_content = document.chunk_count > 0
     state = DocumentState.SEARCHABLE_BY_WORDS if has_content else DocumentState.WAITING
     waits = document.pictures_waiting
@@ -275,4 +277,4 @@ def _moved(document: Document, match: Match, source_id: str) -> Document:
     moved = replace(
         document, source_id=source_id, path=match.found.path, title=title, stat=match.found.stat
     )
-    return _returned(moved) if document.state is DocumentState.GONE else moved
+    return returned(moved) if document.state is DocumentState.GONE else moved

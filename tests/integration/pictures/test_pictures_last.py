@@ -17,6 +17,7 @@ from desktop_rag.core.paths import Home
 from desktop_rag.core.pictures.waiting_pictures import PictureHold
 from desktop_rag.core.settings import IndexSettings, LongReading, Settings
 from desktop_rag.waiting import Waiting
+from tests.asking import ask
 from tests.unit.ingest.read.pdf_samples import changed, make_scan, rendered
 from tests.unit.ingest.read.samples import make_pdf
 
@@ -115,6 +116,8 @@ def test_pictures_can_be_paused_alone_and_wait_over_a_restart(home: Home, folder
         waiting = indexing.progress().pictures
         assert (waiting.count, waiting.hold) == (4, PictureHold.PAUSED)
         assert services.chat.search("lamp harbour")[0].path.endswith(_MIXED)
+        answer = ask(services, f"What is in {_PICTURE}?")
+        assert "wait to be read: 1" in answer.text
     with running(home) as services:
         start(services)
         rest(services)
