@@ -118,7 +118,7 @@ class Pipeline:
             folder=stores.pages, web=WebAccess(make_parser=make_parser),
         )  # fmt: skip
         sent = SentCheck(documents, self.sent, self.indexer, callbacks)
-        self.scans = SourceScans(scanner, links, sent)
+        self.scans = SourceScans(scanner, links, sent, forgotten=self._forget_pictures)
         self.embedding = self._make_embedding(embedders, priority) if embedders else None
         self.rechunker = self._make_rechunker(catalogue)
         self._maintenance = PostingsMaintenance(
@@ -189,14 +189,17 @@ class Pipeline:
 
     def _find_pictures(self) -> None:
         """Go on with the pictures that wait, or read files again where that was switched."""
-        waiting = self._documents.with_reason(PICTURES_WAIT)
-        switched = self._documents.with_reason(TO_HAVE_THEM_READ)
-        if self.pictures.folder is None:
-            self._documents.requeue([d.document_id for d in waiting])
-        else:
-            self._documents.requeue([d.document_id for d in switched])
+        is_on = self.pictures.folder is not None
+        switched = self._documents.with_reason(TO_HAVE_THEM_READ if is_on else PICTURES_WAIT)
+        self._documents.requeue([d.document_id for d in switched])
+        if is_on:
+            self.pictures.note(self._documents.with_reason(PICTURES_WAIT))
+            self._forget_pictures()
+
+    def _forget_pictures(self) -> None:
+        """Forget the pictures of files that the store has no more."""
+        if self.pictures.folder is not None:
             self.pictures.folder.keep_only(self._documents.content_hashes())
-            self.pictures.note(waiting)
 
     def close(self) -> None:
         """Stop; unfinished work is resumed at the next start."""

@@ -200,6 +200,26 @@ def test_a_picture_that_turns_out_damaged_says_so_and_can_be_tried_again(
         assert "miller" in text_of(services, _PICTURE)
 
 
+def test_pictures_go_with_their_folder(home: Home, folder: Path) -> None:
+    for path in folder.iterdir():
+        if path.name not in {_PICTURE, _SCAN}:
+            path.unlink()
+    with running(home) as services:
+        library = services.library
+        start(services, folder)
+        rest(services)
+        assert len(list(home.pictures.iterdir())) == 2
+        library.indexing.pause_pictures()
+        (folder / "d.png").write_bytes(_png("The weaver weaves cloth"))
+        library.sources.rescan()
+        rest(services)
+        assert library.indexing.progress().pictures.count == 1
+        [source] = library.sources.all()
+        library.sources.remove(source.source_id)
+        assert library.indexing.progress().pictures.count == 0
+        assert list(home.pictures.iterdir()) == []
+
+
 def test_switching_pictures_off_and_on_has_their_files_read_again(home: Home, folder: Path) -> None:
     home.create()
     with running(home) as services:
