@@ -4740,6 +4740,14 @@ Die vollständige Adresse lautet:
         <translation>Texterkennung</translation>
     </message>
     <message>
+        <source>Many pictures</source>
+        <translation>Viele Bilder</translation>
+    </message>
+    <message>
+        <source>Many are those that take more than an hour to read.</source>
+        <translation>Viele sind es, wenn das Lesen länger als eine Stunde dauert.</translation>
+    </message>
+    <message>
         <source>Delete {count}?
 
 Your chats stay as they are, but their answers no longer serve as examples. This can&apos;t be undone.</source>

@@ -83,8 +83,8 @@ class IndexingForm(SettingsSection):
         self.add_row(tr("Battery"), self._pauses_on_battery)
         self.add_row(tr("Text recognition"), self._reads_images)
         self.add_note(note(_IMAGES_NOTE))
-        choices = self._long_pictures.values()
-        self.add_row(tr("Pictures that take more than an hour"), *choices, spacing_px=20)
+        self.add_row(tr("Many pictures"), *self._long_pictures.values())
+        self.add_note(note(tr("Many are those that take more than an hour to read.")))
 
     def show_index(self, index: IndexSettings) -> None:
         """Show these settings without emitting `changed`."""
