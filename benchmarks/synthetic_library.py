@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from desktop_rag.core.domain import Document, DocumentState, FileStat, Source
+from desktop_rag.core.files.file_state import stat_of
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
 from desktop_rag.ingest.chunking.chunker import chunking_signature
-from desktop_rag.ingest.indexing.indexer import READERS, stat_of
+from desktop_rag.ingest.indexing.indexer import READERS
 from desktop_rag.models.embedding.bundled_models import BUNDLED, bundled_folders
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert

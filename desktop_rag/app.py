@@ -366,6 +366,7 @@ def _make_library(  # noqa: PLR0917  each is made once, in this order
         engine.documents, engine.sources, engine.web_pages, engine.tags, engine.upkeep,
         pages=home.pages, sent=home.sent.absolute(),
         recordings=RecordingKit(home.transcripts, TranscriptionClient(keys.get, recorder)),
+        pictures=home.pictures,
     )  # fmt: skip
     passwords = FilePasswords(home.password_list)
     library = Library(

@@ -6,6 +6,7 @@ says so, because both stand side by side.
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import IndexProgress, Stage, StepProgress
+from desktop_rag.core.pictures.waiting_pictures import PictureHold, WaitingPictures
 
 _MINUTE_S = 60
 _HOUR_S = 3600
@@ -15,12 +16,14 @@ _HEADLINES = {
     Stage.READING: tr("Reading files"),
     Stage.EMBEDDING: tr("Searchable by words. Preparing search by meaning"),
     Stage.REFINING: tr("Searchable. Refining long passages"),
+    Stage.PICTURES: tr("Searchable. Reading pictures and scanned pages"),
     Stage.PAUSED: tr("Indexing is paused"),
 }
 _STEPS = {
     Stage.READING: tr("Reading"),
     Stage.EMBEDDING: tr("Search by meaning"),
     Stage.REFINING: tr("Long passages"),
+    Stage.PICTURES: tr("Pictures"),
 }
 
 
@@ -38,7 +41,8 @@ def progress_line(progress: IndexProgress) -> str:
     """
     files = progress.files_total
     if progress.stage is Stage.IDLE:
-        return tr("{files}, up to date", files=_files(files)) if files else headline(progress)
+        words = tr("{files}, up to date", files=_files(files)) if files else headline(progress)
+        return " · ".join(filter(None, [words, pictures_wait(progress.pictures)]))
     parts = [headline(progress)]
     if progress.stage is Stage.SCANNING and files:
         parts.append(_files(files))
@@ -102,11 +106,44 @@ def _times(progress: IndexProgress, now: StepProgress) -> str:
 
 
 def _count(step: StepProgress) -> str:
-    return (
-        tr("{files_done:,} of {files}", files_done=step.files_done, files=_files(step.files_total))
-        if step.files_total
-        else ""
+    if not step.files_total:
+        return ""
+    is_pictures = step.stage is Stage.PICTURES
+    total = pictures_in_words(step.files_total) if is_pictures else _files(step.files_total)
+    return tr("{files_done:,} of {files}", files_done=step.files_done, files=total)
+
+
+def pictures_left(waiting: WaitingPictures) -> str:
+    """`Pictures and scanned pages are read last: 340 pictures, about 17 min`."""
+    return tr(
+        "Pictures and scanned pages are read last: {pictures}, {duration}",
+        pictures=pictures_in_words(waiting.count),
+        duration=_duration(waiting.seconds),
     )
+
+
+def pictures_wait(waiting: WaitingPictures) -> str:
+    """`1,200 pictures not read yet, about 2 h`; "" unless something holds them up."""
+    if waiting.hold is PictureHold.NONE:
+        return ""
+    words = {"pictures": pictures_in_words(waiting.count), "duration": _duration(waiting.seconds)}
+    if waiting.hold is PictureHold.PAUSED:
+        return tr("{pictures} not read yet, {duration}: paused", **words)
+    return tr("{pictures} not read yet, {duration}", **words)
+
+
+def pictures_question(waiting: WaitingPictures) -> str:
+    """`Read 1,200 pictures and scanned pages? That takes about 2 h.`"""
+    return tr(
+        "Read {count:,} pictures and scanned pages? That takes {duration}.",
+        count=waiting.count,
+        duration=_duration(waiting.seconds),
+    )
+
+
+def pictures_in_words(count: int) -> str:
+    """`1 picture`, `1,200 pictures`."""
+    return tr("1 picture") if count == 1 else tr("{count:,} pictures", count=count)
 
 
 def _files(count: int) -> str:

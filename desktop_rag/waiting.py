@@ -7,7 +7,7 @@ from types import TracebackType
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import LibraryEvent, Notice
 from desktop_rag.ingest.library import Library
-from desktop_rag.progress_words import overall_percent, progress_line
+from desktop_rag.progress_words import overall_percent, pictures_wait, progress_line
 
 _REPORT_S = 1.0
 
@@ -52,6 +52,9 @@ class Waiting:
             self.tell()
             self._say(_line(self._library))
         self.tell()
+        if held := pictures_wait(self._library.indexing.progress().pictures):
+            # Nobody is asked here: what takes long waits for the setting, or for the option.
+            self._say(held)
 
     def tell(self) -> None:
         """Say the notices that arrived since; AppError as in `until_idle`."""

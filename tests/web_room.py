@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from desktop_rag.core.domain import Document, DocumentState, Source, WebLinks
 from desktop_rag.core.errors import AppError
@@ -16,6 +17,7 @@ from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
 from desktop_rag.ingest.indexing.indexer import Indexer, IndexerCallbacks, OwnKinds
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
+from desktop_rag.ingest.pictures.pictures import Pictures
 from desktop_rag.ingest.recordings.recordings import Recordings
 from desktop_rag.ingest.sent.sent_folders import SentFolders
 from desktop_rag.ingest.web.link_refresher import LinkRefresher
@@ -41,6 +43,11 @@ class Heard:
     stopped: list[AppError] = field(default_factory=list[AppError])
 
 
+def _own_kinds(sent: Path) -> OwnKinds:
+    pictures = Pictures(None, ProgressMeter(has_embedder=False), are_read=False)
+    return OwnKinds(SentFolders(sent), Recordings(None), pictures)
+
+
 class Room:
     """The links over one home; can be closed and built again."""
 
@@ -58,7 +65,7 @@ class Room:
             self.documents, ParserProcess(), DocumentChunker(rough_token_counts, 256),
             lambda _: ChunkSettings(), ProgressMeter(has_embedder=False),
             share=FairShare(AnswerPriority()),
-            kinds=OwnKinds(SentFolders(home.sent), Recordings(None)),
+            kinds=_own_kinds(home.sent),
             callbacks=IndexerCallbacks(lambda _: None, lambda: None, self.heard.stopped.append),
         )  # fmt: skip
         callbacks = PipelineCallbacks(

@@ -24,12 +24,14 @@ from pathlib import Path
 
 from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.files.file_state import stat_of
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.paths import Home
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
-from desktop_rag.ingest.indexing.indexer import Indexer, IndexerCallbacks, OwnKinds, stat_of
+from desktop_rag.ingest.indexing.indexer import Indexer, IndexerCallbacks, OwnKinds
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
+from desktop_rag.ingest.pictures.pictures import Pictures
 from desktop_rag.ingest.recordings.recordings import Recordings
 from desktop_rag.ingest.sent.sent_folders import SentFolders
 from desktop_rag.models.answer_priority import AnswerPriority, FairShare
@@ -102,7 +104,7 @@ def work(made: Round) -> None:
             engine.documents, ParserProcess(), DocumentChunker(_rough_counts, 256),
             lambda _: ChunkSettings(), ProgressMeter(has_embedder=False),
             share=FairShare(AnswerPriority()),
-            kinds=OwnKinds(SentFolders(made.folder / "sent"), Recordings(None)),
+            kinds=_own_kinds(made.folder / "sent"),
             callbacks=IndexerCallbacks(changed, idle.set, _stop),
         )  # fmt: skip
         waiting = engine.documents.documents(state=DocumentState.WAITING)
@@ -111,6 +113,11 @@ def work(made: Round) -> None:
         idle.wait()
         indexer.close()
     engine.close()
+
+
+def _own_kinds(sent: Path) -> OwnKinds:
+    pictures = Pictures(None, ProgressMeter(has_embedder=False), are_read=False)
+    return OwnKinds(SentFolders(sent), Recordings(None), pictures)
 
 
 def _rough_counts(texts: Sequence[str]) -> list[int]:

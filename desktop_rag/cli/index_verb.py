@@ -47,6 +47,8 @@ def add_index(added: argparse.ArgumentParser) -> None:
     added.add_argument("--refresh", type=float, default=24.0, metavar="HOURS", help=text)
     text = "the folder mirrors the site at this address: its sources link there"
     added.add_argument("--base-address", default="", metavar="URL", help=text)
+    text = "read pictures and scanned pages even when that takes more than an hour"
+    added.add_argument("--all-pictures", action="store_true", help=text)
     add_json(added)
 
 
@@ -66,6 +68,7 @@ def _index(arguments: argparse.Namespace) -> int:
         "exclude": arguments.exclude,
         "gitignore": arguments.gitignore,
         "hidden": arguments.hidden,
+        "all_pictures": arguments.all_pictures,
     }
     is_running, report = ask_running_app(find_home(), "index", asked)
     if is_running:
@@ -106,6 +109,8 @@ def _index_here(library: Library, asked: Mapping[str, Any]) -> dict[str, Any]:
 
 def _add(library: Library, asked: Mapping[str, Any]) -> set[str]:
     """Add what is new; returns the ids of all sources that were asked for."""
+    if asked.get("all_pictures"):
+        library.indexing.read_pictures()
     name = asked["collection"]
     collection_id = library.collections.find_or_add(name).collection_id if name else ""
     known = [s for s in library.sources.all() if collection_id in ("", s.collection_id)]
@@ -137,6 +142,7 @@ def _report(
         embedded_chunks=library.indexing.embedded_chunks - embedded_before,
         seconds=time.monotonic() - began_at,
         words_seconds=max(0.0, library.indexing.searchable_at - began_at),
+        pictures_waiting=library.indexing.progress().pictures.count,
         crawls=[report for key, report in library.sources.crawls().items() if key in added],
     )
 

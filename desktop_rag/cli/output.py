@@ -33,11 +33,13 @@ def index_json(
     embedded_chunks: int,
     seconds: float,
     words_seconds: float,
+    pictures_waiting: int = 0,
     crawls: Sequence[CrawlReport] = (),
 ) -> dict[str, Any]:
     """The document of `index --json`: the result of one run, over these documents.
 
-    `not_read` are addresses that links led to and that are no documents.
+    `pictures_waiting` are those of the whole library that are not read without leave. `not_read`
+    are addresses that links led to and that are no documents.
     """
     listed = {file.url for file in documents}
     refused = [each for report in crawls for each in report.refused if each.url not in listed]
@@ -51,6 +53,7 @@ def index_json(
         "reused_chunks": max(0, chunks - embedded_chunks),
         "seconds": round(seconds, 2),
         "words_seconds": round(words_seconds, 2),
+        "pictures_waiting": pictures_waiting,
         "failed": _with_reasons(files, DocumentState.FAILED),
         "skipped": _with_reasons(files, DocumentState.SKIPPED),
         "not_read": [{"path": each.url, "reason": each.reason} for each in refused],
@@ -65,6 +68,10 @@ def index_lines(report: Mapping[str, Any]) -> list[str]:
         f"reused) after {report['seconds']} s, by words after {report['words_seconds']} s."
     )
     lines = [total, *_unfinished(report["by_words_only"])]
+    if pictures := report.get("pictures_waiting"):
+        lines.append(
+            f"{pictures:,} pictures and scanned pages wait: `index --all-pictures` reads them."
+        )
     for kind in ("failed", "skipped", "not_read"):
         words = kind.replace("_", " ")
         lines += [f"{words}: {row['path']}: {row['reason']}" for row in report.get(kind, ())]

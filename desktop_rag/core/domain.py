@@ -12,6 +12,7 @@ from typing import Literal
 
 from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
 from desktop_rag.core.parsed import ChunkSettings, Heading, Mark
+from desktop_rag.core.pictures.waiting_pictures import waiting_in
 from desktop_rag.core.places import places_from_json
 from desktop_rag.core.tags import distinct_tags
 
@@ -206,6 +207,16 @@ class Document:
         """True when it was not read because it, or a file inside it, needs a password."""
         is_encrypted = self.reason.startswith((NEEDS_PASSWORD, WRONG_PASSWORD))
         return is_encrypted and self.state is DocumentState.SKIPPED
+
+    @property
+    def pictures_waiting(self) -> int:
+        """The number of its pictures and scanned pages that wait to be read."""
+        return waiting_in(self.reason)
+
+    @property
+    def is_to_be_read(self) -> bool:
+        """True when it waits for the indexer, and not for its pictures to be read."""
+        return self.state is DocumentState.WAITING and not self.pictures_waiting
 
     @property
     def is_excluded(self) -> bool:

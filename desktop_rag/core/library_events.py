@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from desktop_rag.core.domain import Document, DocumentState, Source
+from desktop_rag.core.pictures.waiting_pictures import WaitingPictures
 
 
 class Stage(StrEnum):
@@ -16,14 +17,16 @@ class Stage(StrEnum):
     READING = "reading"
     EMBEDDING = "embedding"
     REFINING = "refining"
+    PICTURES = "pictures"
     PAUSED = "paused"
 
 
 @dataclass(frozen=True, slots=True)
 class StepProgress:
-    """One step of a run: READING, EMBEDDING or REFINING.
+    """One step of a run: READING, EMBEDDING, REFINING or PICTURES.
 
-    It counts files, `files_done` of `files_total`; both are 0 where files say nothing about it.
+    It counts files, PICTURES counts pictures: `files_done` of `files_total`; both are 0 where files
+    say nothing about it.
     `seconds_left` is an estimate, None while there is none.
     """
 
@@ -41,7 +44,8 @@ class IndexProgress:
     While a run lasts, `files_total` and `files_done` are those of the step under way; at rest, both
     are the files of the library. `fraction` (0..1) is the share of the whole run: it never falls
     before the run ends, and is 1 only when nothing is left. `seconds_left` is for all steps, None
-    while unknown. `steps` are those of the run, in their order; none at rest.
+    while unknown. `steps` are those of the run, in their order; none at rest. `pictures` are those
+    that wait, also while something holds them up.
     """
 
     stage: Stage = Stage.IDLE
@@ -51,6 +55,7 @@ class IndexProgress:
     fraction: float = 1.0
     seconds_left: float | None = None
     steps: tuple[StepProgress, ...] = ()
+    pictures: WaitingPictures = field(default_factory=WaitingPictures)
 
     @property
     def step(self) -> StepProgress | None:

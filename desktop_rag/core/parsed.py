@@ -54,7 +54,7 @@ class ParsedDocument:
 
     Marks, headings and table headers are sorted by offset. `language` is a two-letter code, empty
     when it could not be detected. `dated` (ISO, empty where there is none) and `tags` are those
-    the file states about itself.
+    the file states about itself. `pictures_left` pictures in it and its parts are to be read later.
     """
 
     format: str
@@ -68,6 +68,7 @@ class ParsedDocument:
     parts: tuple[ParsedPart, ...] = ()
     dated: str = ""
     tags: tuple[str, ...] = ()
+    pictures_left: int = 0
 
 
 CodeColour = Literal["comment", "keyword", "string", "number", "name", "builtin"]

@@ -65,6 +65,11 @@ class Home:
         return self.root / "transcripts"
 
     @property
+    def pictures(self) -> Path:
+        """What is written in pictures, by the hash of their file; created with the first."""
+        return self.root / "pictures"
+
+    @property
     def sent(self) -> Path:
         """Documents that other programs sent, one folder per source; created with the first."""
         return self.root / "sent"

@@ -46,6 +46,14 @@ class EndpointSettings:
         return bool(self.base_url and self.model)
 
 
+class LongReading(StrEnum):
+    """What happens to pictures that take more than an hour to read: ask first, read, or wait."""
+
+    ASK = "ask"
+    READ = "read"
+    WAIT = "wait"
+
+
 @dataclass(frozen=True, slots=True)
 class IndexSettings:
     """Settings for reading and embedding files. `embedding_threads` 0 means every core.
@@ -60,6 +68,7 @@ class IndexSettings:
     database_memory_mb: int = 2048
     pauses_on_battery: bool = False
     reads_pictures: bool = True
+    long_pictures: LongReading = LongReading.ASK
     makes_windows: bool = True
 
 

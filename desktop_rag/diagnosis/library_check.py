@@ -61,6 +61,8 @@ def _index(library: OpenLibrary, broken: Sequence[Discrepancy]) -> Finding:
     title = "Documents, passages, words and vectors agree."
     if waiting := library.inspection.waiting_contents():
         title += f" {waiting:,} passages still get their vectors while the app runs."
+    if pictures := library.inspection.waiting_pictures():
+        title += f" {pictures:,} pictures and scanned pages are still to be read."
     return Finding("index", State.OK, title)
 
 

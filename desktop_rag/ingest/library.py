@@ -56,8 +56,8 @@ class Library:
     ) -> None:
         """Without `embedders` documents are searchable by words only.
 
-        `make_parser` makes a parser process: one reads files, one the links of pages, one draws
-        pages, one reads attachments, one tries passwords. They ask for `passwords` themselves.
+        `make_parser` makes a parser process: one each for files, their pictures, the links of
+        pages, drawn pages, attachments and passwords. They ask for `passwords` themselves.
         """
         self._stores = stores
         self._make_parser = make_parser
@@ -152,6 +152,7 @@ class Library:
     def let_go(self) -> None:
         """End the processes that read files, unless they are needed; they start again by need."""
         self._pipeline.indexer.let_go()
+        self._pipeline.picture_reader.let_go()
         self._pipeline.scans.let_go()
         self._pages.let_go()
         self._attacher.let_go()
@@ -193,6 +194,7 @@ class Library:
         self.sources.note_scan(source, summary)
 
     def _on_documents_changed(self, documents: Sequence[Document]) -> None:
+        self._pipeline.note_pictures(documents)
         self.indexing.note_changed_documents()
         self._events.publish(DocumentsChanged(tuple(self.documents.listed(documents))))
 

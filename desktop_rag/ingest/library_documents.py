@@ -183,6 +183,7 @@ class LibraryDocuments:
     def retry_failed(self) -> int:
         """Read failed files again, and fetch failed pages; returns the number of files."""
         failed = self._store.documents(state=DocumentState.FAILED)
+        self._pipeline.pictures.forget(failed)
         to_fetch = self._link_sources() & {d.source_id for d in failed}
         waiting = self._store.requeue_failed()
         self._pipeline.indexer.submit(d.document_id for d in waiting)
@@ -200,6 +201,7 @@ class LibraryDocuments:
         rows = self._store.get(document_ids)
         files = {d.parent_id or d.document_id for d in rows}
         wanted = [d for d in self._store.get(list(files)) if d.can_be_read_again]
+        self._pipeline.pictures.forget(wanted)
         links = self._link_sources()
         to_fetch = links & {d.source_id for d in wanted}
         waiting = self._store.requeue([d.document_id for d in wanted if d.source_id not in links])
@@ -220,7 +222,8 @@ class LibraryDocuments:
 
     def read_waiting(self) -> int:
         """Read what waits, after rows were changed in the store; returns the number of files."""
-        waiting = self._store.documents(state=DocumentState.WAITING)
+        rows = self._store.documents(state=DocumentState.WAITING)
+        waiting = [d for d in rows if d.is_to_be_read]
         self._pipeline.indexer.submit(d.document_id for d in waiting)
         self._changed(waiting)
         return len(waiting)

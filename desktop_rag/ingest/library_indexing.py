@@ -67,7 +67,8 @@ class LibraryIndexing:
 
     def progress(self) -> IndexProgress:
         """The current stage and figures. Cheap."""
-        progress = self._pipeline.meter.snapshot()
+        pictures = self._pipeline.pictures.waiting
+        progress = replace(self._pipeline.meter.snapshot(), pictures=pictures)
         if not self._is_started:
             # Nobody is to take a library that is not known yet for an empty one.
             return IndexProgress(Stage.STARTING)
@@ -128,6 +129,24 @@ class LibraryIndexing:
     def resume(self) -> None:
         """Resume indexing. Cheap."""
         self._pauses.resume()
+        self._publish(ProgressChanged(self.progress()))
+        self._ticker.wake()
+
+    def pause_pictures(self) -> None:
+        """Read no more pictures after the current one; all else goes on. Cheap."""
+        self._set_pictures(lambda: self._pipeline.pictures.set_paused(True))
+
+    def resume_pictures(self) -> None:
+        """Read pictures again. Cheap."""
+        self._set_pictures(lambda: self._pipeline.pictures.set_paused(False))
+
+    def read_pictures(self) -> None:
+        """Read the pictures that wait, however long it takes, until the app ends. Cheap."""
+        self._set_pictures(self._pipeline.pictures.allow)
+
+    def _set_pictures(self, change: Callable[[], None]) -> None:
+        change()
+        self._pipeline.picture_reader.wake()
         self._publish(ProgressChanged(self.progress()))
         self._ticker.wake()
 

@@ -93,8 +93,9 @@ class LibraryPasswords:
 
     def _read_again(self, paths: set[Path]) -> int:
         """Queue the files at these paths, in every source that has them."""
-        ids = [d.document_id for d in self._store.documents() if d.path in paths and not d.part]
-        waiting = self._store.requeue(ids)
+        files = [d for d in self._store.documents() if d.path in paths and not d.part]
+        self._pipeline.pictures.forget(files)
+        waiting = self._store.requeue([d.document_id for d in files])
         self._pipeline.indexer.submit(row.document_id for row in waiting if not row.part)
         self._changed(waiting)
         return len(paths)

@@ -12,6 +12,7 @@ from typing import Protocol
 from desktop_rag.core.domain import Collection, Document
 from desktop_rag.core.errors import DiskFullError
 from desktop_rag.core.parsed import Chunk
+from desktop_rag.core.pictures.waiting_pictures import PICTURES_WAIT, TO_HAVE_THEM_READ
 from desktop_rag.core.settings import IndexSettings, TranscriptionSettings
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.ingest.background.pipeline_callbacks import PipelineCallbacks
@@ -23,6 +24,8 @@ from desktop_rag.ingest.embedding.embedding_queue import EmbeddingQueue
 from desktop_rag.ingest.indexing.indexer import READERS, Indexer, IndexerCallbacks, OwnKinds
 from desktop_rag.ingest.indexing.postings_maintenance import PostingsMaintenance
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
+from desktop_rag.ingest.pictures.picture_reader import PictureReader
+from desktop_rag.ingest.pictures.pictures import Pictures
 from desktop_rag.ingest.recordings.recordings import RecordingKit, Recordings
 from desktop_rag.ingest.recordings.transcriber import Transcriber
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
@@ -50,7 +53,8 @@ _LONGEST_PASSAGE = 512
 class LibraryStores:
     """The stores of the library, and its folders of fetched pages and of sent documents.
 
-    Without `recordings` those are not read.
+    Without `recordings` those are not read; without `pictures`, the folder for their texts, the
+    pictures in a file are read with it and not last.
     """
 
     documents: DocumentStore
@@ -61,6 +65,7 @@ class LibraryStores:
     pages: Path
     sent: Path
     recordings: RecordingKit | None = None
+    pictures: Path | None = None
 
 
 class _Part(Protocol):
@@ -100,7 +105,9 @@ class Pipeline:
         self.meter = ProgressMeter(has_embedder=embedder is not None)
         self.chunker = _make_chunker(embedder)
         self.sent = SentFolders(stores.sent)
-        self.indexer = self._make_indexer(make_parser(), catalogue, priority)
+        parser = make_parser()
+        self.pictures = Pictures(stores.pictures, self.meter, are_read=parser.reads_pictures)
+        self.indexer = self._make_indexer(parser, catalogue, priority)
         # The last part that becomes idle makes room for the rechunker and the maintenance.
         callbacks = replace(callbacks, became_idle=self._on_idle)
         # A file that came back is not read again, but may lack vectors.
@@ -111,19 +118,16 @@ class Pipeline:
             folder=stores.pages, web=WebAccess(make_parser=make_parser),
         )  # fmt: skip
         sent = SentCheck(documents, self.sent, self.indexer, callbacks)
-        self.scans = SourceScans(scanner, links, sent)
+        self.scans = SourceScans(scanner, links, sent, forgotten=self._forget_pictures)
         self.embedding = self._make_embedding(embedders, priority) if embedders else None
-        self.rechunker = Rechunker(
-            documents, self.chunker, catalogue.collections, may_run=self._may_rechunk,
-            is_held=self._is_backing_off, embed=self._embed_chunks,
-            changed=self._on_content_changed, failed=callbacks.failed,
-        )  # fmt: skip
+        self.rechunker = self._make_rechunker(catalogue)
         self._maintenance = PostingsMaintenance(
             stores.upkeep, self._is_all_embedded, callbacks.failed
         )
         self.transcriber = self._make_transcriber(kit, priority) if kit else None
         parts = (scanner, links, sent, self.indexer, self.rechunker, self._maintenance)
-        others = (self.embedding, self.transcriber)
+        self.picture_reader = self._make_picture_reader(make_parser(), priority)
+        others = (self.embedding, self.transcriber, self.picture_reader)
         self._parts: list[_Part] = [*parts, *(part for part in others if part)]
 
     def _make_transcriber(self, kit: RecordingKit, priority: AnswerPriority) -> Transcriber:
@@ -133,12 +137,28 @@ class Pipeline:
             callbacks=replace(self._callbacks, became_idle=self._on_idle),
         )  # fmt: skip
 
+    def _make_rechunker(self, catalogue: Catalogue) -> Rechunker:
+        return Rechunker(
+            self._documents, self.chunker, catalogue.collections, may_run=self._may_rechunk,
+            is_held=self._is_backing_off, embed=self._embed_chunks,
+            changed=self._on_content_changed, failed=self._callbacks.failed,
+        )  # fmt: skip
+
+    def _make_picture_reader(
+        self, parser: ParserProcess, priority: AnswerPriority
+    ) -> PictureReader:
+        return PictureReader(
+            self.pictures, parser, self._documents, self.indexer, self.meter,
+            priority=priority, may_run=self._may_read_pictures,
+            callbacks=replace(self._callbacks, became_idle=self._on_idle),
+        )  # fmt: skip
+
     def _make_indexer(
         self, parser: ParserProcess, catalogue: Catalogue, priority: AnswerPriority
     ) -> Indexer:
         return Indexer(
             self._documents, parser, self.chunker, catalogue.chunking_of, self.meter,
-            share=FairShare(priority), kinds=OwnKinds(self.sent, self.recordings),
+            share=FairShare(priority), kinds=OwnKinds(self.sent, self.recordings, self.pictures),
             callbacks=IndexerCallbacks(
                 self._on_content_changed, self._on_searchable, self._callbacks.failed
             ),
@@ -160,11 +180,26 @@ class Pipeline:
         """Resume unfinished work."""
         try:
             self._documents.requeue_older_than(READERS)
+            self._find_pictures()
         except DiskFullError as error:
             # What waits already goes on when there is room, the others at the next start.
             self._callbacks.failed(error)
         for part in self._parts:
             part.start()
+
+    def _find_pictures(self) -> None:
+        """Go on with the pictures that wait, or read files again where that was switched."""
+        is_on = self.pictures.folder is not None
+        switched = self._documents.with_reason(TO_HAVE_THEM_READ if is_on else PICTURES_WAIT)
+        self._documents.requeue([d.document_id for d in switched])
+        if is_on:
+            self.pictures.note(self._documents.with_reason(PICTURES_WAIT))
+            self._forget_pictures()
+
+    def _forget_pictures(self) -> None:
+        """Forget the pictures of files that the store has no more."""
+        if self.pictures.folder is not None:
+            self.pictures.folder.keep_only(self._documents.content_hashes())
 
     def close(self) -> None:
         """Stop; unfinished work is resumed at the next start."""
@@ -192,6 +227,13 @@ class Pipeline:
         if self.embedders and self.embedding:
             self.embedders.set_threads(settings.embedding_threads)
             self.embedding.set_makes_windows(settings.makes_windows)
+        self.pictures.apply(settings.long_pictures)
+        self.picture_reader.wake()
+
+    def note_pictures(self, documents: Sequence[Document]) -> None:
+        """These rows are new, changed or gone: their pictures may wait, or wait no more."""
+        self.pictures.note(documents)
+        self.picture_reader.wake()
 
     @property
     def is_idle(self) -> bool:
@@ -214,6 +256,11 @@ class Pipeline:
     def _is_all_embedded(self) -> bool:
         return self.is_searchable and (self.embedding is None or self.embedding.is_idle)
 
+    def _may_read_pictures(self) -> bool:
+        # An embedding model that does not answer holds nothing else up.
+        is_embedded = self.embedding is None or self.embedding.is_idle or self._is_backing_off()
+        return self.is_searchable and is_embedded
+
     def _may_rechunk(self) -> bool:
         return self._is_all_embedded() and not self._is_backing_off()
 
@@ -235,6 +282,7 @@ class Pipeline:
         if self.transcriber:
             self.transcriber.wake()
         self.wake_embedding()
+        self.picture_reader.wake()
         self._maintenance.request()
 
     def _on_embedded(self, document_ids: list[str]) -> None:
@@ -243,6 +291,7 @@ class Pipeline:
 
     def _on_idle(self) -> None:
         self.rechunker.wake()
+        self.picture_reader.wake()
         self._maintenance.request()
 
 

@@ -160,6 +160,10 @@
         <translation>Durchsuchbar. Lange Textstellen werden verfeinert</translation>
     </message>
     <message>
+        <source>Searchable. Reading pictures and scanned pages</source>
+        <translation>Durchsuchbar. Bilder und gescannte Seiten werden gelesen</translation>
+    </message>
+    <message>
         <source>Indexing is paused</source>
         <translation>Indizierung ist pausiert</translation>
     </message>
@@ -174,6 +178,10 @@
     <message>
         <source>Long passages</source>
         <translation>Lange Textstellen</translation>
+    </message>
+    <message>
+        <source>Pictures</source>
+        <translation>Bilder</translation>
     </message>
     <message>
         <source>Up to date</source>
@@ -206,6 +214,30 @@
     <message>
         <source>{files_done:,} of {files}</source>
         <translation>{files_done:,} von {files}</translation>
+    </message>
+    <message>
+        <source>Pictures and scanned pages are read last: {pictures}, {duration}</source>
+        <translation>Bilder und gescannte Seiten kommen zuletzt: {pictures}, {duration}</translation>
+    </message>
+    <message>
+        <source>{pictures} not read yet, {duration}: paused</source>
+        <translation>{pictures} noch nicht gelesen, {duration}: angehalten</translation>
+    </message>
+    <message>
+        <source>{pictures} not read yet, {duration}</source>
+        <translation>{pictures} noch nicht gelesen, {duration}</translation>
+    </message>
+    <message>
+        <source>Read {count:,} pictures and scanned pages? That takes {duration}.</source>
+        <translation>{count:,} Bilder und gescannte Seiten lesen? Das dauert {duration}.</translation>
+    </message>
+    <message>
+        <source>1 picture</source>
+        <translation>1 Bild</translation>
+    </message>
+    <message>
+        <source>{count:,} pictures</source>
+        <translation>{count:,} Bilder</translation>
     </message>
     <message>
         <source>{count:,} files</source>
@@ -4652,8 +4684,16 @@ Die vollständige Adresse lautet:
         <translation>Findet Einzelheiten in langen Textstellen, die eine Suche nach Bedeutung übersehen würde. Die Indizierung dauert etwa doppelt so lange, und die Bibliothek braucht etwa 10 % mehr Platz. Gilt sofort: Einschalten indiziert lange Textstellen im Hintergrund, Ausschalten entfernt diese Daten.</translation>
     </message>
     <message>
-        <source>Needs the optional “ocr” package and slows down indexing. Takes effect after a restart.</source>
-        <translation>Braucht das optionale Paket „ocr“ und verlangsamt die Indizierung. Gilt nach einem Neustart.</translation>
+        <source>Needs the optional “ocr” package. Pictures are read when everything else is searchable. Takes effect after a restart.</source>
+        <translation>Braucht das Zusatzpaket „ocr“. Bilder werden gelesen, wenn alles andere durchsuchbar ist. Gilt ab dem nächsten Start.</translation>
+    </message>
+    <message>
+        <source>Read them</source>
+        <translation>Lesen</translation>
+    </message>
+    <message>
+        <source>Let them wait</source>
+        <translation>Warten lassen</translation>
     </message>
     <message>
         <source>Indexing</source>
@@ -4670,6 +4710,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>Read text in scanned pages and images</source>
         <translation>Text in gescannten Seiten und Bildern lesen</translation>
+    </message>
+    <message>
+        <source>Pictures that take more than an hour</source>
+        <translation>Bilder, die länger als eine Stunde dauern</translation>
     </message>
     <message>
         <source>Built-in model</source>
@@ -4694,6 +4738,14 @@ Die vollständige Adresse lautet:
     <message>
         <source>Text recognition</source>
         <translation>Texterkennung</translation>
+    </message>
+    <message>
+        <source>Many pictures</source>
+        <translation>Viele Bilder</translation>
+    </message>
+    <message>
+        <source>Many are those that take more than an hour to read.</source>
+        <translation>Viele sind es, wenn das Lesen länger als eine Stunde dauert.</translation>
     </message>
     <message>
         <source>Delete {count}?
@@ -5166,6 +5218,10 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
     <message>
         <source>Pause indexing for an hour</source>
         <translation>Indizierung für eine Stunde pausieren</translation>
+    </message>
+    <message>
+        <source>Read pictures</source>
+        <translation>Bilder lesen</translation>
     </message>
     <message>
         <source>Show what failed ({count:,})</source>
@@ -7876,6 +7932,22 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Disconnected. The password was deleted.</source>
         <translation>Getrennt. Das Passwort wurde gelöscht.</translation>
+    </message>
+    <message>
+        <source>Not now</source>
+        <translation>Jetzt nicht</translation>
+    </message>
+    <message>
+        <source>Pause pictures</source>
+        <translation>Bilder anhalten</translation>
+    </message>
+    <message>
+        <source>Resume pictures</source>
+        <translation>Bilder weiterlesen</translation>
+    </message>
+    <message>
+        <source>Everything else is searchable. The page Library has the answers to choose from.</source>
+        <translation>Alles andere ist durchsuchbar. Auf der Seite Bibliothek können Sie antworten.</translation>
     </message>
 </context>
 </TS>

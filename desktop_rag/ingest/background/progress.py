@@ -10,11 +10,12 @@ from collections.abc import Callable
 from desktop_rag.core.library_events import IndexProgress, Stage, StepProgress
 from desktop_rag.ingest.background.run_share import Pace, RunShare
 
-# Assumed until they are measured: seconds to read a file, and to make the vectors of a passage and
-# of its windows; passages of a file.
+# Assumed until they are measured: seconds to read a file, to make the vectors of a passage and of
+# its windows, and to read a picture; passages of a file.
 _FILE_S = 0.02
 _PASSAGE_S = 0.02
 _WINDOWS_S = 0.03
+_PICTURE_S = 3.0
 _PASSAGES_A_FILE = 5.0
 
 
@@ -29,13 +30,14 @@ class _Run:
         self.meant = self.refined = 0
         # Files that are searchable by words only.
         self.meaning_left = self.meaning_total = 0
+        self.pictures_left = self.pictures_done = 0
         self.current_file = ""
 
 
 class ProgressMeter:
     """One run lasts from the first file that waits until nothing is left to do.
 
-    Its steps are reading, the vectors of passages, and those of their windows.
+    Its steps are reading, the vectors of passages, those of their windows, and pictures.
     """
 
     def __init__(self, *, has_embedder: bool, clock: Callable[[], float] = time.monotonic) -> None:
@@ -50,6 +52,7 @@ class ProgressMeter:
             Stage.READING: Pace(_FILE_S),
             Stage.EMBEDDING: Pace(_PASSAGE_S),
             Stage.REFINING: Pace(_WINDOWS_S),
+            Stage.PICTURES: Pace(_PICTURE_S),
         }
         self._measured_at = clock()
         self._began: Callable[[], None] = lambda: None
@@ -101,6 +104,9 @@ class ProgressMeter:
             steps.append(self._step(Stage.EMBEDDING, to_mean, total, total - left))
         if self._has_embedder and self._refines and (to_refine or run.refined):
             steps.append(self._step(Stage.REFINING, to_refine, 0, 0))
+        if pictures := run.pictures_left + run.pictures_done:
+            done = run.pictures_done
+            steps.append(self._step(Stage.PICTURES, run.pictures_left, pictures, done))
         return steps
 
     def _step(self, stage: Stage, left: float, files: int, files_done: int) -> StepProgress:
@@ -127,6 +133,7 @@ class ProgressMeter:
             run.files_left * self._paces[Stage.READING].seconds
             + to_mean * self._paces[Stage.EMBEDDING].seconds
             + to_refine * self._paces[Stage.REFINING].seconds
+            + run.pictures_left * self._paces[Stage.PICTURES].seconds
         )
 
     # --- reading ---------------------------------------------------------------------------------
@@ -206,6 +213,34 @@ class ProgressMeter:
         with self._lock:
             self._refines = is_wanted
 
+    # --- pictures --------------------------------------------------------------------------------
+
+    @property
+    def picture_s(self) -> float:
+        """Seconds to read a picture: measured, or assumed."""
+        return self._paces[Stage.PICTURES].seconds
+
+    @property
+    def knows_pictures(self) -> bool:
+        """True once that was measured."""
+        return self._paces[Stage.PICTURES].is_measured
+
+    def set_pictures_left(self, count: int) -> None:
+        """So many pictures wait that may be read. The first begins a run."""
+        with self._lock:
+            if run := self._running(count):
+                run.pictures_left = count
+
+    def add_pictures(self, count: int, *, is_measured: bool) -> None:
+        """More pictures were read; `is_measured` when that took the time of the pictures alone."""
+        with self._lock:
+            if run := self._running(count):
+                run.pictures_done += count
+                run.pictures_left = max(0, run.pictures_left - count)
+                if not is_measured:
+                    self._measured_at = self._clock()
+                self._advance(run, Stage.PICTURES, count if is_measured else 0)
+
     # --- runs ------------------------------------------------------------------------------------
 
     def set_files(self, count: int) -> None:
@@ -217,7 +252,7 @@ class ProgressMeter:
         """Nothing is left to do: the next run begins at 0."""
         with self._lock:
             # A file may have been found since.
-            if self._run and not self._run.files_left:
+            if self._run and not self._run.files_left and not self._run.pictures_left:
                 self._run = None
 
     def forget_time(self) -> None:

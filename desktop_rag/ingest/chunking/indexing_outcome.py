@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.parsed import Chunk, ChunkSettings, ParsedDocument, ParsedPart
+from desktop_rag.core.pictures.waiting_pictures import waiting_words
 from desktop_rag.core.places import places_to_json
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
 from desktop_rag.store.contract.documents import IndexingOutcome
@@ -32,12 +33,14 @@ def _cut(
     before: Sequence[Chunk] = (),
 ) -> IndexingOutcome:
     cut = cutter.cut(parsed, chunking, before)
+    left = parsed.pictures_left
+    warnings = (*parsed.warnings, waiting_words(left)) if left else parsed.warnings
     indexed = replace(
         document,
         title=parsed.title,
         format=parsed.format,
         state=DocumentState.SEARCHABLE_BY_WORDS,
-        reason="; ".join(parsed.warnings),
+        reason="; ".join(warnings),
         chunk_count=len(cut.chunks),
         language=parsed.language,
         chunking=cut.chunking,

@@ -14,10 +14,11 @@ from pathlib import Path
 from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.domain import Collection, Document, DocumentState
 from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.core.files.file_state import hash_of, stat_of
 from desktop_rag.core.parsed import ParsedDocument
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
 from desktop_rag.ingest.chunking.indexing_outcome import indexing_outcome_of
-from desktop_rag.ingest.indexing.indexer import READERS, hash_of, stat_of
+from desktop_rag.ingest.indexing.indexer import READERS
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.store.contract.documents import DocumentStore, IndexingOutcome
 from desktop_rag.store.contract.sources import SourceStore

@@ -5,26 +5,24 @@ because it may have been moved or deleted meanwhile. One transaction holds a few
 documents: a commit waits for the disk, and thousands of small files would spend their time there.
 """
 
-import errno
-import hashlib
 import logging
-import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from stat import S_ISREG
 
 from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.core.files.file_state import hash_of, stat_of
 from desktop_rag.core.parsed import Chunk, ChunkSettings, ParsedDocument
+from desktop_rag.core.pictures.waiting_pictures import waiting_words
 from desktop_rag.ingest.background.background_thread import BackgroundThread
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
 from desktop_rag.ingest.chunking.indexing_outcome import indexing_outcome_of
 from desktop_rag.ingest.indexing.read_ahead import ReadAhead
 from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
+from desktop_rag.ingest.pictures.pictures import Pictures
 from desktop_rag.ingest.recordings.recordings import Recordings, TranscriptAwaited
 from desktop_rag.ingest.sent.sent_folders import SentFolders
 from desktop_rag.models.answer_priority import FairShare
@@ -89,11 +87,12 @@ class IndexerCallbacks:
 @dataclass(frozen=True, slots=True)
 class OwnKinds:
     """The kinds of documents whose file is not all: what programs said of the documents that they
-    sent, and what was said in recordings.
+    sent, what was said in recordings, and what is written in pictures.
     """
 
     sent: SentFolders
     recordings: Recordings
+    pictures: Pictures
 
 
 class Indexer:
@@ -115,6 +114,7 @@ class Indexer:
         answers are under way.
         """
         self._recordings = kinds.recordings
+        self._pictures = kinds.pictures
         self._sent = kinds.sent
         self._documents = documents
         self._parser = parser
@@ -228,7 +228,7 @@ class Indexer:
                 return []
             claimed = self._documents.claims.take(ids)
             self._elsewhere.update(dict.fromkeys(set(ids) - set(claimed)))
-            waiting = [d for d in self._documents.get(claimed) if d.state is DocumentState.WAITING]
+            waiting = [d for d in self._documents.get(claimed) if d.is_to_be_read]
             self._forget(set(ids) - {d.document_id for d in waiting})
             if waiting:
                 return waiting
@@ -321,17 +321,24 @@ class Indexer:
             self._chunking_known[source_id] = self._chunking_of(source_id)
         return self._chunking_known[source_id]
 
+    def is_page(self, document: Document) -> bool:
+        """True for a page that was fetched from the web."""
+        return bool(document.url) and not self._sent.holds(document)
+
     def _parse(self, document: Document) -> ParsedDocument | ParseFailed:
+        content_hash = document.content_hash
         try:
             if self._recordings.takes(document.path):
                 return self._recordings.read(document)
-            return self._parser.parse(
+            parsed = self._parser.parse(
                 document.path,
-                is_web_page=bool(document.url) and not self._sent.holds(document),
+                is_web_page=self.is_page(document),
+                pictures=self._pictures.wish(content_hash),
                 cancel=self._background.closing,
             )
+            return self._pictures.settled(content_hash, parsed)
         except ParseFailed as failed:
-            return failed
+            return self._pictures.settled(content_hash, failed)
 
     def _flush(self, batch: _Batch) -> None:
         outcomes = list(batch.outcomes.values())
@@ -358,28 +365,12 @@ class Indexer:
             return self._documents.settle([_bug(outcome.document)])
 
 
-def stat_of(path: Path) -> FileStat:
-    """Size, time and inode of the file itself; OSError when it is gone."""
-    found = path.stat()
-    return FileStat(found.st_size, found.st_mtime_ns, found.st_ino)
-
-
-def _open_nonblocking(path: str, flags: int) -> int:
-    """Open without blocking: opening a named pipe would wait for a writer."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-
-
-def hash_of(path: Path) -> str:
-    """The hash of a file's content; OSError when it can't be read or is no longer a file."""
-    with open(path, "rb", opener=_open_nonblocking) as file:
-        if not S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "not a regular file")
-        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
-
-
 def _refused(document: Document, failed: ParseFailed) -> IndexingOutcome | None:
     if failed.reason == "no access":
         return _unopened(document, failed.hint or failed.title)
+    if failed.pictures_left:
+        waits = replace(document, reason=waiting_words(failed.pictures_left), chunk_count=0)
+        return IndexingOutcome(waits)
     is_final = failed.reason in _SKIPPED_REASONS
     state = DocumentState.SKIPPED if is_final else DocumentState.FAILED
     title = failed.title if failed.title.endswith((".", "!", "?")) else f"{failed.title}."

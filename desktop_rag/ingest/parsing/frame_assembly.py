@@ -247,6 +247,7 @@ class _Content:
             parts=parts,
             dated=_day(done.get("dated", "")),
             tags=_tags(done.get("tags", ())),
+            pictures_left=_number(done.get("pictures_left", 0)),
         )
 
 

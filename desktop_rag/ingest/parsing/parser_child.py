@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from desktop_rag.core.parsed import ParsedDocument, ParsedPart
+from desktop_rag.core.pictures.picture_text import PictureText
 from desktop_rag.ingest.parsing.protocol import (
     MAX_ITEMS,
     Limits,
@@ -28,6 +29,7 @@ from desktop_rag.ingest.parsing.protocol import (
     encode_document,
     encode_frame,
     encode_links,
+    encode_picture,
     encode_view,
 )
 from desktop_rag.ingest.parsing.request_channel import RequestReceiver
@@ -84,8 +86,9 @@ def main() -> int:
             ocr = Ocr(request.limits.ocr_threads)
         if ocr is not None:
             ocr.start_file(
-                request.limits.ocr_pages, partial(_grant_page_time, answers, request.limits)
-            )
+                request.limits.ocr_pages, partial(_tell_picture, answers, request.limits),
+                request.pictures.known, only_known=request.pictures.only_known,
+            )  # fmt: skip
         try:
             for frame in _answer(request, descriptor, ocr if request.ocr else None):
                 _send(answers, frame)
@@ -164,9 +167,9 @@ def _allow_seconds(seconds: float) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (limit_s, hard_s))
 
 
-def _grant_page_time(answers: BinaryIO, limits: Limits) -> None:
-    """A page was read by OCR: extend both time limits for the next one."""
-    _send(answers, encode_frame({"page_read": True}))
+def _tell_picture(answers: BinaryIO, limits: Limits, place: str, text: PictureText) -> None:
+    """A picture was read: tell its text, and extend both time limits for the next one."""
+    _send(answers, encode_picture(place, text))
     _allow_seconds(limits.seconds_for(limits.file_bytes) + limits.ocr_page_s * limits.ocr_threads)
 
 
@@ -196,13 +199,14 @@ def _answer(request: Request, descriptor: int | None, ocr: Ocr | None) -> Iterat
                 is_web_page=request.web_page,
                 ocr=ocr,
             )
+            document = replace(document, pictures_left=ocr.left if ocr else 0)
             yield from encode_document(_within_limits(document, limits.text_chars))
         elif format_name == PDF:
             yield from encode_view(view_page(source, request.view))
         else:
             raise Unreadable("unsupported", "Only PDF files can be shown by the page")
     except Unreadable as exc:
-        yield _error_frame(exc)
+        yield _error_frame(exc, pictures_left=ocr.left if ocr else 0)
     except (MemoryError, GeneratorExit):
         raise
     except BaseException as exc:
@@ -257,9 +261,10 @@ def _in_order(document: ParsedDocument) -> ParsedDocument:
     )
 
 
-def _error_frame(error: Unreadable, *, is_last: bool = False) -> bytes:
+def _error_frame(error: Unreadable, *, is_last: bool = False, pictures_left: int = 0) -> bytes:
     shown = {"title": one_line(error.title), "hint": one_line(error.hint)}
-    return encode_frame({"error": shown, "kind": error.reason, "is_last": is_last})
+    fields = {"error": shown, "kind": error.reason, "is_last": is_last}
+    return encode_frame({**fields, "pictures_left": pictures_left})
 
 
 if __name__ == "__main__":

@@ -20,11 +20,13 @@ from desktop_rag.core.crawling.page_links import PageLinks
 from desktop_rag.core.domain import NEEDS_PASSWORD, WRONG_PASSWORD
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ColourSpan, ParsedDocument
+from desktop_rag.core.pictures.picture_text import PictureText
 from desktop_rag.ingest.parsing.child_link import ChildLink, ChildLostError
 from desktop_rag.ingest.parsing.frame_assembly import Assembly, clean_text
-from desktop_rag.ingest.parsing.protocol import Limits, ProtocolError, Request
+from desktop_rag.ingest.parsing.protocol import Limits, PictureWish, ProtocolError, Request
 from desktop_rag.ingest.parsing.request_channel import CAN_PASS_FILES
 from desktop_rag.ingest.read.formats import PDF
+from desktop_rag.ingest.read.foundation.ocr import is_ocr_installed
 from desktop_rag.ingest.read.foundation.read_limits import MAX_VIEW_PX, Reason
 from desktop_rag.ingest.read.foundation.source_file import open_descriptor
 
@@ -46,9 +48,13 @@ Finish = Callable[[Assembly, Mapping[str, Any]], T]
 class ParseFailed(AppError):  # noqa: N818  the file's failure, not the program's
     """A file yields no text. `reason` is for decisions, title and hint are for people."""
 
-    def __init__(self, reason: Reason, title: str, hint: str = "") -> None:
+    def __init__(
+        self, reason: Reason, title: str, hint: str = "", *, pictures_left: int = 0
+    ) -> None:
+        """`pictures_left` pictures in it were left for later, and may have some."""
         super().__init__(title, hint)
         self.reason: Reason = reason
+        self.pictures_left = pictures_left
 
 
 def worker_command() -> list[str]:
@@ -95,20 +101,34 @@ class ParserProcess:
         self._guards = frozenset[str]()
 
     @property
+    def reads_pictures(self) -> bool:
+        """True when text in images is read."""
+        return self.uses_ocr and is_ocr_installed()
+
+    @property
     def consecutive_crashes(self) -> int:
         """The number of files that crashed the process since the last successful answer."""
         return len(self._crashing_files)
 
     def parse(
-        self, path: Path, *, is_web_page: bool = False, cancel: threading.Event | None = None
+        self,
+        path: Path,
+        *,
+        is_web_page: bool = False,
+        pictures: PictureWish | None = None,
+        cancel: threading.Event | None = None,
     ) -> ParsedDocument:
         """The text of a file with its locations. `is_web_page` marks a page fetched by the app.
 
+        Its pictures are read as `pictures` says, else at once.
         Raises ParseFailed when the file yields no text, Cancelled soon after `cancel` is set,
         ParserUnavailable when the parser itself is at fault, and AppError when the process cannot
         be started.
         """
-        request = Request(path, self._limits, web_page=is_web_page, ocr=self.uses_ocr)
+        request = Request(
+            path, self._limits, web_page=is_web_page, ocr=self.uses_ocr,
+            pictures=pictures or PictureWish(),
+        )  # fmt: skip
         try:
             document = self._parse_with_passwords(request, cancel)
         except ParseFailed:
@@ -242,7 +262,8 @@ class ParserProcess:
         try:
             with _opened(request.path) as descriptor:
                 child.send(request.to_line(), descriptor)
-            return self._receive(child, time.monotonic() + seconds, cancel, finish)
+            learned = request.pictures.learned
+            return self._receive(child, time.monotonic() + seconds, cancel, finish, learned)
         except ParseFailed:
             raise
         except BaseException:
@@ -251,7 +272,12 @@ class ParserProcess:
             raise
 
     def _receive(
-        self, child: ChildLink, deadline: float, cancel: threading.Event | None, finish: Finish[T]
+        self,
+        child: ChildLink,
+        deadline: float,
+        cancel: threading.Event | None,
+        finish: Finish[T],
+        learned: Callable[[str, PictureText], None],
     ) -> T:
         assembly = Assembly(self._limits)
         started, pages_read = "", 0
@@ -262,6 +288,7 @@ class ParserProcess:
                 if "page_read" in message and pages_read < self._limits.ocr_pages:
                     pages_read += 1
                     deadline = max(deadline, time.monotonic() + self._limits.ocr_page_s)
+                    learned(*_picture_of(message["page_read"]))
                 if "error" in message:
                     raise self._failure(message)
                 if "done" in message:
@@ -281,13 +308,15 @@ class ParserProcess:
             )  # fmt: skip
         except (TypeError, KeyError) as exc:
             raise ProtocolError("an error makes no sense") from exc
-        if reason not in get_args(Reason):
+        left = message.get("pictures_left", 0)
+        if reason not in get_args(Reason) or not isinstance(left, int):
             raise ProtocolError("an error has no reason")
         if message.get("is_last"):
             self.close()
         return ParseFailed(
-            reason, clean_text(title[:_MAX_SHOWN_CHARS]), clean_text(hint[:_MAX_SHOWN_CHARS])
-        )
+            reason, clean_text(title[:_MAX_SHOWN_CHARS]), clean_text(hint[:_MAX_SHOWN_CHARS]),
+            pictures_left=max(0, left),
+        )  # fmt: skip
 
     def _ready_child(self, cancel: threading.Event | None) -> ChildLink:
         child = self._child
@@ -325,6 +354,15 @@ def _judged(failed: ParseFailed) -> ParseFailed:
     """The failure of an attempt with passwords."""
     is_wrong = failed.title == NEEDS_PASSWORD
     return ParseFailed(failed.reason, WRONG_PASSWORD, failed.hint) if is_wrong else failed
+
+
+def _picture_of(message: object) -> tuple[str, PictureText]:
+    """The place of a picture and its text. Raises ProtocolError for anything else."""
+    match message:
+        case [str(place), [str(text), str(failure)]]:
+            return clean_text(place), PictureText(clean_text(text), clean_text(failure))
+        case _:
+            raise ProtocolError("the text of a picture makes no sense")
 
 
 def _guards_of(frame: bytes) -> frozenset[str] | None:

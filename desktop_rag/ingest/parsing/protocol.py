@@ -7,7 +7,7 @@ long. Nothing but JSON is decoded. Pure; answers are assembled in `frame_assembl
 
 import base64
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 from desktop_rag.core.anchors import Box, PageView, PageWish
 from desktop_rag.core.crawling.page_links import PageLinks
 from desktop_rag.core.parsed import Heading, Mark, ParsedDocument, TableHeader
+from desktop_rag.core.pictures.picture_text import PictureText, texts_from_json, texts_to_json
 from desktop_rag.ingest.read.foundation.read_limits import MAX_BOXES
 
 MAX_FRAME_BYTES = 256 * 1024
@@ -71,14 +72,27 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class PictureWish:
+    """How the pictures of a file are read: those at `known` places have been read before.
+
+    With `only_known` the others are counted and left for later. `learned` gets the text of each
+    picture as soon as it is read; it may raise to end the reading.
+    """
+
+    known: Mapping[str, PictureText] = field(default_factory=dict[str, PictureText])
+    only_known: bool = False
+    learned: Callable[[str, PictureText], None] = lambda _place, _text: None
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """A request of the parent: the text of a file, a view of one page, the colours of code, or the
     links of a page.
 
     With `is_safe` native code is avoided where there is a choice; `web_page` marks a page fetched
-    by the app; with `ocr` pages without text are read from their images. `passwords` are tried on
-    an encrypted file; with `only_opens` nothing of it is read. A request without a path is a
-    health probe.
+    by the app; with `ocr` pages without text are read from their images, as `pictures` says.
+    `passwords` are tried on an encrypted file; with `only_opens` nothing of it is read. A request
+    without a path is a health probe.
     """
 
     path: Path | None
@@ -92,6 +106,7 @@ class Request:
     only_opens: bool = False
     colours: bool = False
     links: bool = False
+    pictures: PictureWish = field(default_factory=PictureWish)
 
     def to_line(self) -> bytes:
         """The request as it is sent, without the newline."""
@@ -106,6 +121,8 @@ class Request:
             "only_opens": self.only_opens,
             "colours": self.colours,
             "links": self.links,
+            "pictures": texts_to_json(self.pictures.known),
+            "only_known": self.pictures.only_known,
         }
         return json.dumps(fields).encode("ascii")
 
@@ -114,11 +131,13 @@ class Request:
         """The inverse of `to_line`. The parent is trusted."""
         fields = json.loads(line)
         path, view = fields.pop("path"), fields.pop("view", None)
+        known = texts_from_json(fields.pop("pictures", {}))
         return cls(
             Path(path) if path else None,
             Limits.from_json(fields.pop("limits")),
             view=PageWish(**view) if view else None,
             passwords=tuple(fields.pop("passwords", ())),
+            pictures=PictureWish(known, bool(fields.pop("only_known", False))),
             **fields,
         )
 
@@ -131,6 +150,13 @@ def encode_frame(message: Mapping[str, Any]) -> bytes:
     """A message preceded by its length."""
     body = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
     return len(body).to_bytes(LENGTH_BYTES, "big") + body
+
+
+def encode_picture(place: str, text: PictureText) -> bytes:
+    """The frame of a picture that was read."""
+    # A page with more letters is none that a person could read.
+    written = PictureText(text.text[: _PIECE_CHARS // 2], text.failure[:MAX_NAME_CHARS])
+    return encode_frame({"page_read": [place[:MAX_NAME_CHARS], written.to_json()]})
 
 
 def encode_document(document: ParsedDocument) -> Iterator[bytes]:
@@ -226,6 +252,7 @@ def _end(document: ParsedDocument) -> dict[str, Any]:
         "language": document.language,
         "dated": document.dated,
         "tags": document.tags,
+        "pictures_left": document.pictures_left,
     }
 
 

@@ -74,12 +74,17 @@ class _Reading:
         self._parts_left = _MAX_PARTS
         self._is_safe = is_safe
 
-    def document(self, format_name: str, source: SourceFile, depth: int) -> ParsedDocument:
-        """The document of a file that lies `depth` files deep, with its parts."""
-        draft = DocumentDraft(self._chars_left, self._ocr)
+    def document(
+        self, format_name: str, source: SourceFile, depth: int, inside: str = ""
+    ) -> ParsedDocument:
+        """The document of a file that lies `depth` files deep, with its parts.
+
+        `inside` is the name that leads to it in the outermost file.
+        """
+        draft = DocumentDraft(self._chars_left, self._ocr, inside)
         title = self._fill(draft, format_name, source)
         self._chars_left -= draft.length
-        parts = self._parts(draft, depth + 1)
+        parts = self._parts(draft, depth + 1, inside)
         try:
             document = draft.finish(format_name, title or draft.first_heading or source.stem)
         except Unreadable:
@@ -109,7 +114,7 @@ class _Reading:
                 return ""
             raise
 
-    def _parts(self, draft: DocumentDraft, depth: int) -> list[ParsedPart]:
+    def _parts(self, draft: DocumentDraft, depth: int, inside: str) -> list[ParsedPart]:
         parts: list[ParsedPart] = []
         taken: set[str] = set()
         for attachment in draft.attachments:
@@ -119,7 +124,7 @@ class _Reading:
             self._parts_left -= 1
             name = _unused(attachment.name, taken)
             taken.add(name)
-            part = self._part(replace(attachment, name=name), depth)
+            part = self._part(replace(attachment, name=name), depth, inside)
             inner = part.document.parts if part.document else ()
             if part.document and inner:
                 part = replace(part, document=replace(part.document, parts=()))
@@ -127,7 +132,7 @@ class _Reading:
             parts += (replace(p, name=f"{name}{HEADING_SEPARATOR}{p.name}") for p in inner)
         return parts
 
-    def _part(self, attachment: EmbeddedFile, depth: int) -> ParsedPart:
+    def _part(self, attachment: EmbeddedFile, depth: int, inside: str) -> ParsedPart:
         """The attached file, or why it is not read. Its failure never fails the file around it."""
         refusal = ""
         if depth > _MAX_DEPTH:
@@ -139,7 +144,8 @@ class _Reading:
         passwords = self._passwords
         try:
             source = decrypted(SourceFile(Path(attachment.name), attachment.data, passwords))
-            return ParsedPart(attachment.name, self.document(detect(source), source, depth))
+            place = f"{inside}{HEADING_SEPARATOR}{attachment.name}"
+            return ParsedPart(attachment.name, self.document(detect(source), source, depth, place))
         except Unreadable as exc:
             return ParsedPart(attachment.name, refusal=exc.title)
         except (MemoryError, GeneratorExit, KeyboardInterrupt, SystemExit):

@@ -12,7 +12,7 @@ from threading import Event
 
 from desktop_rag.core.domain import Source
 from desktop_rag.core.errors import Cancelled
-from desktop_rag.ingest.indexing.indexer import hash_of
+from desktop_rag.core.files.file_state import hash_of
 from desktop_rag.ingest.scanning.reconcile import Changes, FoundFile, KnownFile, Match, is_same
 from desktop_rag.store.contract.documents import DocumentStore, ReadRow
 from desktop_rag.store.contract.sources import SourceStore

@@ -14,6 +14,7 @@ from pathlib import Path
 from desktop_rag.core.domain import EXCLUDED, Document, DocumentState, Source
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import ChangeSummary
+from desktop_rag.core.pictures.waiting_pictures import waiting_words
 from desktop_rag.ingest.background.background_thread import BackgroundThread
 from desktop_rag.ingest.background.pipeline_callbacks import PipelineCallbacks
 from desktop_rag.ingest.indexing.indexer import Indexer
@@ -134,7 +135,8 @@ class Scanner:
         if parts is None:
             # Also those that an earlier run, or a drive that was pulled, left waiting.
             waiting = self._documents.documents(source.source_id, DocumentState.WAITING)
-            self._indexer.submit((d.document_id for d in waiting), unless_taken=True)
+            to_read = [d.document_id for d in waiting if d.is_to_be_read]
+            self._indexer.submit(to_read, unless_taken=True)
         summary = _summary(confirmed, known)
         log.info("scan: %s", summary.label())
         if parts is None or not summary.is_empty:
@@ -162,9 +164,9 @@ class Scanner:
             for m in changes.moved
         }
         changed |= {m.known.document_id: partial(_changed, found=m.found) for m in changes.changed}
-        changed |= {m.known.document_id: _returned for m in changes.returned}
-        gone = partial(_gone, at=time.time(), keep_s=self._times.keep_gone_s)
-        changed |= {file.document_id: gone for file in confirmed.gone}
+        changed |= {m.known.document_id: returned for m in changes.returned}
+        away = partial(gone, at=time.time(), keep_s=self._times.keep_gone_s)
+        changed |= {file.document_id: away for file in confirmed.gone}
         forgotten = [file.document_id for file in (*changes.vanished, *changes.left_out)]
         if not (added or changed or forgotten):
             return
@@ -173,7 +175,7 @@ class Scanner:
         self._indexer.withdraw(forgotten)
         idle = (DocumentState.SKIPPED, DocumentState.GONE)
         self._indexer.withdraw(d.document_id for d in stored if d.state in idle)
-        self._indexer.submit(d.document_id for d in stored if d.state is DocumentState.WAITING)
+        self._indexer.submit(d.document_id for d in stored if d.is_to_be_read)
         self._changed([*(replace(d, state=DocumentState.GONE, gone_at=0.0) for d in rows), *stored])
         self._look_again(source, changes.moved, {d.document_id for d in stored})
 
@@ -249,9 +251,12 @@ def _changed(document: Document, found: FoundFile) -> Document:
     return replace(document, stat=found.stat, state=DocumentState.WAITING, reason="", gone_at=0.0)
 
 
-def _gone(document: Document, at: float, keep_s: float) -> Document:
+def gone(document: Document, at: float, keep_s: float) -> Document:
+    """The row of a file that is missing since `at` and kept for `keep_s` seconds."""
     since, until = _moment(at), _moment(at + keep_s)
     reason = f"gone since {since}; kept until {until}"
+    if document.pictures_waiting:
+        reason = f"{reason}; {waiting_words(document.pictures_waiting)}"
     return replace(document, state=DocumentState.GONE, gone_at=at, reason=reason)
 
 
@@ -259,10 +264,12 @@ def _moment(at: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
 
 
-def _returned(document: Document) -> Document:
+def returned(document: Document) -> Document:
+    """The row of a file that was gone and is there again, unchanged."""
     has_content = document.chunk_count > 0
     state = DocumentState.SEARCHABLE_BY_WORDS if has_content else DocumentState.WAITING
-    return replace(document, state=state, gone_at=0.0, reason="")
+    waits = document.pictures_waiting
+    return replace(document, state=state, gone_at=0.0, reason=waiting_words(waits) if waits else "")
 
 
 def _moved(document: Document, match: Match, source_id: str) -> Document:
@@ -270,4 +277,4 @@ def _moved(document: Document, match: Match, source_id: str) -> Document:
     moved = replace(
         document, source_id=source_id, path=match.found.path, title=title, stat=match.found.stat
     )
-    return _returned(moved) if document.state is DocumentState.GONE else moved
+    return returned(moved) if document.state is DocumentState.GONE else moved

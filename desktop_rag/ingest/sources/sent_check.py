@@ -97,7 +97,7 @@ class SentCheck:
                 source.source_id, changes.added, changes.changed, changes.gone
             )
         self._indexer.withdraw(changes.gone)
-        self._indexer.submit([d.document_id for d in changed if d.state is DocumentState.WAITING])
+        self._indexer.submit([d.document_id for d in changed if d.is_to_be_read])
         self._indexer.submit(changes.waiting, unless_taken=True)
         log.info("sent documents: +%d ~%d -%d", len(changes.added), len(changes.changed),
                  len(changes.gone))  # fmt: skip
@@ -140,7 +140,7 @@ class _Changes:
             self.changed[row.document_id] = to_be_read(path, sent)
         elif row.url != sent.url:
             self.changed[row.document_id] = with_address(sent)
-        elif row.state is DocumentState.WAITING:
+        elif row.is_to_be_read:
             self.waiting.append(row.document_id)
         else:
             self._unchanged += 1

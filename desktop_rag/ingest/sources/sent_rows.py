@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from desktop_rag.core.domain import Document, DocumentState
+from desktop_rag.core.files.file_state import stat_of
 from desktop_rag.core.sent.sent_document import SentDocument
-from desktop_rag.ingest.indexing.indexer import stat_of
 
 
 def new_row(source_id: str, path: Path, sent: SentDocument) -> Document:

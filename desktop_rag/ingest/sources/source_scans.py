@@ -4,7 +4,7 @@ The scans run on their own threads.
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from desktop_rag.core.crawling.crawl_report import CrawlReport
@@ -19,7 +19,16 @@ class SourceScans:
     was sent.
     """
 
-    def __init__(self, scanner: Scanner, links: LinkRefresher, sent: SentCheck) -> None:
+    def __init__(
+        self,
+        scanner: Scanner,
+        links: LinkRefresher,
+        sent: SentCheck,
+        *,
+        forgotten: Callable[[], None],
+    ) -> None:
+        """`forgotten` is called when the documents of a source are gone."""
+        self._forgotten = forgotten
         self._scanner = scanner
         self._links = links
         self._sent = sent
@@ -57,6 +66,7 @@ class SourceScans:
         self._scanner.forget(source_id)
         self._links.forget(source_id)
         self._sent.forget(source_id)
+        self._forgotten()
 
     @property
     def is_idle(self) -> bool:

@@ -310,6 +310,7 @@ class LinkRefresher:
         self._pages.purge()
         for source in [source for source in sources if source.links]:
             waiting = self._documents.documents(source.source_id, DocumentState.WAITING)
+            waiting = [d for d in waiting if d.is_to_be_read]
             kept = [d.document_id for d in waiting if stat_of(d.path)]
             self._indexer.submit(kept, unless_taken=True)
             if len(kept) < len(waiting):

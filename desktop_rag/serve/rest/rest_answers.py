@@ -269,6 +269,7 @@ class StatusAnswer(Answered):
     documents: int
     searchable: int
     waiting: int
+    pictures_waiting: int
     failed: int
     states: dict[str, int]
     faults: list[Fault]

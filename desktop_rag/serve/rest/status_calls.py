@@ -35,6 +35,7 @@ class StatusCalls:
             "documents": len(documents),
             "searchable": sum(n for state, n in states.items() if state.is_searchable),
             "waiting": states[DocumentState.WAITING] + states[DocumentState.READING],
+            "pictures_waiting": sum(document.pictures_waiting for document in documents),
             "failed": len(failed),
             "states": {state.value: n for state, n in states.items()},
             "faults": [_fault(document) for document in failed[:_MOST_FAULTS]],

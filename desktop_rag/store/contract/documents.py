@@ -133,6 +133,17 @@ class DocumentStore(Protocol):
         """
         ...
 
+    def with_reason(self, words: str) -> list[Document]:
+        """Files of the library whose reason has these words, or that of a document inside them.
+
+        Percent signs and underscores in the words stand for any characters.
+        """
+        ...
+
+    def content_hashes(self) -> set[str]:
+        """The hashes of the content of all documents."""
+        ...
+
     def changes_since(self, at: float) -> list[FileChange]:
         """What `apply_changes` and failed outcomes did from this time on, the newest first.
 

@@ -69,6 +69,10 @@ class Inspection(Protocol):
         """The number of distinct chunk contents that have no vector of any model."""
         ...
 
+    def waiting_pictures(self) -> int:
+        """The number of pictures and scanned pages that wait to be read."""
+        ...
+
     def journal(self) -> JournalState:
         """The last change in the library and in its journal. Reads the whole journal."""
         ...

@@ -8,6 +8,7 @@ from desktop_rag.store.postgres.database.server_connection import ServerConnecti
 from desktop_rag.store.postgres.database.server_database import ServerDatabase
 from desktop_rag.store.postgres.documents.server_content import ServerContent
 from desktop_rag.store.postgres.search.server_vectors import vector_table
+from desktop_rag.store.sql.documents.row_values import waiting_pictures
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,11 @@ class ServerInspection:
                 for (number,) in models
             )
             return _count(con, f"(SELECT DISTINCT content_hash FROM chunks WHERE true{lacking}) c")
+
+    def waiting_pictures(self) -> int:
+        """The number of pictures and scanned pages that wait to be read."""
+        with self._database.read() as con:
+            return waiting_pictures(con)
 
     def journal(self) -> JournalState:
         """The number of the last change; the server keeps the journal itself."""

@@ -16,6 +16,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import IndexProgress, NothingUsed, Notice
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
+from desktop_rag.core.settings import LongReading
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.ask_request import MOST_ITEMS, AskAboutRequested
 from desktop_rag.ui.foundation.bridge import Bridge
@@ -31,6 +32,7 @@ from desktop_rag.ui.library.library_feed import LibraryFeed
 from desktop_rag.ui.library.library_header import LibraryHeader, LibraryView
 from desktop_rag.ui.library.library_reading import LibraryReading
 from desktop_rag.ui.library.picture.library_picture import LibraryPicture
+from desktop_rag.ui.library.pictures_bar import PicturesBar
 from desktop_rag.ui.library.progress_strip import ProgressStrip
 from desktop_rag.ui.library.source_actions import SourceActions
 from desktop_rag.ui.library.source_list import SourceList
@@ -48,12 +50,14 @@ class LibraryPage(QWidget):
     `summary_requested` carries the QuestionScope to sum up, `undo_offered` a Notice and the undo
     function;
     `demo_requested` and `settings_requested` come from the page of an empty library.
+    `long_pictures_chosen` carries a LongReading.
     """
 
     demo_requested = Signal()
     settings_requested = Signal()
     summary_requested = Signal(object)
     undo_offered = Signal(object, object)
+    long_pictures_chosen = Signal(object)
 
     def __init__(
         self,
@@ -131,6 +135,7 @@ class LibraryPage(QWidget):
         self._opening.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._content = QWidget(self)
         self._strip = ProgressStrip(self._content)
+        self._pictures = PicturesBar(self._content)
         self._reading = LibraryReading(
             self._bridge, self._library, self._theme, self._opener, self._content
         )
@@ -151,6 +156,7 @@ class LibraryPage(QWidget):
         content.setContentsMargins(0, 0, 0, 0)
         content.setSpacing(12)
         content.addWidget(self._strip)
+        content.addWidget(self._pictures)
         self._reading.addWidget(self._views)
         content.addWidget(self._reading, 1)
         column = QVBoxLayout(self)
@@ -183,6 +189,14 @@ class LibraryPage(QWidget):
         self._first_run.settings_requested.connect(self.settings_requested)
         self._model.counts_changed.connect(self._changes.refresh_soon)
         self._actions.undo_offered.connect(self.undo_offered)
+        self._connect_pictures()
+
+    def _connect_pictures(self) -> None:
+        indexing, chosen = self._library.indexing, self.long_pictures_chosen
+        self._pictures.pause_requested.connect(indexing.pause_pictures)
+        self._pictures.resume_requested.connect(indexing.resume_pictures)
+        self._pictures.read_requested.connect(lambda: chosen.emit(LongReading.READ))
+        self._pictures.later_requested.connect(lambda: chosen.emit(LongReading.WAIT))
 
     def _connect_folders(self) -> None:
         self._list.options_requested.connect(self._on_options_requested)
@@ -237,6 +251,7 @@ class LibraryPage(QWidget):
     def _show_progress(self, progress: IndexProgress) -> None:
         self._strip.set_hold(self._hold_in_words())
         self._strip.set_progress(progress)
+        self._pictures.show_progress(progress)
         self._header.show_paused(self._library.indexing.is_paused)
 
     def _hold_in_words(self) -> str:

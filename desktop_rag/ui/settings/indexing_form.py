@@ -7,13 +7,15 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QWidget
 
 from desktop_rag.core.language.translation import tr
-from desktop_rag.core.settings import IndexSettings
+from desktop_rag.core.settings import IndexSettings, LongReading
 from desktop_rag.ui.models.model_field import MODEL_NOTE, ModelField
 from desktop_rag.ui.widgets.form_fields import (
     SettingsSection,
     WheelGuard,
     note,
     number_field,
+    radio_group,
+    selected_value,
     show_checked,
     show_number,
 )
@@ -31,8 +33,14 @@ _FINER_NOTE = tr(
     " indexes long passages in the background, turning it off removes that data."
 )
 _IMAGES_NOTE = tr(
-    "Needs the optional “ocr” package and slows down indexing. Takes effect after a restart."
+    "Needs the optional “ocr” package. Pictures are read when everything else is searchable. Takes"
+    " effect after a restart."
 )
+_LONG_READING: dict[str, str] = {
+    LongReading.ASK: tr("Ask"),
+    LongReading.READ: tr("Read them"),
+    LongReading.WAIT: tr("Let them wait"),
+}
 
 
 class IndexingForm(SettingsSection):
@@ -46,6 +54,8 @@ class IndexingForm(SettingsSection):
         self._makes_windows = QCheckBox(tr("Also search parts of long passages"))
         self._pauses_on_battery = QCheckBox(tr("Pause indexing on battery power"))
         self._reads_images = QCheckBox(tr("Read text in scanned pages and images"))
+        name = tr("Pictures that take more than an hour")
+        self._long_pictures = radio_group(self, name, _LONG_READING)
         self._largest = number_field(1, 10_000, 50, " MB")
         self._threads = number_field(0, os.cpu_count() or 1, 1, " threads")
         self._threads.setSpecialValueText(tr("Automatic"))
@@ -55,6 +65,9 @@ class IndexingForm(SettingsSection):
             field.valueChanged.connect(self._on_edited)
         for box in (self._makes_windows, self._pauses_on_battery, self._reads_images):
             box.toggled.connect(self._on_edited)
+        for button in self._long_pictures.values():
+            # Not `toggled`, which fires for the deselected button too.
+            button.clicked.connect(self._on_edited)
         self._model.changed.connect(self._on_edited)
         self._build()
 
@@ -70,6 +83,8 @@ class IndexingForm(SettingsSection):
         self.add_row(tr("Battery"), self._pauses_on_battery)
         self.add_row(tr("Text recognition"), self._reads_images)
         self.add_note(note(_IMAGES_NOTE))
+        self.add_row(tr("Many pictures"), *self._long_pictures.values())
+        self.add_note(note(tr("Many are those that take more than an hour to read.")))
 
     def show_index(self, index: IndexSettings) -> None:
         """Show these settings without emitting `changed`."""
@@ -80,6 +95,7 @@ class IndexingForm(SettingsSection):
         show_checked(self._makes_windows, index.makes_windows)
         show_checked(self._pauses_on_battery, index.pauses_on_battery)
         show_checked(self._reads_images, index.reads_pictures)
+        self._long_pictures[index.long_pictures].setChecked(True)
 
     @Slot()
     def _on_edited(self) -> None:
@@ -91,5 +107,6 @@ class IndexingForm(SettingsSection):
             makes_windows=self._makes_windows.isChecked(),
             pauses_on_battery=self._pauses_on_battery.isChecked(),
             reads_pictures=self._reads_images.isChecked(),
+            long_pictures=LongReading(selected_value(self._long_pictures)),
         )
         self.changed.emit(self._index)

@@ -24,6 +24,7 @@ from desktop_rag.core.library_events import (
     SourcesChanged,
     Stage,
 )
+from desktop_rag.core.pictures.waiting_pictures import PictureHold
 from desktop_rag.progress_words import progress_line
 from desktop_rag.ui.chat.conversation_model import title_of
 from desktop_rag.ui.foundation.bridge import Bridge
@@ -163,6 +164,8 @@ class Tray(QObject):
         self._state_line.setEnabled(False)
         self._pause = QAction(self)
         self._pause.triggered.connect(self._on_pause_toggled)
+        self._pictures = QAction(self)
+        self._pictures.triggered.connect(self._on_pictures_toggled)
         self._failures = QAction(self)
         self._failures.triggered.connect(self.failures_requested)
         menu = self._menu
@@ -173,6 +176,7 @@ class Tray(QObject):
         self._recent = menu.addMenu(tr("Last chats"))
         menu.addSeparator()
         menu.addAction(self._pause)
+        menu.addAction(self._pictures)
         menu.addAction(self._failures)
         menu.addSeparator()
         menu.addAction(tr("Settings"), self.settings_requested.emit)
@@ -194,6 +198,17 @@ class Tray(QObject):
             self._resume.start()
             self._library.indexing.pause()
         self._on_progress(self._library.indexing.progress())
+
+    @Slot()
+    def _on_pictures_toggled(self) -> None:
+        indexing = self._library.indexing
+        match indexing.progress().pictures.hold:
+            case PictureHold.NONE:
+                indexing.pause_pictures()
+            case PictureHold.PAUSED:
+                indexing.resume_pictures()
+            case _:
+                indexing.read_pictures()
 
     def _on_progress(self, progress: IndexProgress) -> None:
         is_paused = self._library.indexing.is_paused
@@ -273,6 +288,10 @@ class Tray(QObject):
         self._state_line.setText(cut_line(lines[0], _TITLE_CHARS * 2))
         words = tr("Resume indexing") if facts.is_paused else tr("Pause indexing for an hour")
         self._pause.setText(words)
+        pictures = facts.progress.pictures
+        is_free = pictures.hold is PictureHold.NONE
+        self._pictures.setText(tr("Pause pictures") if is_free else tr("Read pictures"))
+        self._pictures.setVisible(pictures.count > 0)
         count = facts.failed + facts.offline
         self._failures.setText(
             tr("Show what failed ({count:,})", count=count) if count else tr("Show what failed")

@@ -4,20 +4,26 @@ The app in the background, with its tray icon and its quick ask, needs none of t
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import (
     DocumentsChanged,
     NothingUsed,
+    Notice,
     ProgressChanged,
     SourceScanned,
     SourcesChanged,
 )
 from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.paths import Home
+from desktop_rag.core.pictures.waiting_pictures import PictureHold, WaitingPictures
+from desktop_rag.core.settings import LongReading
+from desktop_rag.progress_words import pictures_question
 from desktop_rag.ui.chat.chat_state import ChatState
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.shortcuts import PLACE
@@ -34,6 +40,9 @@ if TYPE_CHECKING:
     from desktop_rag.ui.search.search_page import SearchPage
     from desktop_rag.ui.settings.settings_page import SettingsPage
 
+_ANSWER_THERE = tr(
+    "Everything else is searchable. The page Library has the answers to choose from."
+)
 CHAT, LIBRARY, SEARCH, SETTINGS = range(len(PAGES))
 LIBRARY_EVENTS = (DocumentsChanged, NothingUsed, ProgressChanged, SourceScanned, SourcesChanged)
 
@@ -64,6 +73,7 @@ class WindowPages(QStackedWidget):
         self._settings = settings
         self._kinds_read = kinds_read
         self._beside_settings: list[tuple[str, Callable[[], QWidget]]] = []
+        self._is_asked = False
         self.built_chat: ChatPage | None = None
         self.built_library: LibraryPage | None = None
         self.built_search: SearchPage | None = None
@@ -96,6 +106,8 @@ class WindowPages(QStackedWidget):
 
     def on_posted(self, event: object) -> None:
         """Pass an event on to the pages that show it and are built; the others load it later."""
+        if isinstance(event, ProgressChanged):
+            self._ask_about_pictures(event.progress.pictures)
         if self.built_library and isinstance(event, LIBRARY_EVENTS):
             self.built_library.on_library_event(event)
         if self.built_settings and isinstance(event, ExaminationChanged):
@@ -108,6 +120,12 @@ class WindowPages(QStackedWidget):
                     self.built_search.on_library_changed()
                 case _:
                     pass
+
+    def _ask_about_pictures(self, waiting: WaitingPictures) -> None:
+        """Say once that the library page has a question."""
+        was_asked, self._is_asked = self._is_asked, waiting.hold is PictureHold.ASKED
+        if self._is_asked and not was_asked:
+            self._bridge.post(Notice(pictures_question(waiting), _ANSWER_THERE))
 
     # --- the pages, built if need be -------------------------------------------------------------
 
@@ -134,6 +152,7 @@ class WindowPages(QStackedWidget):
             self.built_library = LibraryPage(
                 self._bridge, self._library, self._theme, self._kinds_read
             )
+            self.built_library.long_pictures_chosen.connect(self._on_long_pictures_chosen)
             self._add(LIBRARY, self.built_library)
         return self.built_library
 
@@ -161,6 +180,13 @@ class WindowPages(QStackedWidget):
                 self.built_settings.add_page(name, build)
             self._add(SETTINGS, self.built_settings)
         return self.built_settings
+
+    @Slot(object)
+    def _on_long_pictures_chosen(self, chosen: LongReading) -> None:
+        settings = self._settings.value
+        self._settings.change(
+            replace(settings, index=replace(settings.index, long_pictures=chosen))
+        )
 
     @Slot()
     def _on_prompts_requested(self) -> None:

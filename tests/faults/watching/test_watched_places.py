@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from desktop_rag.ingest.indexing.indexer import hash_of
+from desktop_rag.core.files.file_state import hash_of
 from desktop_rag.ingest.scanning import disk_walk as scan_module
 from desktop_rag.ingest.scanning.disk_walk import FoundFile, scan
 from desktop_rag.ingest.scanning.reconcile import Changes, KnownFile, rescan

@@ -54,8 +54,10 @@ def one_line(text: str) -> str:
 class DocumentDraft:
     """Grows from front to back; offsets are indices into its text."""
 
-    def __init__(self, max_chars: int, ocr: Ocr | None = None) -> None:
+    def __init__(self, max_chars: int, ocr: Ocr | None = None, part: str = "") -> None:
+        """`part` names the document among those of its file."""
         self.ocr = ocr
+        self._part = part
         self.length = 0
         self.warnings: list[str] = []
         self.dated = ""
@@ -116,6 +118,10 @@ class DocumentDraft:
             return
         self._attachments.append(EmbeddedFile(one_line(name) or "attachment", data))
         self._attached_bytes += len(data)
+
+    def place(self, page: int) -> str:
+        """A page among all of its file, for the text of the picture on it."""
+        return f"{self._part}#{page}"
 
     @property
     def attachments(self) -> list[EmbeddedFile]:

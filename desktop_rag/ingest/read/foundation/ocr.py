@@ -5,10 +5,12 @@ Runs in the parser process.
 
 import importlib.util
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from desktop_rag.core.pictures.picture_text import PictureText
+from desktop_rag.core.pictures.waiting_pictures import TO_HAVE_THEM_READ
 from desktop_rag.core.telemetry import disable_telemetry
 from desktop_rag.ingest.read.foundation.reading_order import Line, in_reading_order
 
@@ -22,8 +24,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 READ_FROM_PICTURES = "Text was read from pictures; there may be mistakes in it."
-OCR_HINT = "To have them read, install the extra: pip install 'desktop-rag[ocr]'."
-_OFF_HINT = "To have them read, switch on “Read text in scanned pages and images” in the settings."
+OCR_HINT = f"{TO_HAVE_THEM_READ}install the extra: pip install 'desktop-rag[ocr]'."
+_OFF_HINT = f"{TO_HAVE_THEM_READ}switch on “Read text in scanned pages and images” in the settings."
 _MIN_SIDE_PX = 16
 _MIN_SCORE = 0.5
 _DOUBTFUL_SCORE = 0.75
@@ -48,18 +50,37 @@ class OcrFailedError(Exception):
 
 
 class Ocr:
-    """Reads pictures, for one file after another. Its models are loaded at the first picture."""
+    """Reads pictures, for one file after another. Its models are loaded at the first picture.
+
+    `left` counts those of the file that are to be read later.
+    """
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
         self._engine: Engine | None = None
         self._pictures_left = 0
-        self._read_one: Callable[[], None] = lambda: None
+        self._known: Mapping[str, PictureText] = {}
+        self._only_known = False
+        self._learned: Callable[[str, PictureText], None] = lambda _place, _text: None
+        self.left = 0
 
-    def start_file(self, max_pictures: int, read_one: Callable[[], None]) -> None:
-        """Begin a new file; `read_one` is called after each picture."""
+    def start_file(
+        self,
+        max_pictures: int,
+        learned: Callable[[str, PictureText], None],
+        known: Mapping[str, PictureText] | None = None,
+        *,
+        only_known: bool = False,
+    ) -> None:
+        """Begin a new file, whose pictures at the `known` places were read before.
+
+        With `only_known` others are left for later. `learned` is called after each picture read.
+        """
         self._pictures_left = max_pictures
-        self._read_one = read_one
+        self._learned = learned
+        self._known = known or {}
+        self._only_known = only_known
+        self.left = 0
 
     @property
     def is_installed(self) -> bool:
@@ -71,14 +92,27 @@ class Ocr:
         """True when the file has used up its pictures."""
         return self._pictures_left <= 0
 
-    def read(self, picture: "NDArray[np.uint8]") -> str:
-        """The lines in a picture (height, width, 3 of blue, green, red), in reading order.
+    def read(self, place: str, draw: "Callable[[], NDArray[np.uint8]]") -> str | None:
+        """The lines in the picture at a place of the file, in reading order; None: not now.
 
-        A picture that lies on its side or on its head is turned. Raises OcrFailedError.
+        `draw` gives it as (height, width, 3 of blue, green, red). A picture that lies on its side
+        or on its head is turned. Raises OcrFailedError.
         """
         self._pictures_left -= 1
+        found = self._known.get(place)
+        if found is None and self._only_known:
+            self.left += 1
+            return None
+        if found is None:
+            found = self._read(draw())
+            self._learned(place, found)
+        if found.failure:
+            raise OcrFailedError(found.failure)
+        return found.text
+
+    def _read(self, picture: "NDArray[np.uint8]") -> PictureText:
         if min(picture.shape[:2]) < _MIN_SIDE_PX:
-            return ""
+            return PictureText("")
         try:
             if self._engine is None:
                 self._engine = _load_engine(self._threads)
@@ -87,9 +121,8 @@ class Ocr:
             raise
         except Exception as exc:  # of the models, of native code, of a damaged installation
             log.warning("a picture can't be read", exc_info=True)
-            raise OcrFailedError(type(exc).__name__) from exc
-        self._read_one()
-        return in_reading_order(found.lines) if found.lines else ""
+            return PictureText("", type(exc).__name__)
+        return PictureText(in_reading_order(found.lines) if found.lines else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ Decoding is done by the extra's own library, under limits that are checked befor
 in the parser process.
 """
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from desktop_rag.core.anchors import Anchor
@@ -62,15 +63,16 @@ def _read_frames(image: "Image", draft: DocumentDraft, ocr: Ocr) -> None:
             draft.warn(f"Only {number - 1} of its {count} pages were read.")
             break
         image.seek(number - 1)
-        text = ocr.read(_pixels(image))
-        if not text.strip():
+        text = ocr.read(draft.place(number), partial(_pixels, image))
+        if not text or text.isspace():
             continue
         if not is_first:
             draft.add(_PAGE_BREAK)
         draft.mark(Anchor(page=number) if count > 1 else Anchor())
         draft.add(text)
         is_first = False
-    draft.warn(READ_FROM_PICTURES)
+    if not is_first:
+        draft.warn(READ_FROM_PICTURES)
 
 
 def _pixels(image: "Image") -> "NDArray[np.uint8]":

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -94,7 +95,7 @@ def _page_text(
         text = second.text(index)
         state = PageState.TEXT if text else state
     if draft.ocr is not None and state in {PageState.PICTURE, PageState.GARBLED}:
-        text, state = _recognised(page, draft.ocr, draft) or (text, state)
+        text, state = _recognised(page, index, draft.ocr, draft) or (text, state)
     page.close()
     if missing := unseen(notes, text):
         text = "\n".join(filter(None, [text.rstrip(), *missing]))
@@ -189,14 +190,18 @@ def _flat(objects: Iterable[Any], depth: int) -> Iterator[Any]:
             yield from _flat(inner, depth + 1)
 
 
-def _recognised(page: "PdfPage", ocr: Ocr, draft: DocumentDraft) -> tuple[str, PageState] | None:
-    """The text in the page's picture, or nothing if it can't be read."""
+def _recognised(
+    page: "PdfPage", index: int, ocr: Ocr, draft: DocumentDraft
+) -> tuple[str, PageState] | None:
+    """The text in the page's picture, or nothing if it can't be read or waits."""
     if ocr.is_spent or not ocr.is_installed:
         return None
     try:
-        text = ocr.read(_picture(page))
+        text = ocr.read(draft.place(index + 1), partial(_picture, page))
     except OcrFailedError as exc:
         draft.warn(f"Reading text from pictures failed: {exc}")
+        return None
+    if text is None:
         return None
     return text, PageState.READ if text.strip() else PageState.WORDLESS
 

@@ -17,6 +17,7 @@ from desktop_rag.store.duckdb.inspection.vector_rules import (
     vector_rules,
 )
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
+from desktop_rag.store.sql.documents.row_values import waiting_pictures
 
 
 class LibraryInspection:
@@ -48,6 +49,11 @@ class LibraryInspection:
                 f"SELECT count(DISTINCT content_hash) FROM {chunks}"
             ).fetchall()
         return int(count)
+
+    def waiting_pictures(self) -> int:
+        """The number of pictures and scanned pages that wait to be read."""
+        with self._database.read() as con:
+            return waiting_pictures(con)
 
     def journal(self) -> JournalState:
         """The last change in the library and in its journal."""

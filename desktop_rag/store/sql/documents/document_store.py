@@ -15,6 +15,7 @@ from desktop_rag.core.parsed import Chunk
 from desktop_rag.core.question import Readable
 from desktop_rag.store.contract.document_claims import DocumentClaims
 from desktop_rag.store.contract.documents import IndexingOutcome, KnownRow, ReadRow
+from desktop_rag.store.sql.documents.current_rows import following, is_current, merged, parts_of
 from desktop_rag.store.sql.documents.file_changes import (
     changes_since,
     note_failures,
@@ -163,6 +164,23 @@ class DocumentStore:
             ).fetchall()
         return [document_from(row) for row in rows]
 
+    def with_reason(self, words: str) -> list[Document]:
+        """Files whose reason, or that of a document inside them, has these words."""
+        with self._database.read() as con:
+            rows = con.execute(
+                f"SELECT {DOCUMENT} FROM documents WHERE {_OF_LIBRARY} AND document_id IN (SELECT"
+                " CASE WHEN parent_id = '' THEN document_id ELSE parent_id END FROM documents"
+                " WHERE reason LIKE ?)",
+                [f"%{words}%"],
+            ).fetchall()
+        return [document_from(row) for row in rows]
+
+    def content_hashes(self) -> set[str]:
+        """The hashes of the content of all documents."""
+        with self._database.read() as con:
+            rows = con.execute("SELECT DISTINCT content_hash FROM documents").fetchall()
+        return {row[0] for row in rows}
+
     def changes_since(self, at: float) -> list[FileChange]:
         """What happened to files of the library from this time on, the newest first."""
         with self._database.read() as con:
@@ -214,12 +232,12 @@ class DocumentStore:
 
         def work(con: Connection, staged: StagedOutcomes) -> list[Document]:
             now = {d.document_id: d for d in taken_rows(self._database, con, ids)}
-            kept = [o for o in staged.outcomes if _is_current(now.get(o.document.document_id), o)]
-            kept = [_merged(now.pop(o.document.document_id), o) for o in kept]
+            kept = [o for o in staged.outcomes if is_current(now.get(o.document.document_id), o)]
+            kept = [merged(now.pop(o.document.document_id), o) for o in kept]
             replaced = [o.document.document_id for o in kept if not o.keeps_content]
             before = self._delete_parts(con, replaced)
             self._content.delete(con, replaced)
-            families = [(o, *_parts(o, before)) for o in kept]
+            families = [(o, *parts_of(o, before)) for o in kept]
             rows = [o.document for family in families for o in family]
             insert_rows(self._database, con, [*rows, *now.values()])
             note_failures(self._database, con, rows)
@@ -265,7 +283,9 @@ class DocumentStore:
         known = "state IN ('searchable', 'searchable by words', 'failed')"
         refused = "(state = 'skipped' AND content_hash <> '')"
         fetched = "(url = '' OR content_hash <> '')"
-        return self._requeue(f"readers < {readers:d} AND {fetched} AND ({known} OR {refused})")
+        paused = "(state = 'waiting' AND reason <> '')"
+        which = f"({known} OR {refused} OR {paused})"
+        return self._requeue(f"readers < {readers:d} AND {fetched} AND {which}")
 
     def requeue(self, document_ids: Sequence[str]) -> list[Document]:
         """Queue these files to be read anew, even if unchanged; returns their rows."""
@@ -293,7 +313,7 @@ class DocumentStore:
             f"SELECT {DOCUMENT} FROM documents WHERE parent_id IN (SELECT unnest(?::VARCHAR[]))",
             [list(by_id)],
         ).fetchall()
-        now = [_following(document_from(row), by_id[row[13]]) for row in rows]
+        now = [following(document_from(row), by_id[row[13]]) for row in rows]
         delete_rows(con, [d.document_id for d in now])
         insert_rows(self._database, con, now)
         return now
@@ -342,47 +362,3 @@ class DocumentStore:
     def purge_orphans(self) -> int:
         """Remove content without a document; returns the number of chunks removed."""
         return self._database.write(self._content.purge_orphans)
-
-
-def _is_current(now: Document | None, outcome: IndexingOutcome) -> bool:
-    if now is None or now.state is not DocumentState.WAITING:
-        return False
-    return outcome.taken_stat in (None, now.stat)
-
-
-def _merged(now: Document, outcome: IndexingOutcome) -> IndexingOutcome:
-    """The outcome with the current source and path of its document."""
-    count = now.chunk_count if outcome.keeps_content else outcome.document.chunk_count
-    row = replace(outcome.document, source_id=now.source_id, path=now.path, chunk_count=count)
-    return replace(outcome, document=row)
-
-
-# --- what is inside a document ---------------------------------------------------------------
-
-
-def _parts(
-    outcome: IndexingOutcome, before: Mapping[tuple[str, str], str]
-) -> list[IndexingOutcome]:
-    """The outcomes inside one, placed with their parent; a part with a known name keeps its id."""
-    parent = outcome.document
-    placed: list[IndexingOutcome] = []
-    for part in outcome.parts:
-        known = before.get((parent.document_id, part.document.part))
-        row = replace(
-            part.document, source_id=parent.source_id, path=parent.path,
-            parent_id=parent.document_id, document_id=known or part.document.document_id,
-        )  # fmt: skip
-        placed.append(replace(part, document=row))
-    return placed
-
-
-def _following(part: Document, parent: Document) -> Document:
-    state = part.state
-    if parent.state is DocumentState.GONE:
-        state = DocumentState.GONE
-    elif state is DocumentState.GONE:
-        has_content = part.chunk_count > 0
-        state = DocumentState.SEARCHABLE_BY_WORDS if has_content else DocumentState.SKIPPED
-    return replace(
-        part, path=parent.path, source_id=parent.source_id, state=state, gone_at=parent.gone_at
-    )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from desktop_rag.core.domain import Document, DocumentState, FileStat
+from desktop_rag.core.pictures.waiting_pictures import PICTURES_WAIT, waiting_in
 from desktop_rag.store.sql.sql_engine import Connection, Database
 
 DOCUMENT = (
@@ -37,6 +38,15 @@ def delete_rows(con: Connection, document_ids: Sequence[str]) -> None:
         "DELETE FROM documents WHERE document_id IN (SELECT unnest(?::VARCHAR[]))",
         [list(document_ids)],
     )
+
+
+def waiting_pictures(con: Connection) -> int:
+    """The number of pictures and scanned pages that wait to be read."""
+    rows = con.execute(
+        "SELECT reason FROM documents WHERE reason LIKE ? AND state <> 'gone'",
+        [f"%{PICTURES_WAIT}%"],
+    ).fetchall()
+    return sum(waiting_in(row[0]) for row in rows)
 
 
 def insert_rows(database: Database, con: Connection, documents: Sequence[Document]) -> None:

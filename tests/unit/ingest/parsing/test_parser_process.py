@@ -10,9 +10,11 @@ import pytest
 
 from desktop_rag.core.anchors import PageWish
 from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.core.pictures.picture_text import PictureText
 from desktop_rag.ingest.parsing import parser_process
 from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess, ParserUnavailable
-from desktop_rag.ingest.parsing.protocol import Limits
+from desktop_rag.ingest.parsing.protocol import Limits, PictureWish
+from tests.unit.ingest.read.pdf_samples import make_scan
 from tests.unit.ingest.read.samples import make_docx, make_pdf, paragraph
 
 # A parser process that does as the name of the file says.
@@ -272,7 +274,7 @@ def test_a_parser_that_fails_without_files_too_is_unwell(build: Build, tmp_path:
 def test_each_page_read_from_its_picture_gives_more_time(build: Build, tmp_path: Path) -> None:
     acts = """for _ in range(6):
     threading.Event().wait(0.4)
-    send({"page_read": True})
+    send({"page_read": ["#1", ["", ""]]})
 if name == "slow":
     threading.Event().wait()
 done(text="words")"""
@@ -281,6 +283,52 @@ done(text="words")"""
     assert failure(process, tmp_path / "slow").reason == "timeout"
     hasty = build(acts, base_s=1.0, ocr_page_s=1.0, ocr_pages=1)
     assert failure(hasty, tmp_path / "scan").reason == "timeout"
+
+
+def test_each_picture_is_told_as_soon_as_it_is_read(build: Build, tmp_path: Path) -> None:
+    acts = """send({"page_read": ["#1", ["a\\0b", ""]]})
+send({"page_read": ["#2", ["", "Error"]]})
+done(text="words")"""
+    told: list[tuple[str, PictureText]] = []
+    wish = PictureWish(learned=lambda place, text: told.append((place, text)))
+    build(acts).parse(tmp_path / "scan", pictures=wish)
+    assert told == [
+        ("#1", PictureText("a\N{REPLACEMENT CHARACTER}b")),
+        ("#2", PictureText("", "Error")),
+    ]
+
+
+@pytest.mark.parametrize("message", ["true", "[]", '["#1", "ab"]', '["#1", [1, 2]]', "[3, [1, 2]]"])
+def test_what_is_no_text_of_a_picture_is_refused(
+    build: Build, tmp_path: Path, message: str
+) -> None:
+    process = build(f"send({{'page_read': json.loads('{message}')}})\ndone()")
+    assert failure(process, tmp_path / "scan").reason == "crashed"
+
+
+def test_who_is_told_of_a_picture_can_end_the_reading(build: Build, tmp_path: Path) -> None:
+    def stop(_place: str, _text: PictureText) -> None:
+        raise Cancelled
+
+    process = build('send({"page_read": ["#1", ["", ""]]})\nthreading.Event().wait()')
+    with pytest.raises(Cancelled):
+        process.parse(tmp_path / "scan", pictures=PictureWish(learned=stop))
+
+
+def test_pictures_that_are_left_are_counted(build: Build, tmp_path: Path) -> None:
+    path = tmp_path / "scan.pdf"
+    scan = make_scan([(40, 40, bytes(4800))] * 3)
+    path.write_bytes(scan)
+    process = build()
+    if not process.reads_pictures:
+        pytest.skip("the extra `ocr` is not installed")
+    known = {"#2": PictureText("second page")}
+    read = process.parse(path, pictures=PictureWish(known, only_known=True))
+    assert (read.text.strip(), read.pictures_left) == ("second page", 2)
+    assert read.marks[1].anchor.page == 2
+    with pytest.raises(ParseFailed) as caught:
+        process.parse(path, pictures=PictureWish(only_known=True))
+    assert (caught.value.reason, caught.value.pictures_left) == ("no text", 3)
 
 
 def test_a_page_is_shown_with_the_quote_on_it(build: Build, tmp_path: Path) -> None:

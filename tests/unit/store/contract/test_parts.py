@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.core.domain import Document, DocumentState
+from desktop_rag.core.pictures.waiting_pictures import PICTURES_WAIT, waiting_words
 from desktop_rag.store.contract.documents import IndexingOutcome
 from desktop_rag.store.contract.engine import Engine
 from tests.stored_rows import add, document, found, indexed, put, wait_again
@@ -128,6 +129,25 @@ def test_what_older_readers_read_or_refused_waits_again(engine: Engine) -> None:
     waiting = {d.document_id for d in engine.documents.requeue_older_than(2)}
     assert waiting == {"old.txt", "refused.bin"}
     assert found(engine, "lighthous") == ["lighthouse"]
+
+
+def test_files_are_found_by_the_words_of_their_reason(engine: Engine) -> None:
+    waits, other = document("scan.pdf"), document("other.pdf")
+    add(engine, waits, other)
+    known = replace(waits, reason=f"Page 2; {waiting_words(7)}", content_hash="ab")
+    part = replace(other, document_id="part", part="a.png", reason=waiting_words(1))
+    outcome = replace(indexed(other, "harbour"), parts=(IndexingOutcome(part),))
+    engine.documents.settle([IndexingOutcome(known), outcome])
+    found_rows = {d.document_id: d for d in engine.documents.with_reason(PICTURES_WAIT)}
+    assert found_rows.keys() == {"scan.pdf", "other.pdf"}
+    assert found_rows["scan.pdf"].pictures_waiting == 7
+    assert not found_rows["scan.pdf"].is_to_be_read
+    assert engine.inspection.waiting_pictures() == 8
+    assert "ab" in engine.documents.content_hashes()
+    # Newer readers look at it again, whatever waits in it.
+    assert "scan.pdf" in {d.document_id for d in engine.documents.requeue_older_than(9)}
+    [row] = engine.documents.get(["scan.pdf"])
+    assert row.is_to_be_read
 
 
 def test_pages_that_were_never_fetched_are_not_read_again(engine: Engine) -> None:

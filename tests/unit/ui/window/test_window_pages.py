@@ -10,7 +10,8 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.library_events import IndexProgress, ProgressChanged
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import AppearanceSettings, ColourScheme, Settings
+from desktop_rag.core.pictures.waiting_pictures import PictureHold, WaitingPictures
+from desktop_rag.core.settings import AppearanceSettings, ColourScheme, LongReading, Settings
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.window.main_window import MainWindow
@@ -83,6 +84,26 @@ def test_the_overview_of_shortcuts_has_those_of_pages_that_were_never_shown(
     with qtbot.waitSignal(window.shortcuts_requested):
         window.show_shortcuts()
     assert built(window) == [CHAT, LIBRARY, SEARCH, SETTINGS]
+
+
+def test_pictures_that_take_long_are_asked_about_and_the_answer_is_a_setting(
+    window: MainWindow, bridge: Bridge, qtbot: QtBot
+) -> None:
+    window.show()
+    asked = ProgressChanged(IndexProgress(pictures=WaitingPictures(2400, 7200, PictureHold.ASKED)))
+    for _ in range(2):
+        bridge.post(asked)
+    question = "Read 2,400 pictures and scanned pages? That takes about 2 h."
+    qtbot.waitUntil(lambda: sum(question in text for text in _texts(window)) == 1)
+    window.show_page(LIBRARY)
+    # What is shown there is for the test of the bar.
+    button(window.library_page, "Not now").click()
+    assert window.settings.value.index.long_pictures is LongReading.WAIT
+    window.show_page(SETTINGS)
+    wait = button(window.settings_page, "Pictures that take more than an hour: Let them wait")
+    assert wait.isChecked()
+    button(window.settings_page, "Pictures that take more than an hour: Read them").click()
+    assert window.settings.value.index.long_pictures is LongReading.READ
 
 
 def _texts(page: QWidget) -> list[str]:

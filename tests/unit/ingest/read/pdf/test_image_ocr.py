@@ -30,7 +30,7 @@ def ocr() -> Ocr:
 
 
 def read(ocr: Ocr, name: str, content: bytes, pictures: int = 9) -> ParsedDocument:
-    ocr.start_file(pictures, lambda: None)
+    ocr.start_file(pictures, lambda _place, _text: None)
     source = SourceFile(Path(name), content)
     return read_as(detect(source), source, MAX_CHARS, ocr=ocr)
 
@@ -124,9 +124,9 @@ def test_only_pages_without_text_are_read_from_their_picture(ocr: Ocr) -> None:
     scan = make_scan([rendered(TEXT), rendered("another page of words")])
     both = changed(make_pdf(["typed words"]), lambda writer: writer.append(io.BytesIO(scan)))
     pictures: list[str] = []
-    ocr.start_file(9, lambda: pictures.append("read"))
+    ocr.start_file(9, lambda place, _text: pictures.append(place))
     document = read_as("PDF", SourceFile(Path("a.pdf"), both), MAX_CHARS, ocr=ocr)
-    assert len(pictures) == 2
+    assert pictures == ["#2", "#3"]
     assert document.text.split() == ["typed", "words", *WORDS, "another", "page", "of", "words"]
     assert [mark.anchor.page for mark in document.marks] == [1, 2, 3]
     assert document.warnings[0].endswith("Pages: 2-3.")

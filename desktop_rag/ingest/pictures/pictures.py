@@ -1,0 +1,146 @@
+"""What the library knows of pictures: their texts, and the files whose pictures wait. Any thread.
+
+The indexer reads a file without its pictures, which come last: here it learns which texts are known
+by now, and the reader of pictures which files are next, and what holds it up.
+"""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from desktop_rag.core.domain import Document, DocumentState
+from desktop_rag.core.parsed import ParsedDocument
+from desktop_rag.core.pictures.waiting_pictures import PictureHold, WaitingPictures
+from desktop_rag.core.settings import LongReading
+from desktop_rag.ingest.background.progress import ProgressMeter
+from desktop_rag.ingest.parsing.parser_process import ParseFailed
+from desktop_rag.ingest.parsing.protocol import PictureWish
+from desktop_rag.ingest.pictures.kept_pictures import PictureFolder
+
+# What takes longer is begun with the person's word only.
+LONG_S = 3600.0
+_NOT_READ = "Its pictures could not be read."
+_THERE = (DocumentState.WAITING, DocumentState.SEARCHABLE_BY_WORDS, DocumentState.SEARCHABLE)
+
+
+class Pictures:
+    """Texts of pictures by content, and the files whose pictures wait."""
+
+    def __init__(self, folder: Path | None, meter: ProgressMeter, *, are_read: bool) -> None:
+        """Without a `folder` pictures are read with their file; `are_read` when they are at all."""
+        self._folder = PictureFolder(folder) if folder and are_read else None
+        self._meter = meter
+        self._lock = threading.Lock()
+        # The number of pictures that wait, by the id of their document.
+        self._waiting: dict[str, int] = {}
+        self._long_reading = LongReading.ASK
+        self._is_allowed = False
+        self._is_paused = False
+
+    @property
+    def folder(self) -> PictureFolder | None:
+        """What is known of pictures; None while none is read later."""
+        return self._folder
+
+    # --- for the indexer -----------------------------------------------------------------------
+
+    def wish(self, content_hash: str) -> PictureWish:
+        """How the indexer has the pictures of a content read: those that are known."""
+        if self._folder is None:
+            return PictureWish()
+        return PictureWish(self._folder.get(content_hash).texts, only_known=True)
+
+    def settled(
+        self, content_hash: str, parsed: ParsedDocument | ParseFailed
+    ) -> ParsedDocument | ParseFailed:
+        """What reading gave, without pictures left if they were tried before."""
+        if self._folder is None or not parsed.pictures_left:
+            return parsed
+        kept = self._folder.get(content_hash)
+        if not kept.is_settled:
+            return parsed
+        if isinstance(parsed, ParseFailed):
+            return kept.failed or ParseFailed(parsed.reason, parsed.title, _NOT_READ)
+        why = f"{kept.failed.title}. {kept.failed.hint}".strip() if kept.failed else ""
+        warnings = (*parsed.warnings, f"{_NOT_READ} {why}".strip())
+        return replace(parsed, pictures_left=0, warnings=warnings)
+
+    def forget(self, documents: Sequence[Document]) -> None:
+        """Have the pictures of these documents read anew when they are read again."""
+        if self._folder is not None:
+            for document in documents:
+                if document.content_hash:
+                    self._folder.forget(document.content_hash)
+
+    # --- what waits ----------------------------------------------------------------------------
+
+    def note(self, documents: Sequence[Document]) -> None:
+        """These rows are new, changed or gone."""
+        with self._lock:
+            for document in documents:
+                count = document.pictures_waiting if document.state in _THERE else 0
+                if count:
+                    self._waiting[document.document_id] = count
+                else:
+                    self._waiting.pop(document.document_id, None)
+        self.tell()
+
+    def drop(self, document_id: str) -> None:
+        """The pictures of this document don't wait any more."""
+        with self._lock:
+            self._waiting.pop(document_id, None)
+        self.tell()
+
+    def read_one(self, document_id: str) -> None:
+        """One picture less waits."""
+        with self._lock:
+            if left := self._waiting.get(document_id, 0):
+                self._waiting[document_id] = max(1, left - 1)
+
+    def next_id(self) -> str | None:
+        """The document to go on with: that with the fewest pictures, so that many come soon."""
+        with self._lock:
+            return min(self._waiting, key=self._waiting.__getitem__, default=None)
+
+    @property
+    def waiting(self) -> WaitingPictures:
+        """What waits, how long that takes, and what holds it up. Cheap."""
+        with self._lock:
+            count = sum(self._waiting.values())
+        seconds = count * self._meter.picture_s
+        return WaitingPictures(count, seconds, self._hold(count, seconds))
+
+    def _hold(self, count: int, seconds: float) -> PictureHold:
+        if self._is_paused:
+            return PictureHold.PAUSED if count else PictureHold.NONE
+        is_free = self._is_allowed or self._long_reading is LongReading.READ
+        if seconds <= LONG_S or is_free:
+            return PictureHold.NONE
+        if self._long_reading is LongReading.WAIT:
+            return PictureHold.LATER
+        # The first pictures show how long one takes here.
+        return PictureHold.ASKED if self._meter.knows_pictures else PictureHold.NONE
+
+    # --- what the person wants -----------------------------------------------------------------
+
+    def apply(self, long_reading: LongReading) -> None:
+        """Use this setting for what takes long."""
+        self._long_reading = long_reading
+        self.tell()
+
+    def allow(self) -> None:
+        """Read what waits however long it takes, until the app ends."""
+        self._is_allowed, self._is_paused = True, False
+        self.tell()
+
+    def set_paused(self, is_paused: bool) -> None:
+        """Read no more pictures, or go on; what was begun with leave has it still."""
+        self._is_paused = is_paused
+        self.tell()
+
+    def tell(self) -> None:
+        """Have the progress show what waits and is not held up."""
+        waiting = self.waiting
+        is_held = waiting.hold is not PictureHold.NONE
+        self._meter.set_pictures_left(0 if is_held else waiting.count)
