@@ -92,7 +92,7 @@ class RailedAnswering:
             )  # fmt: skip
             return found.passages
 
-        def support(text: str, sources: Sequence[SourceRef]) -> float:
+        def support(text: str, sources: Sequence[SourceRef]) -> float | None:
             return least_support(text, sources, self._check, cancel)
 
         return RailedQuestion(
@@ -116,8 +116,8 @@ class RailedAnswering:
 
 def least_support(
     text: str, sources: Sequence[SourceRef], check: CheckClaim, cancel: Event
-) -> float:
-    """The support of the statement of an answer that has the least; 0 where none can be checked."""
+) -> float | None:
+    """The support of the statement of an answer that has the least; None if none can be checked."""
     claims = claims_of(text, sources, check, cancel)
     supports = [
         claim.checked.support
@@ -125,7 +125,7 @@ def least_support(
         else min(claim.checked.support, _DOUBTFUL)
         for claim in claims
     ]
-    return min(supports, default=0.0)
+    return min(supports, default=None)
 
 
 def _knowing(request: AnswerRequest, done_before: str) -> AnswerRequest:
