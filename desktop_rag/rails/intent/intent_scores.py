@@ -37,6 +37,16 @@ class Evidence:
     best: Places
     features: Vectors
 
+    @property
+    def margins(self) -> Vectors:
+        """How much more the best class scores than the next."""
+        return self.features[:, 1]
+
+    @property
+    def sizes(self) -> Vectors:
+        """The mean number of examples a class."""
+        return np.exp(self.features[:, 5])
+
 
 class IntentScores:
     """Scores fitted to the vectors of examples, sorted by class, and of the names of classes."""
