@@ -49,6 +49,9 @@ def test_a_file_is_gone_once_it_was_missing_for_long_enough() -> None:
     confirmed.now = 3
     assert confirmed.scan([file]).changes.vanished == ()
     assert confirmed.rechecks[1:] == [("s", Path("/s/0.md"), 2)]
+    confirmed.now = 4.5
+    assert confirmed.scan([file]).changes.vanished == ()
+    del confirmed.rechecks[2:]
     confirmed.now = 5
     assert confirmed.scan([file]) == ConfirmedChanges(Changes(vanished=(file,)))
     # It is forgotten then, and begins anew should it vanish once more.
@@ -127,6 +130,14 @@ def test_those_that_wait_and_those_kept_before_count_too() -> None:
     confirmed.scan(known[:2], before)
     confirmed.now = 6
     assert confirmed.scan(known[:2], before).gone == tuple(known[:2])
+
+
+def test_a_file_that_was_kept_counts_once() -> None:
+    confirmed, known = Confirmed(), files(20)
+    before = [*known[:2], *(replace_gone(file, NOW) for file in known[2:4]), *known[4:]]
+    confirmed.scan(known[:2], before)
+    confirmed.now = 6
+    assert confirmed.scan(known[:2], before).changes.vanished == tuple(known[:2])
 
 
 def replace_gone(file: KnownFile, at: float) -> KnownFile:
