@@ -30,6 +30,8 @@ def test_the_result_of_a_query_is_cited_as_a_whole() -> None:
     _, [cited] = finish_answer("They brought 42 pounds [1].", [result])
     assert cited == replace(result, is_cited=True)
     assert cited.narrowed(0, 6) == cited
+    _, [cited] = finish_answer("The result of a query: pounds 42 [1].", [result])
+    assert cited == replace(result, is_cited=True)
 
 
 def test_a_cited_source_gets_the_sentence_it_rests_on() -> None:
@@ -109,6 +111,18 @@ def test_a_longer_sentence_is_quoted_where_it_says_more() -> None:
 def test_a_quote_has_a_fifth_of_the_weight_in_common(answer: str, quote: str) -> None:
     found = finish_answer(answer, (source(1, HANDBOOK), source(2, HISTORY)))[1][0]
     assert (found.quote, found.is_cited) == (quote, True)
+
+
+@pytest.mark.parametrize(
+    ("answer", "quote"),
+    [
+        # In a single sentence a word weighs 0.7: .19 and .26 of all.
+        ("Lamp zinc [1].", ""),
+        ("Old lamp burns, zinc, gold [1].", "Old lamp burns."),
+    ],
+)
+def test_a_word_of_a_single_sentence_still_weighs_something(answer: str, quote: str) -> None:
+    assert finish_answer(answer, (source(1, "Old lamp burns."),))[1][0].quote == quote
 
 
 def test_a_frequent_word_weighs_less_than_a_rare_one() -> None:
