@@ -13,12 +13,10 @@ from desktop_rag.rails.configuration.rails_configuration import make_configurati
 from desktop_rag.rails.events.rail_events import (
     ActionFinished,
     ActionStatus,
-    BotIntent,
     BotSaid,
     ContextUpdate,
     OwnEvent,
     StartAction,
-    UserIntent,
 )
 from desktop_rag.rails.language.flow_parser import parse_flows
 from desktop_rag.rails.rail_engine import Rails, transcript
@@ -350,37 +348,6 @@ define flow
     assert len(list(turn)) < 60
     following = engine.say(turn.conversation, "something else")
     assert transcript(following)[-1] == ("bot", UNKNOWN)
-
-
-_ECHO = """
-define parallel flow echo
-  user ...
-  user ask again
-  bot "Again."
-"""
-
-
-def test_a_parallel_flow_that_waits_for_ever_gives_way_to_newer_ones() -> None:
-    engine = rails(_ECHO)
-    conversation = engine.begin()
-    begun: dict[int, None] = {}
-    for number in range(60):
-        turn = engine.react(conversation, UserIntent(f"something {number}"))
-        list(turn)
-        conversation = turn.conversation
-        runs = [run.run_id for run in conversation.state.runs if run.frames[0].flow == "echo"]
-        begun.update(dict.fromkeys(runs))
-    assert runs == list(begun)[10:]
-
-
-def test_a_flow_that_answers_itself_at_once_is_bounded() -> None:
-    engine = rails('define parallel flow echo\n  bot ...\n  while True\n    bot "Again."\n')
-    turn = engine.react(engine.begin(), BotIntent("greet"))
-    most = 0
-    for _ in turn:
-        runs = turn.conversation.state.runs
-        most = max(most, sum(run.frames[0].flow == "echo" for run in runs))
-    assert 1 < most <= 50
 
 
 def test_a_turn_can_be_stopped() -> None:
