@@ -132,7 +132,7 @@ def _draw(one: IntentSet, foreign: Vectors, intents: int, examples: int, seed: i
     hidden = order.permutation(np.flatnonzero(new_class[one.classes] < 0))[:_HIDDEN]
     others = foreign[order.permutation(len(foreign))[:_FOREIGN]]
     vectors = np.concatenate([one.vectors[asked], one.vectors[hidden], others])
-    evidence = scores.evidence(vectors, scores.similarities(vectors))
+    _, evidence = scores.compared(vectors)
     meant = np.full(len(vectors), -1)
     meant[: len(asked)] = new_class[one.classes[asked]]
     kind = np.repeat([0, 1, 2], [len(asked), len(hidden), len(others)])

@@ -5,7 +5,7 @@
 Flows are made of random statements, events are chosen from those that the flows know and from some
 that nobody knows, in any order. Each event is received, and now and then the flows may act until
 they listen, with actions that succeed, fail or say something. Every conversation is replayed from
-its events at its end and has to come to the same state.
+its events at its end and has to come to the same state. The time of a turn is processor time.
 """
 
 import argparse
@@ -55,9 +55,9 @@ def main() -> None:
         state = RailsState({"n": 0})
         events: list[RailEvent] = []
         while len(events) < _EVENTS_OF_A_CONVERSATION:
-            at = time.perf_counter()
+            at = time.process_time()
             added, state = one_turn(program, state, chance)
-            slowest_ms = max(slowest_ms, (time.perf_counter() - at) * 1000)
+            slowest_ms = max(slowest_ms, (time.process_time() - at) * 1000)
             longest = max(longest, len(added))
             events += added
         assert replay(program, RailsState({"n": 0}), events) == state

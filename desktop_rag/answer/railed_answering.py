@@ -6,6 +6,7 @@ Runs on the answering thread. The rails are a port: their room is a neighbour of
 import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
+from functools import cache
 from threading import Event
 
 from desktop_rag.answer.answering import Answering, FinishedAnswer
@@ -92,8 +93,10 @@ class RailedAnswering:
             )  # fmt: skip
             return found.passages
 
-        def support(text: str, sources: Sequence[SourceRef]) -> float:
-            return least_support(text, sources, self._check, cancel)
+        check = checked_once(self._check)
+
+        def support(text: str, sources: Sequence[SourceRef]) -> float | None:
+            return least_support(text, sources, check, cancel)
 
         return RailedQuestion(
             rails, request.question, request.history, request.conversation_id, own, search,
@@ -114,10 +117,19 @@ class RailedAnswering:
         return complete
 
 
+def checked_once(check: CheckClaim) -> CheckClaim:
+    """The same check, where each claim is checked once: an answer in pieces repeats them.
+
+    It keeps all it was asked, so it is for one answer. Any thread.
+    """
+    known = cache(check)
+    return lambda claim, sources: known(claim, tuple(sources))
+
+
 def least_support(
     text: str, sources: Sequence[SourceRef], check: CheckClaim, cancel: Event
-) -> float:
-    """The support of the statement of an answer that has the least; 0 where none can be checked."""
+) -> float | None:
+    """The support of the statement of an answer that has the least; None if none can be checked."""
     claims = claims_of(text, sources, check, cancel)
     supports = [
         claim.checked.support
@@ -125,7 +137,7 @@ def least_support(
         else min(claim.checked.support, _DOUBTFUL)
         for claim in claims
     ]
-    return min(supports, default=0.0)
+    return min(supports, default=None)
 
 
 def _knowing(request: AnswerRequest, done_before: str) -> AnswerRequest:

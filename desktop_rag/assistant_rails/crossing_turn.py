@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 
-from desktop_rag.assistant_rails.passing_pieces import Passes, PassingPieces
+from desktop_rag.assistant_rails.passing_pieces import PassingPieces
 from desktop_rag.core.conversation import (
     AnswerEvent,
     AnswerRestated,
@@ -48,14 +48,16 @@ class _Ended:
 class CrossingTurn:
     """Carries one turn; `made` is the last answer that was made for it, `streamed` what was shown.
 
-    With `is_held` nothing of an answer is shown before the rails have passed it; with `passes` its
+    With `is_held` nothing of an answer is shown before the rails have passed it; with `pieces` its
     sentences are shown as they pass, one after the other.
     """
 
-    def __init__(self, make: MakeAnswer, *, is_held: bool, passes: Passes | None = None) -> None:
+    def __init__(
+        self, make: MakeAnswer, *, is_held: bool, pieces: Callable[[], PassingPieces] | None = None
+    ) -> None:
         self._make = make
         self._is_held = is_held
-        self._passes = passes
+        self._pieces = pieces
         self._crossing: SimpleQueue[_Wanted | _Ended] = SimpleQueue()
         self._is_left = Event()
         self.made: Message | None = None
@@ -98,7 +100,7 @@ class CrossingTurn:
     def _answered(self, question: str) -> Generator[AnswerEvent, None, Message]:
         if self._is_held:
             yield AnswerWaits(CHECKING)
-        pieces = PassingPieces(self._passes) if self._passes else None
+        pieces = self._pieces() if self._pieces else None
         with closing(self._make(question)) as events:
             while True:
                 try:

@@ -22,21 +22,27 @@ class Beginning:
     found: SourcesFound
 
 
-# The beginning as the rails let it through, None where they don't.
+# The beginning as the rails let it through: "" where it tells nothing yet, None where they don't.
 Passes = Callable[[Beginning], str | None]
 
 
 class PassingPieces:
     """Takes the events of an answer, and gives those that may be shown."""
 
-    def __init__(self, passes: Passes) -> None:
+    def __init__(
+        self,
+        passes: Passes,
+        as_shown: Callable[[SourcesFound], SourcesFound] = lambda found: found,
+    ) -> None:
+        """`as_shown` gives the sources as they may be seen, with the first words that passed."""
         self._passes = passes
+        self._as_shown = as_shown
         self._text = self._shown = ""
         self._checked_chars = 0
         self._found = SourcesFound(())
         self._is_over = False
 
-    def add(self, event: AnswerEvent) -> Iterator[TextDelta]:
+    def add(self, event: AnswerEvent) -> Iterator[SourcesFound | TextDelta]:
         """The sentences that passed by this event. Once one didn't, nothing more is shown."""
         if isinstance(event, SourcesFound):
             self._found = event
@@ -47,7 +53,7 @@ class PassingPieces:
             if not self._is_over:
                 yield from self._news()
 
-    def _news(self) -> Iterator[TextDelta]:
+    def _news(self) -> Iterator[SourcesFound | TextDelta]:
         end = _finished_end(self._text)
         if end - self._checked_chars <= self._checked_chars // _GROWTH:
             return
@@ -56,6 +62,8 @@ class PassingPieces:
         if passed is None or not passed.startswith(self._shown):
             self._is_over = True
         elif added := passed[len(self._shown) :]:
+            if not self._shown:
+                yield self._as_shown(self._found)
             self._shown = passed
             yield TextDelta(added)
 

@@ -3,7 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from desktop_rag.core.conversation import Message, MessageState, SearchNotes, SourceRef
+from desktop_rag.core.conversation import (
+    Message,
+    MessageState,
+    SearchNotes,
+    SourceRef,
+    SourcesFound,
+)
 from desktop_rag.rails.actions.local_checks import mask_personal_data
 from desktop_rag.rails.configuration.rails_configuration import RailsConfiguration
 from desktop_rag.rails.events.rail_events import (
@@ -99,6 +105,13 @@ def _told(event: RailEvent) -> RailEvent:
     if isinstance(event, ActionFinished) and event.action_name in _GIVING_TEXT:
         return replace(event, result="…")
     return event
+
+
+def found_as_shown(configuration: RailsConfiguration, found: SourcesFound) -> SourcesFound:
+    """The sources as they may be shown with a beginning that passed."""
+    if _MASKING not in configuration.output_rails:
+        return found
+    return replace(found, sources=tuple(map(_masked_source, found.sources)))
 
 
 def _masked(message: Message) -> Message:

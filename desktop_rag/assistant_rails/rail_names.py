@@ -37,7 +37,10 @@ BUILT_IN = (
     RailSet(
         "grounding",
         tr("Checked answers"),
-        tr("An answer is shown only after each of its statements was found in its sources."),
+        tr(
+            "What an answer states is shown only after it was found in the sources. An answer with"
+            " anything unproven is taken back."
+        ),
     ),
     RailSet(
         "commands",

@@ -7,6 +7,7 @@ import time
 import uuid
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from threading import Event
 from typing import TYPE_CHECKING
@@ -18,8 +19,13 @@ from desktop_rag.answer.conversations.answer_rails import (
 )
 from desktop_rag.assistant_rails.consented_changes import ConsentedChanges
 from desktop_rag.assistant_rails.crossing_turn import CrossingTurn
-from desktop_rag.assistant_rails.passing_pieces import Beginning, Passes
-from desktop_rag.assistant_rails.rail_message import made_message, proposal_of, railed_message
+from desktop_rag.assistant_rails.passing_pieces import Beginning, PassingPieces
+from desktop_rag.assistant_rails.rail_message import (
+    found_as_shown,
+    made_message,
+    proposal_of,
+    railed_message,
+)
 from desktop_rag.assistant_rails.rail_names import is_built_in
 from desktop_rag.assistant_rails.rail_sets import RailSets
 from desktop_rag.assistant_rails.tried_sentence import tried
@@ -77,8 +83,8 @@ class RailedAnswers:
         begun = self._so_far(opened, asked)
         is_held = bool(opened.configuration.output_rails)
         turns: list[Turn] = []
-        passes = self._passing(opened, asked, turns)
-        crossing = CrossingTurn(asked.answer, is_held=is_held, passes=passes)
+        pieces = self._pieces(opened, asked, turns)
+        crossing = CrossingTurn(asked.answer, is_held=is_held, pieces=pieces)
         changes = ConsentedChanges(self._commands, asked) if self._commands else None
         events: list[RailEvent] = []
         calls, to_ask = 0, ""
@@ -106,28 +112,39 @@ class RailedAnswers:
         yield from _shown(done, crossing.streamed)
         return done
 
-    def _passing(
+    def _pieces(
         self, opened: Rails, asked: RailedQuestion, turns: Sequence[Turn]
-    ) -> Passes | None:
-        """What checks the beginning of an answer by the rails for output; None if they want all.
+    ) -> Callable[[], PassingPieces] | None:
+        """An answer checked from its beginning by the rails for output; None if they want all.
 
-        It runs on the answering thread, while the one of `turns` waits for the whole answer.
+        The check runs on the answering thread, while the one of `turns` waits for the whole answer.
         """
         if not opened.configuration.shows_pieces:
             return None
 
         def passes(beginning: Beginning) -> str | None:
             found = beginning.found
+            has_nothing_to_check = False
+
+            def support(text: str, _: Sequence[Passage]) -> float:
+                nonlocal has_nothing_to_check
+                support = asked.support(text, found.sources)
+                has_nothing_to_check = support is None
+                return support or 0.0
+
             world = RailsWorld(
-                check_facts=lambda text, _passages: asked.support(text, found.sources),
+                check_facts=support,
                 complete=None if is_built_in(asked.rails) else asked.complete,
             )
             rows = [{"text": source.text, "source": source.title} for source in found.sources]
             known = {"relevant_passages": rows, "is_own_knowledge": found.is_own_knowledge}
             context = {**turns[-1].conversation.state.context, **known}
-            return opened.in_world(world).passed(beginning.text, context)
+            passed = opened.in_world(world).passed(beginning.text, context)
+            # A heading or an introduction proves nothing: it waits for the first statement.
+            return "" if passed is None and has_nothing_to_check else passed
 
-        return passes
+        as_shown = partial(found_as_shown, opened.configuration)
+        return lambda: PassingPieces(passes, as_shown)
 
     def _world(
         self, asked: RailedQuestion, answer: Callable[[str], Message], crossing: CrossingTurn
@@ -143,10 +160,10 @@ class RailedAnswers:
             made = crossing.made
             if made is None:
                 sources = as_sources([(passage.text, passage.source) for passage in passages])
-                return asked.support(text, sources)
+                return asked.support(text, sources) or 0.0
             if made.is_excerpts or not (made.model or made.is_own_knowledge):
                 return 1.0  # the words of the documents, or of the app itself
-            return asked.support(text, made.sources)
+            return asked.support(text, made.sources) or 0.0
 
         world = RailsWorld(embed=self._embed, answer=answered, check_facts=support)
         if is_built_in(asked.rails):
@@ -199,9 +216,9 @@ def _shown(done: Message, streamed: str) -> Iterator[AnswerEvent]:
     if streamed and done.text.startswith(streamed):
         yield TextDelta(done.text[len(streamed) :])
         return
+    yield SourcesFound(done.sources, done.notes)
     if streamed:
         yield AnswerRestated(done.text, done.thinking)
         return
-    yield SourcesFound(done.sources, done.notes)
     if done.text:
         yield TextDelta(done.text)

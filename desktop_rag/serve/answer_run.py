@@ -125,10 +125,15 @@ def _one_delta(
 
 
 def grown(shown: str, event: TextDelta | AnswerRestated) -> tuple[str, str]:
-    """The answer after an event, and what a client has not got of it: nothing may be lost."""
+    """The answer after an event, and what a client has not got of it: nothing may be lost.
+
+    Another answer, such as a refusal in place of what was shown, is a paragraph of its own.
+    """
     if isinstance(event, TextDelta):
         return shown + event.text, event.text
     same = 0
     while event.text[same : same + 1] and event.text[same] == shown[same : same + 1]:
         same += 1
+    if event.text and 2 * same < min(len(shown), len(event.text)):
+        return event.text, f"\n\n{event.text}"
     return event.text, event.text[same:]

@@ -3216,8 +3216,8 @@ Die vollständige Adresse lautet:
         <translation>Geprüfte Antworten</translation>
     </message>
     <message>
-        <source>An answer is shown only after each of its statements was found in its sources.</source>
-        <translation>Eine Antwort wird erst gezeigt, wenn jede ihrer Aussagen in den Quellen gefunden wurde.</translation>
+        <source>What an answer states is shown only after it was found in the sources. An answer with anything unproven is taken back.</source>
+        <translation>Was eine Antwort aussagt, wird erst gezeigt, wenn es in den Quellen gefunden wurde. Eine Antwort mit Unbelegtem wird zurückgenommen.</translation>
     </message>
     <message>
         <source>Commands with consent</source>

@@ -22,8 +22,8 @@ class RailedQuestion:
     `rails` names them. `answer` makes the app's own answer to a question, which the rails may have
     changed, on the answering thread. The others may be called on any worker thread: `search` finds
     passages that the assistant may read; `support` is the probability that an answer is supported
-    by its sources; `complete` asks the assistant's model, None without one. With `may_change` a
-    person is there who can agree to commands.
+    by its sources, None where it has nothing to check; `complete` asks the assistant's model, None
+    without one. With `may_change` a person is there who can agree to commands.
     """
 
     rails: str
@@ -32,7 +32,7 @@ class RailedQuestion:
     conversation_id: str
     answer: Callable[[str], Generator[AnswerEvent, None, Message]]
     search: Callable[[str], Sequence[Passage]]
-    support: Callable[[str, Sequence[SourceRef]], float]
+    support: Callable[[str, Sequence[SourceRef]], float | None]
     complete: Callable[[str], str] | None
     assistant_id: str = ""
     may_change: bool = False

@@ -24,6 +24,11 @@ _SMOOTHING = 5.0
 _FEWEST = 50
 _FEWEST_PER_INTENT = 2.0
 _LEAST = 1e-4
+# With few examples an intent may be the nearest by chance. At a smaller distance to the next one,
+# about 92 of 100 are right, whatever else speaks for it (decision 084). It is less with more
+# examples than `_FEW` an intent, in proportion.
+_CLEAR_MARGIN, _FEW = 0.4, 4
+_MOST_UNCLEAR = 0.94
 _STEPS = 30
 
 
@@ -53,7 +58,9 @@ class IntentCalibration:
     def probabilities(self, evidence: Evidence) -> Numbers:
         """The probability of each best class to be right, from 0 to 1."""
         columns = self._columns(evidence, self._precisions[evidence.best])
-        return _chance(columns @ self._correction)
+        chances = _chance(columns @ self._correction)
+        is_clear = evidence.margins >= _CLEAR_MARGIN * np.minimum(1, _FEW / evidence.sizes)
+        return np.where(is_clear, chances, np.minimum(chances, _MOST_UNCLEAR))
 
     def _columns(self, evidence: Evidence, precisions: Numbers) -> Numbers:
         chances = _chance(terms(evidence) @ self._coefficients)

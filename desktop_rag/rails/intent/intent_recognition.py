@@ -93,8 +93,7 @@ class IntentRecogniser:
         if not text.strip() or not self._examples:
             return RecognisedIntent("", 0.0, False, ())
         vector = np.asarray(self._embed([text]), np.float32)
-        similarities = self._scores.similarities(vector)
-        evidence = self._scores.evidence(vector, similarities)
+        similarities, evidence = self._scores.compared(vector)
         best = int(evidence.best[0])
         score = float(self._calibration.probabilities(evidence)[0])
         known = self._known.get(_words(text), ())
@@ -106,7 +105,10 @@ class IntentRecogniser:
         return RecognisedIntent(self._intents[best], score, score >= ACCEPTED_FROM, nearest)
 
     def _nearest(self, similarities: Vectors) -> tuple[NearExample, ...]:
-        order = np.argsort(-similarities, kind="stable")[:NEAREST]
+        count = min(NEAREST, len(similarities))
+        # Sorting ten thousand takes longer than recognising; of equals the first is taken.
+        near = np.flatnonzero(similarities >= np.partition(similarities, -count)[-count])
+        order = near[np.argsort(-similarities[near], kind="stable")][:count]
         found = [(self._examples[place], float(similarities[place])) for place in order]
         return tuple(NearExample(e.text, e.intent, similarity) for e, similarity in found)
 

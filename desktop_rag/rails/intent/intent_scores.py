@@ -19,6 +19,10 @@ _VOTES = 0.3
 _MANY = 10.0
 # As many examples are looked at as if they were unknown sentences.
 _LOOKED_AT = 2000
+# So many rows at once stay in the cache of a core while several vectors are multiplied with them.
+_BLOCK = 256
+# A product of matrices is faster for more vectors than this.
+_FEW = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,16 @@ class Evidence:
 
     best: Places
     features: Vectors
+
+    @property
+    def margins(self) -> Vectors:
+        """How much more the best class scores than the next."""
+        return self.features[:, 1]
+
+    @property
+    def sizes(self) -> Vectors:
+        """The mean number of examples a class."""
+        return np.exp(self.features[:, 5])
 
 
 class IntentScores:
@@ -47,7 +61,8 @@ class IntentScores:
         looked_at: int = _LOOKED_AT,
     ) -> None:
         """Fit. Every class has a row; `names` are the vectors of those classes in `named`."""
-        self._rows = rows
+        self._example_count = len(rows)
+        self._rows = np.concatenate([rows, names])
         self._looked_at = np.linspace(0, len(rows) - 1, min(len(rows), looked_at)).astype(np.intp)
         counts = np.bincount(classes, minlength=class_count)
         self._starts = np.searchsorted(classes, np.arange(class_count))
@@ -55,7 +70,7 @@ class IntentScores:
         weights = np.sqrt(mean_count / counts)[classes]
         all_weights = np.append(weights, np.full(len(named), np.median(weights)))
         self._regression = KernelRegression(
-            np.concatenate([rows, names]),
+            self._rows,
             np.append(classes, named),
             all_weights.astype(np.float32),
             class_count,
@@ -65,14 +80,16 @@ class IntentScores:
         self._votes_weight = _VOTES * mean_count / (mean_count + _MANY)
         self._sizes = np.log([mean_count, class_count]).astype(np.float32)
 
-    def similarities(self, vectors: Vectors) -> Vectors:
-        """The cosine of each vector and each row."""
-        return vectors @ self._rows.T
-
-    def evidence(self, vectors: Vectors, similarities: Vectors) -> Evidence:
-        """The best class of each vector with its evidence."""
-        scores = self._regression.scores(vectors)
-        return self._evidence(scores, self._votes.shares(vectors), similarities)
+    def compared(self, vectors: Vectors) -> tuple[Vectors, Evidence]:
+        """The cosine of each vector and each row, and the best class of each with its evidence."""
+        directions = self._votes.directions(vectors)
+        # At once, since reading ten thousand rows takes longer than multiplying them.
+        products = _products(np.concatenate([vectors, directions]), self._rows)
+        similarities, turned = np.split(products, 2)
+        scores = self._regression.scores(similarities)
+        cosines = similarities[:, : self._example_count]
+        shares = self._votes.shares(directions, turned[:, : self._example_count])
+        return cosines, self._evidence(scores, shares, cosines)
 
     @property
     def looked_at(self) -> Places:
@@ -81,10 +98,11 @@ class IntentScores:
 
     def left_out(self) -> Evidence:
         """The evidence of the rows `looked_at`, as if each were unknown."""
-        own, rows = self._looked_at, self._rows[self._looked_at]
-        similarities = self.similarities(rows)
+        own, examples = self._looked_at, self._rows[: self._example_count]
+        similarities = examples[own] @ examples.T
         similarities[np.arange(len(own)), own] = 0
-        shares = self._votes.shares(rows, own)
+        directions = self._votes.directions(examples[own])
+        shares = self._votes.shares(directions, directions @ examples.T, own)
         return self._evidence(self._regression.left_out, shares, similarities)
 
     def _evidence(self, scores: Vectors, shares: Vectors, similarities: Vectors) -> Evidence:
@@ -102,6 +120,18 @@ class IntentScores:
             *np.broadcast_to(self._sizes[:, None], (2, len(total))),
         ]
         return Evidence(best, np.stack(columns, axis=1).astype(np.float32))
+
+
+def _products(vectors: Vectors, rows: Vectors) -> Vectors:
+    """The scalar product of each vector and each row; few vectors read the rows once."""
+    if len(vectors) > _FEW:
+        return vectors @ rows.T
+    found = np.empty((len(vectors), len(rows)), np.float32)
+    for start in range(0, len(rows), _BLOCK):
+        block = rows[start : start + _BLOCK]
+        for vector, products in zip(vectors, found, strict=True):
+            np.dot(block, vector, out=products[start : start + _BLOCK])
+    return found
 
 
 def _without(values: Vectors, left_out: Places) -> Vectors:

@@ -33,35 +33,36 @@ class KernelRegression:
 
         `left_out` gets the scores of the rows `looked_at`, as a fit without that row gives them.
         """
-        chosen = np.linspace(0, len(rows) - 1, min(len(rows), _LANDMARKS)).astype(np.intp)
-        self._landmarks = rows[chosen]
-        values, directions = np.linalg.eigh(_kernel(self._landmarks, self._landmarks))
+        self._chosen = np.linspace(0, len(rows) - 1, min(len(rows), _LANDMARKS)).astype(np.intp)
+        landmarks = rows[self._chosen]
+        values, directions = np.linalg.eigh(_kernel(landmarks @ landmarks.T))
         kept = values > _LEAST_VARIANCE * values[-1]
-        self._projection = (directions[:, kept] / np.sqrt(values[kept])).astype(np.float32)
+        projection = (directions[:, kept] / np.sqrt(values[kept])).astype(np.float32)
         targets = np.zeros((len(rows), class_count), np.float32)
         targets[np.arange(len(rows)), classes] = 1
-        features = _kernel(rows, self._landmarks) @ self._projection
+        features = _kernel(rows @ landmarks.T) @ projection
         share = weights / weights.sum()
-        self._mean_features, self._mean_target = share @ features, share @ targets
-        features -= self._mean_features
+        mean_features, mean_target = share @ features, share @ targets
+        features -= mean_features
         weighted = weights[:, None] * features
         moments = features.T @ weighted
         moments[np.diag_indices_from(moments)] += _RIDGE
-        centred = targets - self._mean_target
+        centred = targets - mean_target
         seen = features[looked_at]
         solved = np.linalg.solve(moments, np.hstack([weighted.T @ centred, seen.T]))
-        self._coefficients = solved[:, :class_count]
+        coefficients = solved[:, :class_count]
+        self._by_landmark = projection @ coefficients
+        self._offset = mean_target - mean_features @ coefficients
         # The share of its own target in the score of a row.
         own = np.einsum("ij,ji->i", seen, solved[:, class_count:]) * weights[looked_at]
         own = np.minimum(own + share[looked_at], _MOST_OWN)[:, None]
-        fitted = seen @ self._coefficients + self._mean_target
+        fitted = seen @ coefficients + mean_target
         self.left_out: Vectors = (fitted - own * targets[looked_at]) / (1 - own)
 
-    def scores(self, vectors: Vectors) -> Vectors:
-        """The scores of each class, shape (len(vectors), classes)."""
-        features = _kernel(vectors, self._landmarks) @ self._projection - self._mean_features
-        return features @ self._coefficients + self._mean_target
+    def scores(self, similarities: Vectors) -> Vectors:
+        """The scores of each class for vectors with these cosines to the rows of the fit."""
+        return _kernel(similarities[:, self._chosen]) @ self._by_landmark + self._offset
 
 
-def _kernel(left: Vectors, right: Vectors) -> Vectors:
-    return np.exp(_SHARPNESS * (left @ right.T - 1)).astype(np.float32)
+def _kernel(similarities: Vectors) -> Vectors:
+    return np.exp(_SHARPNESS * (similarities - 1)).astype(np.float32)

@@ -19,32 +19,37 @@ class NearestVotes:
     """The share of each class among the nearest examples, weighted by similarity."""
 
     def __init__(self, rows: Vectors, classes: Places, class_count: int) -> None:
-        """Estimate the variance within classes, and keep the rows without it."""
+        """Estimate the variance within classes. The rows themselves are not kept."""
         self._classes, self._count = classes, class_count
         self._mean = rows.mean(axis=0)
         self._whitening = _whitening(rows, classes, class_count)
-        self._rows = self._whitened(rows)
+        self._lengths = _lengths((rows - self._mean) @ self._whitening)[:, 0]
 
-    def shares(self, vectors: Vectors, own: Places | None = None) -> Vectors:
-        """The shares of each class, shape (len(vectors), classes); each row adds up to 1.
+    def directions(self, vectors: Vectors) -> Vectors:
+        """The vectors whose scalar products with the rows `shares` needs, in the same shape."""
+        turned = (vectors - self._mean) @ self._whitening
+        return (turned / _lengths(turned)) @ self._whitening
 
-        With the places of these vectors among the rows, none votes for itself.
+    def shares(self, directions: Vectors, products: Vectors, own: Places | None = None) -> Vectors:
+        """The shares of each class, shape (len(products), classes); each row adds up to 1.
+
+        `products` are those of `directions` with the rows. With the places of these vectors among
+        the rows, none votes for itself.
         """
-        similarities = self._whitened(vectors) @ self._rows.T
+        similarities = (products - (directions @ self._mean)[:, None]) / self._lengths
         if own is not None:
             similarities[np.arange(len(own)), own] = -2
-        voters = min(_VOTERS, len(self._rows))
+        voters = min(_VOTERS, len(self._classes))
         places = np.argpartition(-similarities, voters - 1, axis=1)[:, :voters]
         near = np.take_along_axis(similarities, places, axis=1)
         weights = np.exp(_SHARPNESS * (near - near.max(axis=1, keepdims=True)))
-        shares = np.zeros((len(vectors), self._count), np.float32)
-        np.add.at(shares, (np.arange(len(vectors))[:, None], self._classes[places]), weights)
+        shares = np.zeros((len(products), self._count), np.float32)
+        np.add.at(shares, (np.arange(len(products))[:, None], self._classes[places]), weights)
         return shares / shares.sum(axis=1, keepdims=True)
 
-    def _whitened(self, vectors: Vectors) -> Vectors:
-        turned = (vectors - self._mean) @ self._whitening
-        lengths = np.linalg.norm(turned, axis=1, keepdims=True)
-        return turned / np.maximum(lengths, _NOTHING)
+
+def _lengths(vectors: Vectors) -> Vectors:
+    return np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), _NOTHING)
 
 
 def _whitening(rows: Vectors, classes: Places, class_count: int) -> Vectors:

@@ -24,7 +24,11 @@ Value = Any
 MOST_CHARACTERS = 200_000
 _MOST_ITEMS = 10_000
 _LARGEST = 10**15
-_NAME = re.compile(r"\$([^\W\d]\w*)|\{\{\s*\$?([^\W\d]\w*)\s*\}\}")
+_PATH = r"((?:\.[^\W\d]\w*|\[\d{1,6}\])*)"
+_NAME = re.compile(
+    rf"\$(?P<name>[^\W\d]\w*){_PATH}|\{{\{{\s*\$?(?P<braced>[^\W\d]\w*){_PATH}\s*\}}\}}"
+)
+_STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 
 
 class ExpressionError(Exception):
@@ -45,13 +49,33 @@ def evaluate(expression: Expression, context: Mapping[str, Value]) -> Value:
 
 
 def fill_in(text: str, context: Mapping[str, Value]) -> str:
-    """The text with `$name` and `{{ name }}` replaced by the variables that are set."""
+    """The text with `$name` and `{{ name }}` replaced by the variables that are set.
+
+    `$report.city` and `$days[0]` are entries, if there are such; else what follows a name is text.
+    """
 
     def value(match: re.Match[str]) -> str:
-        found = context.get(match[1] or match[2])
-        return match[0] if found is None else as_text(found)
+        found = context.get(match["name"] or match["braced"])
+        rest = match[2] or match[4] or ""
+        while found is not None and (step := _STEP.match(rest)):
+            inner = _inner(found, step)
+            if inner is None:
+                break
+            found, rest = inner, rest[step.end() :]
+        is_missing = bool(rest) and (match["braced"] or isinstance(found, Mapping))
+        return match[0] if found is None or is_missing else as_text(found) + rest
 
     return _NAME.sub(value, text)[:MOST_CHARACTERS]
+
+
+def _inner(value: Value, step: re.Match[str]) -> Value:
+    """The entry of a mapping or a list that a text names; None without it."""
+    if isinstance(value, Mapping):
+        return cast("Mapping[str, Value]", value).get(step[1] or step[2])
+    if isinstance(value, list) and step[2]:
+        items = cast("list[Value]", value)
+        return items[int(step[2])] if int(step[2]) < len(items) else None
+    return None
 
 
 def as_text(value: Value) -> str:

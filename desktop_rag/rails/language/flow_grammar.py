@@ -9,15 +9,18 @@ start: _NL? definition*
 
 ?definition: user_form | bot_form | flow
 
-user_form: "define" "user" form _NL (_INDENT (text _NL)+ _DEDENT)?
-bot_form: "define" "bot" form _NL _INDENT (text _NL)+ _DEDENT
-flow: "define" modifier* flow_kind form? _NL _INDENT statement+ _DEDENT
+_define: "define" | "def"
+
+user_form: _define "user" form _NL (_INDENT (text _NL)+ _DEDENT)?
+bot_form: _define "bot" form _NL _INDENT (text _NL)+ _DEDENT
+flow: _define modifier* flow_kind form? _NL _INDENT statement+ _DEDENT
 !modifier: "extension" | "parallel" | "test" | "sample" | "continuous"
 !flow_kind: "flow" | "subflow"
 form: FORM
 
-?statement: user | bot | event | create | execute | assign | generate | do | if | when | while
-  | stop | return | break | continue | pass | goto | label | priority | meta | comment
+?statement: user | bot | event | create | execute | assign | change | generate | do
+  | if | when | while | stop | return | break | continue | pass | goto | label | priority | meta
+  | comment
 
 user: "user" said _NL examples?
 bot: "bot" said _NL examples?
@@ -37,6 +40,7 @@ arguments: "(" [argument ("," argument)* ","?] ")"
 argument: NAME "=" expression
 
 assign: "set"? VARIABLE "=" expression _NL
+change: "set"? VARIABLE SIGNED expression _NL
 generate: "set"? VARIABLE "=" ANY _NL
 
 do: "do" (FLOW_NAME | variable) arguments? _NL
@@ -53,13 +57,13 @@ event_case: "event" named_event
 while: "while" expression ":"? _NL block
 block: _INDENT statement+ _DEDENT
 
-stop: "stop" _NL
-return: "return" _NL
+stop: ("stop" | "abort") _NL
+return: ("return" | "done") _NL
 break: "break" _NL
 continue: "continue" _NL
 pass: ("pass" | ANY) _NL
-goto: "goto" NAME _NL
-label: "label" NAME _NL
+goto: ("goto" | "go" "to") FORM _NL
+label: ("label" | "checkpoint") FORM _NL
 priority: "priority" NUMBER _NL
 meta: "meta" _NL _INDENT (META _NL)+ _DEDENT
 comment: LONG_STRING _NL
@@ -78,7 +82,7 @@ comment: LONG_STRING _NL
   | value "." NAME "(" [expression ("," expression)*] ")" -> method
   | value "[" expression "]" -> index
 ?atom: variable | NUMBER -> number | STRING -> string | LONG_STRING -> string
-  | "True" -> true | "False" -> false | "None" -> none
+  | _YES -> true | _NO -> false | _NOTHING -> none
   | NAME "(" [expression ("," expression)*] ")" -> function
   | "[" [expression ("," expression)* ","?] "]" -> list_
   | "{" [pair ("," pair)* ","?] "}" -> dict_
@@ -87,7 +91,7 @@ pair: expression ":" expression
 variable: VARIABLE
 
 FORM: /(?!\.\.\.)[^\s"'#$](?:[^\n"#]*[^\s"#])?/
-FLOW_NAME: /[^\W\d][^\n"#()$]*[^\s"#()$]/
+FLOW_NAME: /[^\W\d](?:[^\n"#()$]*[^\s"#()$])?/
 ANY: "..."
 LONG_STRING: /"{3}(?:[^"\\]|\\.|"(?!""))*"{3}/s
 STRING: /"(?!"")(?:[^"\\\n]|\\.)*"|""(?!")|'(?:[^'\\\n]|\\.)*'/
@@ -96,6 +100,10 @@ NAME: /[^\W\d]\w*/
 DOTTED_NAME: /[^\W\d]\w*(?:\.[^\W\d]\w*)*/
 NUMBER: /\d+(?:\.\d+)?|\.\d+/
 META: /[^\n#"]+/
+_YES.2: /[Tt]rue\b/
+_NO.2: /[Ff]alse\b/
+_NOTHING.2: /(?:[Nn]one|null)\b/
+SIGNED: /[-+]=/
 PLUS: "+"
 MINUS: "-"
 STAR: "*"
@@ -134,6 +142,9 @@ WORDS = {
     "_WHEN": "`when`",
     "_DO": "`do`",
     "_STOP": "`stop`",
+    "_YES": "`True`",
+    "_NO": "`False`",
+    "_NOTHING": "`None`",
     "ANY": "`...`",
     "LONG_STRING": 'a text in """three quotation marks"""',
 }

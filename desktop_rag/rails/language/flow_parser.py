@@ -12,6 +12,7 @@ from lark.indenter import DedentError, Indenter
 from desktop_rag.rails.language.expression_syntax import Expression
 from desktop_rag.rails.language.expression_tree import read_expression
 from desktop_rag.rails.language.flow_grammar import GRAMMAR, WORDS
+from desktop_rag.rails.language.flow_mistakes import mistake_at
 from desktop_rag.rails.language.flow_syntax import FlowFile, Place
 from desktop_rag.rails.language.flow_tree import FlowReader
 from desktop_rag.rails.language.syntax_errors import FlowSyntaxError
@@ -115,7 +116,10 @@ def _fault(exc: UnexpectedInput, text: str, file: str, margin: int) -> FlowSynta
         expected = exc.allowed if isinstance(exc, UnexpectedCharacters) else ()
         rest = text[exc.pos_in_stream or 0 :].partition("\n")[0]
         problem = f"“{rest[:30]}” is not understood." if rest else "The line ends too early."
-    return FlowSyntaxError(Place(file, line, column + margin), problem, _in_words(expected or ()))
+    place = Place(file, line, column + margin)
+    if mistake := mistake_at(text.split("\n")[line - 1], column - 1):
+        return FlowSyntaxError(place, *mistake)
+    return FlowSyntaxError(place, problem, _in_words(expected or ()))
 
 
 def _found(token: Token) -> str:

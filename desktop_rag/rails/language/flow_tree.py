@@ -1,12 +1,13 @@
 """Statements and definitions from what the parser found. Any thread."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import NoReturn, cast
 
 from lark import Token, Tree
 
 from desktop_rag.rails.language import flow_syntax as syntax
-from desktop_rag.rails.language.expression_syntax import Expression, Text
+from desktop_rag.rails.language.expression_syntax import Expression, Operation, Text, Variable
 from desktop_rag.rails.language.expression_tree import Node, read_expression, unquoted
 from desktop_rag.rails.language.syntax_errors import FlowSyntaxError
 
@@ -15,6 +16,7 @@ DEFAULT_PRIORITY = 1.0
 GENERATE_VALUE = "generate_value"
 _WORDS = {"stop", "return", "break", "continue", "goto", "label"}
 _SILENT = {"pass", "comment", "priority", "meta"}
+_PARAMETERS = re.compile(r"(?:\s+\$\w+)+$")
 
 
 class FlowReader:
@@ -48,14 +50,18 @@ class FlowReader:
         parts = _nodes(node)
         modifiers = frozenset(_word(part) for part in parts if part.data == "modifier")
         kind = next(_word(part) for part in parts if part.data == "flow_kind")
-        name = next((_form(part) for part in parts if part.data == "form"), "")
+        # All variables are global, so the names of parameters say nothing more.
+        named = next((_form(part) for part in parts if part.data == "form"), "")
+        name = _PARAMETERS.sub("", named)
         if kind == "subflow" and not name:
             self._refuse(node, "A subflow needs a name.", "the name of the subflow")
         body = [p for p in parts if p.data not in ("modifier", "flow_kind", "form")]
-        priority = next((_number(p) for p in body if p.data == "priority"), DEFAULT_PRIORITY)
-        for part in body:
-            if part.data == "meta":
-                modifiers |= self._meta(part)
+        priorities = [_number(part) for part in body if part.data == "priority"]
+        for entries in (_entries(part) for part in body if part.data == "meta"):
+            modifiers |= _modifiers(entries)
+            if written := entries.get("priority"):
+                priorities.append(self._priority(node, written))
+        priority = next(iter(priorities), DEFAULT_PRIORITY)
         return syntax.FlowDefinition(
             name, kind == "subflow" or "subflow" in modifiers, modifiers, priority,
             self._block(body, is_loop=False), self._source(node), self._place(node),
@@ -67,12 +73,12 @@ class FlowReader:
         ends = (n for n, line in enumerate(more) if line.strip() and not line[0].isspace())
         return "\n".join([first, *more[: next(ends, len(more))]]).strip()
 
-    def _meta(self, node: Node) -> frozenset[str]:
-        """The modifiers among the entries of `meta` that are on."""
-        entries = (str(child).partition(":") for child in node.children)
-        on = (key.strip() for key, _, value in entries if value.strip().casefold() == "true")
-        names = {"is_extension": "extension", "allow_multiple": "parallel", "is_sample": "sample"}
-        return frozenset(names.get(key, key) for key in on)
+    def _priority(self, node: Node, written: str) -> float:
+        """The priority among the entries of `meta`."""
+        try:
+            return float(written)
+        except ValueError:
+            self._refuse(node, f"“{written}” is no priority.", "a number")
 
     # --- statements ------------------------------------------------------------------------------
 
@@ -85,7 +91,7 @@ class FlowReader:
         if kind in _WORDS:
             if kind == "break" and not is_loop:
                 self._refuse(node, "`break` stands outside of a loop.", "`stop`", "`return`")
-            return syntax.Word(kind, str(node.children[0]) if node.children else "", place)
+            return syntax.Word(kind, _form(node) if node.children else "", place)
         if kind in ("if", "when", "while"):
             return self._compound(node, is_loop=is_loop)
         if kind in ("user", "bot", "event"):
@@ -97,14 +103,22 @@ class FlowReader:
             name, arguments = self._named(_nodes(node)[0].children)
             result = next((str(c)[1:] for c in node.children if isinstance(c, Token)), "")
             return syntax.Execute(name, arguments, result, place)
-        variable = str(node.children[0])[1:]
-        if kind == "assign":
-            return syntax.Assign(variable, read_expression(_nodes(node)[0]), place)
-        if kind == "generate":
+        if kind == "do":
+            return self._do(node)
+        return self._set(node)
+
+    def _set(self, node: Node) -> "syntax.Assign | syntax.Execute":
+        """`$name = …`, `$name += …`, or a value that the model fills in."""
+        variable, place = str(node.children[0])[1:], self._place(node)
+        if node.data == "generate":
             told = self._instruction(node)
             wanted = ("name", Text(variable)), ("instructions", Text(told))
             return syntax.Execute(GENERATE_VALUE, wanted, variable, place)
-        return self._do(node)
+        value = read_expression(_nodes(node)[0])
+        if node.data == "change":
+            sign = str(node.children[1])[0]
+            value = Operation(sign, (Variable(variable), value))
+        return syntax.Assign(variable, value, place)
 
     def _do(self, node: Node) -> syntax.Do:
         first = node.children[0]
@@ -183,6 +197,19 @@ class FlowReader:
 
     def _refuse(self, node: Node, problem: str, *expected: str) -> NoReturn:
         raise FlowSyntaxError(self._place(node), problem, expected)
+
+
+def _entries(meta: Node) -> dict[str, str]:
+    """The lines `key: value` of `meta`."""
+    pairs = (str(child).partition(":") for child in meta.children)
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def _modifiers(entries: Mapping[str, str]) -> frozenset[str]:
+    """The modifiers among the entries of `meta` that are on."""
+    on = (key for key, value in entries.items() if value.casefold() == "true")
+    names = {"is_extension": "extension", "allow_multiple": "parallel", "is_sample": "sample"}
+    return frozenset(names.get(key, key) for key in on)
 
 
 def _nodes(node: Node) -> list[Node]:

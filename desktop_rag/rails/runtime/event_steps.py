@@ -3,7 +3,7 @@
 Any thread.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -39,6 +39,7 @@ from desktop_rag.rails.runtime.next_step import (
     fail,
     moved,
     next_step,
+    placed,
     settled,
     waiting_runs,
 )
@@ -57,6 +58,8 @@ CHECKING = "checking_output"
 # The intent by which a flow takes back what the bot said last.
 REMOVE_LAST_MESSAGE = "remove last message"
 _MOST_TESTS = 200
+# As many runs of a parallel flow are under way.
+_MOST_AT_ONCE = 50
 # Events that don't end the wait for the person's word.
 _ABOUT_PROPOSALS = (CommandProposed, Confirmation, ActionFinished, ContextUpdate, Listen)
 # Flows moved by one of these compete for what happens next.
@@ -160,14 +163,13 @@ def _matched(
     program: Program, state: RailsState, event: RailEvent, author: FlowRun | None
 ) -> RailsState:
     """All flows that waited for this event, or wanted to say just this, one step further."""
-    found = state
+    runs: list[FlowRun] = []
     for run in state.runs:
         target = _target(program, run, event, state.context)
         if target is None and isinstance(event, BotIntent):
             target = _said_target(program, run, event, state.context, author)
-        if target is not None:
-            found = moved(found, run, target, event.kind)
-    return found
+        runs.append(run if target is None else placed(run, target, event.kind))
+    return replace(state, runs=tuple(runs))
 
 
 def _target(
@@ -238,12 +240,26 @@ def _started(
         # One that waits for the user begins anew, unless this event moved it.
         if target is None or (is_busy and not flow.is_parallel):
             continue
-        kept = state.runs if flow.is_parallel else tuple(r for r in state.runs if r not in running)
+        left = _left_for_another(program, running) if flow.is_parallel else running
+        if left is None:
+            continue
+        kept = tuple(run for run in state.runs if run not in left)
         level = above if flow.is_reaction else 0
         is_general = all(pattern.is_any for pattern in flow.opening)
         new = FlowRun(state.next_id, (Frame(flow.name, target),), level, event.kind, is_general)
         state = replace(state, runs=(*kept, new), next_id=state.next_id + 1)
     return state
+
+
+def _left_for_another(program: Program, running: Sequence[FlowRun]) -> Sequence[FlowRun] | None:
+    """The runs of a parallel flow that give way to one more; None if it can't be started.
+
+    Each step looks at all runs, and a flow that answers its own messages would have no end of them.
+    """
+    if len(running) < _MOST_AT_ONCE:
+        return ()
+    waiting = [run for run in running if is_waiting(program, run)]
+    return waiting[:1] or None
 
 
 def _opened(flow: Flow, event: RailEvent, context: Mapping[str, Any]) -> int | None:

@@ -95,9 +95,12 @@ def waiting_runs(program: Program, state: RailsState) -> tuple[FlowRun, ...]:
 
 def moved(state: RailsState, run: FlowRun, at: int, cause: str | None = None) -> RailsState:
     """The state with the flow at another place."""
-    frames = (*run.frames[:-1], Frame(run.frames[-1].flow, at))
-    new = replace(run, frames=frames, cause=run.cause if cause is None else cause)
-    return _with(state, run, new)
+    return _with(state, run, placed(run, at, run.cause if cause is None else cause))
+
+
+def placed(run: FlowRun, at: int, cause: str) -> FlowRun:
+    """The flow at another place."""
+    return replace(run, frames=(*run.frames[:-1], Frame(run.frames[-1].flow, at)), cause=cause)
 
 
 def settled(program: Program, state: RailsState) -> RailsState:

@@ -1,6 +1,6 @@
 """Assistants with rails: what they say themselves, what they let through, what they hide."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -121,6 +121,47 @@ def test_an_unsupported_answer_is_withheld_and_a_supported_one_is_shown_after_it
     kinds = [type(event) for event in events]
     assert kinds.index(AnswerWaits) < kinds.index(SourcesFound) < kinds.index(TextDelta)
     assert done.sources[0].is_cited
+
+
+def test_proven_sentences_are_shown_while_the_answer_is_written_and_taken_back_if_one_fails(
+    library: Services, endpoint: ChatServer
+) -> None:
+    railed = assistant(library, "grounding")
+    proven = "The lamp of the lighthouse is lit at dusk by the keeper [1]."
+    endpoint.answer = (
+        f"Here is what the papers say:\n\n{proven} {proven} Four sailors paint it [1]."
+    )
+    events = events_of(library, QUESTION, assistant_id=railed)
+    assert "sailors" not in repr(events)
+    first = next(event for event in events if isinstance(event, TextDelta))
+    # The introduction proves nothing by itself, and waited for the first statement.
+    assert first.text.endswith(proven)
+    assert _is_ordered(events, SourcesFound, TextDelta, AnswerRestated)
+    done = answer_of(events)
+    assert (done.text, done.sources) == (UNPROVED, ())
+
+    endpoint.answer = f"{proven} {proven} {proven}"
+    events = events_of(library, QUESTION, assistant_id=railed)
+    texts = [event.text for event in events if isinstance(event, TextDelta)]
+    assert (texts[0], "".join(texts)) == (proven, endpoint.answer)
+    assert answer_of(events).text == endpoint.answer
+
+
+def test_documents_only_shows_the_answer_from_documents_as_it_is_written(
+    library: Services, endpoint: ChatServer
+) -> None:
+    railed = assistant(library, "documents-only")
+    endpoint.answer = "The lamp is lit at dusk [1]. The keeper lights it [1]. So it is."
+    events = events_of(library, QUESTION, assistant_id=railed)
+    texts = [event.text for event in events if isinstance(event, TextDelta)]
+    assert (texts[0], "".join(texts)) == ("The lamp is lit at dusk [1].", endpoint.answer)
+
+
+def _is_ordered(events: Sequence[object], *kinds: type) -> bool:
+    """Whether the first events of these kinds come in this order."""
+    told = [type(event) for event in events]
+    places = [told.index(kind) for kind in kinds]
+    return places == sorted(places)
 
 
 def test_personal_data_is_covered_in_the_answer_and_in_what_is_shown_with_it(

@@ -80,7 +80,7 @@ def test_a_stream_has_what_passed_and_below_it_the_refusal_of_the_rest(
     question = "When is the lamp of the lighthouse lit?"
     chunks = list(ask(client, question, stream=True, extra_body=railed("own")))
     text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
-    assert text == "The lamp is lit at dusk [1].I'm sorry, I can't respond to that."
+    assert text == "The lamp is lit at dusk [1].\n\nI'm sorry, I can't respond to that."
     whole = ask(client, question, extra_body=railed("own"))
     assert whole.choices[0].message.content == "I'm sorry, I can't respond to that."
 

@@ -1,13 +1,16 @@
 """An answer in pieces: finished sentences, each from the first word, nothing after a refusal."""
 
+from dataclasses import replace
+
 from desktop_rag.assistant_rails.passing_pieces import Beginning, PassingPieces
-from desktop_rag.core.conversation import AnswerRestated, TextDelta
+from desktop_rag.core.conversation import AnswerRestated, SourcesFound, TextDelta
 from desktop_rag.rails.actions.local_checks import mask_personal_data
 
 
 def _shown(pieces: PassingPieces, text: str) -> list[str]:
     events = [TextDelta(letter) for letter in text]
-    return [piece.text for event in events for piece in pieces.add(event)]
+    shown = [piece for event in events for piece in pieces.add(event)]
+    return [piece.text for piece in shown if isinstance(piece, TextDelta)]
 
 
 def test_only_finished_sentences_are_checked_each_from_the_first_word() -> None:
@@ -29,6 +32,27 @@ def test_nothing_is_shown_after_what_did_not_pass() -> None:
     assert _shown(PassingPieces(passes), "One is here. Two is there. Three. Four. ") == [
         "One is here."
     ]
+
+
+def test_a_beginning_that_tells_nothing_yet_waits_for_the_first_statement() -> None:
+    def passes(beginning: Beginning) -> str:
+        return beginning.text if "lamp" in beginning.text else ""
+
+    shown = _shown(PassingPieces(passes), "Here it is. The lamp is lit. It burns. And so on.")
+    assert shown == ["Here it is. The lamp is lit.", " It burns."]
+
+
+def test_the_sources_come_with_the_first_words_that_passed() -> None:
+    def passes(beginning: Beginning) -> str:
+        return beginning.text if "Two" in beginning.text else ""
+
+    found = SourcesFound((), is_own_knowledge=True)
+    pieces = PassingPieces(passes, lambda found: replace(found, is_own_knowledge=False))
+    assert not list(pieces.add(found))
+    assert not list(pieces.add(TextDelta("One is here. And")))
+    shown = list(pieces.add(TextDelta(" Two. Three. Four")))
+    assert shown == [SourcesFound(()), TextDelta("One is here. And Two. Three.")]
+    assert list(pieces.add(TextDelta(". Five"))) == [TextDelta(" Four.")]
 
 
 def test_a_number_is_not_cut_at_a_full_stop_in_it() -> None:

@@ -13,6 +13,7 @@ from desktop_rag.serve.answer_run import grown
         ("The lamp ^", AnswerRestated("The lamp [1] is", ""), "The lamp [1] is", "[1] is"),
         ("Let me see", AnswerRestated("", "Let me see"), "", ""),
         ("The lamp is", AnswerRestated("The lamp", ""), "The lamp", ""),
+        ("I found a lamp.", AnswerRestated("I can't say.", ""), "I can't say.", "\n\nI can't say."),
     ],
 )
 def test_nothing_new_is_lost(

@@ -121,6 +121,20 @@ WRONG = [
     ("define flow a\n  break\n", 2, 3, "`stop`"),
     ("define flow a\n  do\n", 2, 5, "the name of a subflow"),
     ('define flow a\n  """no end\n', 2, 3, "`user`"),
+    ('define user a\n  "no end\n  here"\n', 2, 3, "three quotation marks"),
+    ("define user a\n  “curled”\n", 2, 3, '`"text"`'),
+    ('define flow a\n  $x = f"{$x}"\n', 2, 9, '`"text"`'),
+    ("define flow a\n  $x = await f(a=1)\n", 2, 14, "`execute"),
+    ("define flow a\n  await f(a=1)\n", 2, 3, "`execute"),
+    ('define flow a\n  execute f("abc", 3)\n', 2, 13, "`name=value`"),
+    ("define flow a\n  execute f(a=1, 3)\n", 2, 18, "`name=value`"),
+    ("define flow a\n  do greet $name\n", 2, 12, "`do name(key=$value)`"),
+    ("define flow a\n  call greet\n", 2, 3, "`do`"),
+    ("define flow a\n  for $i in [1]\n    stop\n", 2, 3, "`while`"),
+    ('define flow a\n  meta {"priority": 3}\n  stop\n', 2, 8, "`key: value`"),
+    ("define flow a\n  meta\n    priority: high\n  stop\n", 1, 1, "a number"),
+    ('import core\n\ndefine user a\n  "b"\n', 1, 1, "`define`"),
+    ("flow main\n  match X()\n", 1, 1, "`define flow`"),
 ]
 
 
@@ -234,3 +248,12 @@ def test_an_expression_without_a_value_is_an_error_and_runs_nothing(written: str
 
 def test_only_variables_that_are_set_are_filled_in() -> None:
     assert fill_in("$5 for $name and {{name}} at $HOME", CONTEXT) == "$5 for Ada and Ada at $HOME"
+
+
+def test_entries_are_filled_in_where_there_are_some() -> None:
+    context = {"who": {"name": "Ada", "days": [1, 2]}, "text": "Hi", "n": 3}
+    assert fill_in("$who.name.", context) == "Ada."
+    assert fill_in("{{ who.days[1] }} of $who.days[0]", context) == "2 of 1"
+    assert fill_in("$text.Then $n.5 $text[0]", context) == "Hi.Then 3.5 Hi[0]"
+    for missing in ("$who.age", "{{ who.age }}", "{{ who.days[7] }}", "{{ text.x }}"):
+        assert fill_in(missing, context) == missing
