@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection
 
@@ -129,7 +130,7 @@ class MCPSection(SettingsSection):
         self.refresh()
 
     def _on_failed(self, error: AppError) -> None:
-        self._say(f"{error.title} {error.hint}".strip(), "danger")
+        self._say(failure_in_words(error), "danger")
         self.refresh()
 
     def _say(self, text: str, tone: str) -> None:

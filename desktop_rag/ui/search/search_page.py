@@ -24,6 +24,7 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import IndexProgress
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.library_state import LibraryFacts
 from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
@@ -260,7 +261,7 @@ class SearchPage(QWidget):
 
     def _on_failed(self, error: AppError) -> None:
         """A filter is half typed, or wrong: what was found before stays meanwhile."""
-        self._count.setText(f"{error.title} {error.hint}".strip())
+        self._count.setText(failure_in_words(error))
 
     def _show_results(self, results: SearchResults) -> None:
         self._ranked = results

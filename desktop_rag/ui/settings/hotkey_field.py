@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
 
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import told, tr
 from desktop_rag.desktop.hotkeys.hotkey import Binding, Bound, Hotkey
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, set_property
 
@@ -64,7 +64,7 @@ class HotkeyField(QWidget):
 
     def show_outcome(self, bound: Bound | None) -> None:
         """Say what the desktop did with the hotkey; None when there is none."""
-        words = "" if bound is None else bound.words
+        words = "" if bound is None else told(bound.words)
         if bound and bound.outcome is Binding.BOUND:
             words = tr("In use: {words}", words=words) if words else tr("In use")
         set_property(self._outcome, "tone", _TONES.get(bound.outcome, "warning") if bound else "")
