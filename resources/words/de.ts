@@ -1270,8 +1270,20 @@ Die vollständige Adresse lautet:
         <translation>Grund</translation>
     </message>
     <message>
+        <source>Since yesterday</source>
+        <translation>Seit gestern</translation>
+    </message>
+    <message>
         <source>since yesterday</source>
         <translation>seit gestern</translation>
+    </message>
+    <message>
+        <source>today</source>
+        <translation>heute</translation>
+    </message>
+    <message>
+        <source>in the last 7 days</source>
+        <translation>in den letzten 7 Tagen</translation>
     </message>
     <message>
         <source>Wed 23:59</source>
@@ -1410,6 +1422,10 @@ Die vollständige Adresse lautet:
         <translation>Name der Sammlung</translation>
     </message>
     <message>
+        <source> tokens</source>
+        <translation> Token</translation>
+    </message>
+    <message>
         <source>Overlap between passages</source>
         <translation>Überlappung der Textstellen</translation>
     </message>
@@ -1512,6 +1528,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>Addresses</source>
         <translation>Adressen</translation>
+    </message>
+    <message>
+        <source> pages</source>
+        <translation> Seiten</translation>
     </message>
     <message>
         <source>Maximum number of pages</source>
@@ -2102,6 +2122,22 @@ Die vollständige Adresse lautet:
     <message>
         <source>questions</source>
         <translation>Fragen</translation>
+    </message>
+    <message>
+        <source>{asked} in {seconds} s</source>
+        <translation>{asked} in {seconds} s</translation>
+    </message>
+    <message>
+        <source>{calls} in {seconds} s, {tokens_in:,} tokens in, {tokens_out:,} out</source>
+        <translation>{calls} in {seconds} s, {tokens_in:,} Token Eingabe, {tokens_out:,} Ausgabe</translation>
+    </message>
+    <message>
+        <source>call</source>
+        <translation>Aufruf</translation>
+    </message>
+    <message>
+        <source>calls</source>
+        <translation>Aufrufe</translation>
     </message>
     <message>
         <source>All tags</source>
@@ -4672,6 +4708,10 @@ Die vollständige Adresse lautet:
         <translation>Text in gescannten Seiten und Bildern lesen</translation>
     </message>
     <message>
+        <source> threads</source>
+        <translation> Threads</translation>
+    </message>
+    <message>
         <source>Built-in model</source>
         <translation>Eingebautes Modell</translation>
     </message>
@@ -4946,6 +4986,10 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
     <message>
         <source>Where the sources of a follow-up question come from. If you use a model, it first rewrites the question so that it makes sense on its own.</source>
         <translation>Woher die Quellen einer Anschlussfrage kommen. Mit einem Modell wird die Frage zuerst so umformuliert, dass sie für sich verständlich ist.</translation>
+    </message>
+    <message>
+        <source> passages</source>
+        <translation> Textstellen</translation>
     </message>
     <message>
         <source>Balance between words and meaning</source>

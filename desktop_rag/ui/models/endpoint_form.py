@@ -185,9 +185,9 @@ class EndpointForm(SettingsSection):
         self._model = ListedModelBox(self._bridge, self._chat, self)
         self._key = KeyField(self._bridge, self._chat, self)
         self._findings = ModelFindings(self._bridge, self._chat, lambda: self._key.typed, self)
-        self._context = number_field(0, 2_000_000, 1024, " tokens")
+        self._context = number_field(0, 2_000_000, 1024, tr(" tokens"))
         self._context.setSpecialValueText(tr("Automatic"))
-        self._timeout = number_field(1, 3600, 5, " seconds")
+        self._timeout = number_field(1, 3600, 5, tr(" seconds"))
         for field in (self._model, self._context, self._timeout, self.choice.list):
             guard.guard(field)
         self._test = TextButton(tr("Test"), kind="primary")

@@ -100,8 +100,9 @@ class MCPSection(SettingsSection):
         line = QHBoxLayout(row)
         line.setContentsMargins(0, 0, 0, 0)
         line.setSpacing(10)
-        line.addWidget(PlainLabel(title), 1)
-        line.addWidget(PlainLabel(_STATES[state], tone="success" if state == "set" else "muted"))
+        line.addWidget(PlainLabel(title, wrap=True), 1)
+        tone = "success" if state == "set" else "muted"
+        line.addWidget(PlainLabel(_STATES[state], tone=tone, wrap=True), 1)
         is_set = state == "set"
         button = TextButton(tr("Check") if is_set else tr("Set up"), kind="quiet")
         said = tr("Check {name}", name=title) if is_set else tr("Set up {name}", name=title)

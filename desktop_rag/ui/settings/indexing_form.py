@@ -47,7 +47,7 @@ class IndexingForm(SettingsSection):
         self._pauses_on_battery = QCheckBox(tr("Pause indexing on battery power"))
         self._reads_images = QCheckBox(tr("Read text in scanned pages and images"))
         self._largest = number_field(1, 10_000, 50, " MB")
-        self._threads = number_field(0, os.cpu_count() or 1, 1, " threads")
+        self._threads = number_field(0, os.cpu_count() or 1, 1, tr(" threads"))
         self._threads.setSpecialValueText(tr("Automatic"))
         self._model = ModelField(tr("Embedding model"), tr("Built-in model"), self)
         for field in (self._largest, self._threads):

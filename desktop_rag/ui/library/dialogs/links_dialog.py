@@ -57,7 +57,7 @@ class LinksDialog(QDialog):
             "https://example.org/guide\nhttps://example.org/sitemap.xml"
         )
         self._addresses.setAccessibleName(tr("Addresses"))
-        self._limit = number_field(1, 10_000, 50, " pages")
+        self._limit = number_field(1, 10_000, 50, tr(" pages"))
         self._addresses.setPlainText("\n".join(links.urls))
         self._limit.setValue(links.page_limit)
         self._limit.setAccessibleName(tr("Maximum number of pages"))
