@@ -75,7 +75,8 @@ looks: $(READY) ## pictures of the window in its states, in build/looks
 	$(BIN)/python -m tests.looks.looks $(ARGS)
 
 words: $(READY) ## take new texts of the window into the translations, and compile the complete ones
-	$(BIN)/pyside6-lupdate -silent -extensions py -locations none -no-obsolete desktop_rag -ts $(WORDS)
+	$(BIN)/python -m tests.words.told_texts build/words/told_texts.py
+	$(BIN)/pyside6-lupdate -silent -extensions py -locations none -no-obsolete desktop_rag build/words -ts $(WORDS)
 	for file in $(WORDS); do grep -q 'type="unfinished"' $$file || $(BIN)/pyside6-lrelease -silent $$file; done
 
 lock: ## regenerate requirements.lock; UPGRADE=--upgrade updates the versions

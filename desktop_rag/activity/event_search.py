@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from desktop_rag.activity.activity_event import ActivityEvent, EventKind
 from desktop_rag.activity.event_wording import detail_of, kind_of, title_of
+from desktop_rag.core.language.translation import count_of, tr
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +54,22 @@ class Totals:
 
     def in_words(self) -> str:
         """`214 events · 12 questions in 41.2 s · 30 calls in 38.0 s, 9,120 tokens in, 311 out`."""
-        parts = [_counted(self.events, "event")]
+        parts = [count_of(self.events, tr("event"), tr("events"))]
         if self.questions:
-            questions = _counted(self.questions, "question")
-            parts.append(f"{questions} in {self.question_seconds:,.1f} s")
+            asked = count_of(self.questions, tr("question"), tr("questions"))
+            parts.append(
+                tr("{asked} in {seconds} s", asked=asked, seconds=_tenths(self.question_seconds))
+            )
         if self.calls:
-            tokens = f"{self.tokens_in:,} tokens in, {self.tokens_out:,} out"
-            parts.append(f"{_counted(self.calls, 'call')} in {self.call_seconds:,.1f} s, {tokens}")
+            parts.append(
+                tr(
+                    "{calls} in {seconds} s, {tokens_in:,} tokens in, {tokens_out:,} out",
+                    calls=count_of(self.calls, tr("call"), tr("calls")),
+                    seconds=_tenths(self.call_seconds),
+                    tokens_in=self.tokens_in,
+                    tokens_out=self.tokens_out,
+                )
+            )
         return " · ".join(parts)
 
 
@@ -72,5 +82,5 @@ class FoundEvents:
     totals: Totals = field(default_factory=Totals)
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def _tenths(seconds: float) -> str:
+    return f"{seconds:,.1f}"

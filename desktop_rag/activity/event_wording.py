@@ -11,7 +11,7 @@ from desktop_rag.activity.activity_event import (
     Outcome,
     Purpose,
 )
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import told, tr
 
 KIND_NAMES = {
     EventKind.QUESTION: tr("Questions"),
@@ -72,19 +72,23 @@ def detail_of(event: ActivityEvent) -> str:
         case EventKind.QUESTION:
             by = event.model or "excerpts"
             sources = _counted(event.count("sources"), "source")
-            return _joined(*_ending(event), event.detail, sources, f"{event.seconds:.1f} s", by)
+            return _joined(
+                *_ending(event), told(event.detail), sources, f"{event.seconds:.1f} s", by
+            )
         case EventKind.CALL:
             tokens = tokens_in_words(event)
             at = tr("at {host}", host=event.host) if event.host else ""
-            return _joined(*_ending(event), event.detail, tokens, f"{event.seconds:.1f} s", at)
+            return _joined(
+                *_ending(event), told(event.detail), tokens, f"{event.seconds:.1f} s", at
+            )
         case EventKind.INDEX:
             return ", ".join(f"{number:,} {name}" for name, number in event.counts)
         case EventKind.FEEDBACK:
             return event.model
         case EventKind.REFUSED:
-            return _joined(event.host, event.detail)
+            return _joined(event.host, told(event.detail))
         case _:
-            return event.detail
+            return told(event.detail)
 
 
 def kind_of(event: ActivityEvent) -> str:

@@ -34,15 +34,16 @@ def space(what: str, folder: Path, enough_bytes: int, least_bytes: int) -> Findi
     except OSError as exc:
         title = f"The free space of {folder} cannot be read ({exc.strerror})."
         return Finding("space", State.NOT_CHECKED, title)
-    title = f"{_size(free)} are free for the {what} in {folder}."
     hint = f"Free some space on its disk; {_size(enough_bytes)} are enough."
     if files < _FEW_FILES:
         title = f"Only {files:,} more files fit on the disk with the {what} in {folder}."
         return Finding("space", State.PROBLEM, title, "Delete files that you do not need.")
+    little = f"Only {_size(free)} are free for the {what} in {folder}."
     if free < least_bytes:
-        return Finding("space", State.PROBLEM, f"Only {title}", hint)
+        return Finding("space", State.PROBLEM, little, hint)
     if free < enough_bytes:
-        return Finding("space", State.WARNING, f"Only {title}", hint)
+        return Finding("space", State.WARNING, little, hint)
+    title = f"{_size(free)} are free for the {what} in {folder}."
     return Finding("space", State.OK, title)
 
 

@@ -99,7 +99,7 @@ def setup_of(chat: Chat, set_up: SetUp) -> Setup:
     """What a question is answered with. AppError when a part of the set-up is gone."""
     setup = chat.set_up(set_up.assistant_id, set_up.collection_id)
     if set_up.assistant_id and setup.assistant is None:
-        raise AppError(f"The assistant of “{set_up.name}” is gone.", "Choose another one.")
+        raise AppError(f"The assistant of “{set_up.name}” is gone.", "Choose another assistant.")
     if setup.refusal:
         raise setup.refusal
     settings = _with_model(setup.settings, set_up)
@@ -122,7 +122,8 @@ def _with_model(settings: Settings, set_up: SetUp) -> Settings:
         return settings
     address = set_up.base_url or settings.endpoint.base_url
     if all(endpoint.base_url != address for endpoint in settings.endpoints):
-        hint = f"It names {address or 'none'}; the settings list the endpoints."
+        named = f"It names {address}" if address else "It names none"
+        hint = f"{named}; the settings list the endpoints."
         raise AppError(f"The endpoint of “{set_up.name}” is not set up.", hint)
     return settings.using(address, set_up.model)
 

@@ -90,8 +90,9 @@ class StandingQuestions:
             return found[0]
         names = ", ".join(f"“{s.question.name}”" for s in every)
         hint = f"There are: {names}." if names else "Add one: desktop-rag schedule add"
-        kind = "more than one" if found else "no"
-        raise AppError(f"There is {kind} scheduled question “{name}”.", hint)
+        if found:
+            raise AppError(f"There is more than one scheduled question “{name}”.", hint)
+        raise AppError(f"There is no scheduled question “{name}”.", hint)
 
     def runs(self, question_id: str) -> list[StandingRun]:
         """The answers so far, the newest first."""

@@ -1302,8 +1302,20 @@ Die vollständige Adresse lautet:
         <translation>Grund</translation>
     </message>
     <message>
+        <source>Since yesterday</source>
+        <translation>Seit gestern</translation>
+    </message>
+    <message>
         <source>since yesterday</source>
         <translation>seit gestern</translation>
+    </message>
+    <message>
+        <source>today</source>
+        <translation>heute</translation>
+    </message>
+    <message>
+        <source>in the last 7 days</source>
+        <translation>in den letzten 7 Tagen</translation>
     </message>
     <message>
         <source>Wed 23:59</source>
@@ -1442,6 +1454,10 @@ Die vollständige Adresse lautet:
         <translation>Name der Sammlung</translation>
     </message>
     <message>
+        <source> tokens</source>
+        <translation> Token</translation>
+    </message>
+    <message>
         <source>Overlap between passages</source>
         <translation>Überlappung der Textstellen</translation>
     </message>
@@ -1544,6 +1560,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>Addresses</source>
         <translation>Adressen</translation>
+    </message>
+    <message>
+        <source> pages</source>
+        <translation> Seiten</translation>
     </message>
     <message>
         <source>Maximum number of pages</source>
@@ -2134,6 +2154,22 @@ Die vollständige Adresse lautet:
     <message>
         <source>questions</source>
         <translation>Fragen</translation>
+    </message>
+    <message>
+        <source>{asked} in {seconds} s</source>
+        <translation>{asked} in {seconds} s</translation>
+    </message>
+    <message>
+        <source>{calls} in {seconds} s, {tokens_in:,} tokens in, {tokens_out:,} out</source>
+        <translation>{calls} in {seconds} s, {tokens_in:,} Token Eingabe, {tokens_out:,} Ausgabe</translation>
+    </message>
+    <message>
+        <source>call</source>
+        <translation>Aufruf</translation>
+    </message>
+    <message>
+        <source>calls</source>
+        <translation>Aufrufe</translation>
     </message>
     <message>
         <source>All tags</source>
@@ -4716,6 +4752,10 @@ Die vollständige Adresse lautet:
         <translation>Bilder, die länger als eine Stunde dauern</translation>
     </message>
     <message>
+        <source> threads</source>
+        <translation> Threads</translation>
+    </message>
+    <message>
         <source>Built-in model</source>
         <translation>Eingebautes Modell</translation>
     </message>
@@ -4998,6 +5038,10 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
     <message>
         <source>Where the sources of a follow-up question come from. If you use a model, it first rewrites the question so that it makes sense on its own.</source>
         <translation>Woher die Quellen einer Anschlussfrage kommen. Mit einem Modell wird die Frage zuerst so umformuliert, dass sie für sich verständlich ist.</translation>
+    </message>
+    <message>
+        <source> passages</source>
+        <translation> Textstellen</translation>
     </message>
     <message>
         <source>Balance between words and meaning</source>
@@ -7948,6 +7992,3538 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Everything else is searchable. The page Library has the answers to choose from.</source>
         <translation>Alles andere ist durchsuchbar. Auf der Seite Bibliothek können Sie antworten.</translation>
+    </message>
+    <message>
+        <source>1 page</source>
+        <translation>1 Seite</translation>
+    </message>
+    <message>
+        <source>1 request</source>
+        <translation>1 Anfrage</translation>
+    </message>
+    <message>
+        <source>1 second</source>
+        <translation>1 Sekunde</translation>
+    </message>
+    <message>
+        <source>1 token</source>
+        <translation>1 Token</translation>
+    </message>
+    <message>
+        <source>: part {done} of {pieces}</source>
+        <translation>: Teil {done} von {pieces}</translation>
+    </message>
+    <message>
+        <source>A change could not be saved.</source>
+        <translation>Eine Änderung konnte nicht gespeichert werden.</translation>
+    </message>
+    <message>
+        <source>A chapter can&apos;t be read: {name}</source>
+        <translation>Ein Kapitel kann nicht gelesen werden: {name}</translation>
+    </message>
+    <message>
+        <source>A chapter is missing: {name}</source>
+        <translation>Ein Kapitel fehlt: {name}</translation>
+    </message>
+    <message>
+        <source>A collection can&apos;t be called “{name}”.</source>
+        <translation>Eine Sammlung kann nicht „{name}“ heißen.</translation>
+    </message>
+    <message>
+        <source>A fetched page could not be saved.</source>
+        <translation>Eine abgerufene Seite konnte nicht gespeichert werden.</translation>
+    </message>
+    <message>
+        <source>A few words find more than a text.</source>
+        <translation>Wenige Wörter finden mehr als ein ganzer Text.</translation>
+    </message>
+    <message>
+        <source>A file can have {most_tags} tags at most.</source>
+        <translation>Eine Datei kann höchstens {most_tags} Schlagwörter haben.</translation>
+    </message>
+    <message>
+        <source>A file inside it is damaged.</source>
+        <translation>Eine darin enthaltene Datei ist beschädigt.</translation>
+    </message>
+    <message>
+        <source>A folder can&apos;t be attached.</source>
+        <translation>Ein Ordner kann nicht angehängt werden.</translation>
+    </message>
+    <message>
+        <source>A folder does not answer.</source>
+        <translation>Ein Ordner antwortet nicht.</translation>
+    </message>
+    <message>
+        <source>A library can&apos;t be copied into itself.</source>
+        <translation>Eine Bibliothek kann nicht in sich selbst kopiert werden.</translation>
+    </message>
+    <message>
+        <source>A library on a server has no journal beside it.</source>
+        <translation>Zu einer Bibliothek auf einem Server gibt es kein Journal.</translation>
+    </message>
+    <message>
+        <source>A message inside it is damaged.</source>
+        <translation>Eine darin enthaltene Nachricht ist beschädigt.</translation>
+    </message>
+    <message>
+        <source>A part of the message is no text.</source>
+        <translation>Ein Teil der Nachricht ist kein Text.</translation>
+    </message>
+    <message>
+        <source>A part of {name} is in the library already.</source>
+        <translation>Ein Teil von {name} ist schon in der Bibliothek.</translation>
+    </message>
+    <message>
+        <source>A passage is too long for the embedding model.</source>
+        <translation>Eine Textstelle ist zu lang für das Einbettungsmodell.</translation>
+    </message>
+    <message>
+        <source>A program of another user answers in place of the app.</source>
+        <translation>An der Stelle der App antwortet ein Programm eines anderen Benutzers.</translation>
+    </message>
+    <message>
+        <source>A prompt has up to {longest_text:,} characters.</source>
+        <translation>Eine Vorlage hat höchstens {longest_text:,} Zeichen.</translation>
+    </message>
+    <message>
+        <source>A question has too many letters.</source>
+        <translation>Eine Frage hat zu viele Zeichen.</translation>
+    </message>
+    <message>
+        <source>A recording: there is no transcription of it.</source>
+        <translation>Eine Aufnahme: Es gibt kein Transkript davon.</translation>
+    </message>
+    <message>
+        <source>A second of sound came back with its times.</source>
+        <translation>Eine Sekunde Ton kam mit Zeitangaben zurück.</translation>
+    </message>
+    <message>
+        <source>A sent document could not be saved.</source>
+        <translation>Ein von einem Programm gesendetes Dokument konnte nicht gespeichert werden.</translation>
+    </message>
+    <message>
+        <source>A set may have 20 MB.</source>
+        <translation>Eine Fragensammlung darf 20 MB groß sein.</translation>
+    </message>
+    <message>
+        <source>A short job was given up after {limit_s} seconds.</source>
+        <translation>Eine kurze Aufgabe wurde nach {limit_s} Sekunden aufgegeben.</translation>
+    </message>
+    <message>
+        <source>Add # and its name. For example http://localhost:11434/v1#nomic-embed-text.</source>
+        <translation>Hängen Sie # und den Namen an. Zum Beispiel http://localhost:11434/v1#nomic-embed-text.</translation>
+    </message>
+    <message>
+        <source>Add credit at {host}, or choose another endpoint in Settings.</source>
+        <translation>Laden Sie Ihr Guthaben bei {host} auf, oder wählen Sie in den Einstellungen einen anderen Endpunkt.</translation>
+    </message>
+    <message>
+        <source>Add it to the library instead.</source>
+        <translation>Nehmen Sie ihn stattdessen in die Bibliothek auf.</translation>
+    </message>
+    <message>
+        <source>Add one: desktop-rag schedule add</source>
+        <translation>Legen Sie eine an: desktop-rag schedule add</translation>
+    </message>
+    <message>
+        <source>Add some first.</source>
+        <translation>Fügen Sie zuerst welche hinzu.</translation>
+    </message>
+    <message>
+        <source>Address already in use</source>
+        <translation>Adresse wird bereits verwendet</translation>
+    </message>
+    <message>
+        <source>All {count} files of the bundled model are unaltered.</source>
+        <translation>Alle {count} Dateien des mitgelieferten Modells sind unverändert.</translation>
+    </message>
+    <message>
+        <source>Allow that they are sent to {host} under Settings → Transcription.</source>
+        <translation>Erlauben Sie unter Einstellungen → Transkription, dass sie an {host} gesendet werden.</translation>
+    </message>
+    <message>
+        <source>An error in the app interrupted indexing.</source>
+        <translation>Ein Fehler in der App hat das Indizieren unterbrochen.</translation>
+    </message>
+    <message>
+        <source>An error in the app stopped this file. The log file has details.</source>
+        <translation>Ein Fehler in der App hat diese Datei aufgehalten. Einzelheiten stehen in der Protokolldatei.</translation>
+    </message>
+    <message>
+        <source>An index can only be taken into an empty library; chats and settings into any.</source>
+        <translation>Ein Index kann nur in eine leere Bibliothek übernommen werden, Chats und Einstellungen in jede.</translation>
+    </message>
+    <message>
+        <source>Another program answers in place of the app.</source>
+        <translation>An der Stelle der App antwortet ein anderes Programm.</translation>
+    </message>
+    <message>
+        <source>Another program uses this key.</source>
+        <translation>Ein anderes Programm benutzt diese Taste.</translation>
+    </message>
+    <message>
+        <source>Apple iWork</source>
+        <translation>Apple iWork</translation>
+    </message>
+    <message>
+        <source>Ask every file again.</source>
+        <translation>Befragen Sie noch einmal jede Datei.</translation>
+    </message>
+    <message>
+        <source>Ask it in the window.</source>
+        <translation>Stellen Sie sie im Fenster.</translation>
+    </message>
+    <message>
+        <source>Ask one first.</source>
+        <translation>Stellen Sie zuerst eine Frage.</translation>
+    </message>
+    <message>
+        <source>Ask whoever runs the server for the rights of the library&apos;s role.</source>
+        <translation>Bitten Sie den Betreiber des Servers um die Rechte für die Rolle der Bibliothek.</translation>
+    </message>
+    <message>
+        <source>Asking the table in {title}…</source>
+        <translation>Die Tabelle in {title} wird befragt…</translation>
+    </message>
+    <message>
+        <source>At most {most_images} images can be asked about at once.</source>
+        <translation>Zu höchstens {most_images} Bildern kann auf einmal gefragt werden.</translation>
+    </message>
+    <message>
+        <source>Attach fewer or smaller pictures and files, or start a new chat.</source>
+        <translation>Hängen Sie weniger oder kleinere Bilder und Dateien an, oder beginnen Sie einen neuen Chat.</translation>
+    </message>
+    <message>
+        <source>Back are {counts}. Your folders are read again.</source>
+        <translation>Wieder da sind: {counts}. Ihre Ordner werden neu gelesen.</translation>
+    </message>
+    <message>
+        <source>Back up the server itself, as with pg_dump; chats and settings can be backed up here.</source>
+        <translation>Sichern Sie den Server selbst, etwa mit pg_dump; Chats und Einstellungen können hier gesichert werden.</translation>
+    </message>
+    <message>
+        <source>Begin a new one.</source>
+        <translation>Beginnen Sie eine neue.</translation>
+    </message>
+    <message>
+        <source>Being transcribed{part}.</source>
+        <translation>Wird transkribiert{part}.</translation>
+    </message>
+    <message>
+        <source>Bind “desktop-rag quick-ask” to a key in the settings of your desktop instead.</source>
+        <translation>Belegen Sie stattdessen in den Einstellungen Ihres Desktops eine Taste mit „desktop-rag quick-ask“.</translation>
+    </message>
+    <message>
+        <source>Chats and folders disagree: {broken}.</source>
+        <translation>Chats und Ordner passen nicht zusammen: {broken}.</translation>
+    </message>
+    <message>
+        <source>Chats, folders and collections are complete.</source>
+        <translation>Chats, Ordner und Sammlungen sind vollständig.</translation>
+    </message>
+    <message>
+        <source>Check capital letters and the layout of the keyboard, then try again.</source>
+        <translation>Prüfen Sie Großschreibung und Tastaturbelegung, und versuchen Sie es noch einmal.</translation>
+    </message>
+    <message>
+        <source>Check it, for example http://localhost:11434/v1.</source>
+        <translation>Prüfen Sie sie; sie lautet zum Beispiel http://localhost:11434/v1.</translation>
+    </message>
+    <message>
+        <source>Check that it runs and that its address is right; then try again.</source>
+        <translation>Prüfen Sie, ob er läuft und ob seine Adresse stimmt; versuchen Sie es dann noch einmal.</translation>
+    </message>
+    <message>
+        <source>Check that the disk has free space.</source>
+        <translation>Prüfen Sie, ob auf dem Datenträger Platz ist.</translation>
+    </message>
+    <message>
+        <source>Check the address and the port {host} in Settings.</source>
+        <translation>Prüfen Sie die Adresse und den Port {host} in den Einstellungen.</translation>
+    </message>
+    <message>
+        <source>Check the address in Settings.</source>
+        <translation>Prüfen Sie die Adresse in den Einstellungen.</translation>
+    </message>
+    <message>
+        <source>Check the address {host} in Settings, and the network.</source>
+        <translation>Prüfen Sie die Adresse {host} in den Einstellungen und das Netzwerk.</translation>
+    </message>
+    <message>
+        <source>Check the address, and whether this computer is online.</source>
+        <translation>Prüfen Sie die Adresse und ob dieser Computer online ist.</translation>
+    </message>
+    <message>
+        <source>Check the connection to the disk or server and try again.</source>
+        <translation>Prüfen Sie die Verbindung zum Datenträger oder Server, und versuchen Sie es noch einmal.</translation>
+    </message>
+    <message>
+        <source>Check the permissions of the file, and that its disk is not read-only.</source>
+        <translation>Prüfen Sie die Rechte der Datei und ob ihr Datenträger beschreibbar ist.</translation>
+    </message>
+    <message>
+        <source>Check the proxy settings, or add {host} to NO_PROXY.</source>
+        <translation>Prüfen Sie die Proxy-Einstellungen, oder nehmen Sie {host} in NO_PROXY auf.</translation>
+    </message>
+    <message>
+        <source>Check {host} in Settings, and whether this computer is online.</source>
+        <translation>Prüfen Sie {host} in den Einstellungen und ob dieser Computer online ist.</translation>
+    </message>
+    <message>
+        <source>Check {host} in Settings. Have the certificate of your own server trusted here.</source>
+        <translation>Prüfen Sie {host} in den Einstellungen. Bei einem eigenen Server muss dieser Computer dessen Zertifikat vertrauen.</translation>
+    </message>
+    <message>
+        <source>Checking the file…</source>
+        <translation>Die Datei wird geprüft…</translation>
+    </message>
+    <message>
+        <source>Choose a file that was exported as JSON.</source>
+        <translation>Wählen Sie eine Datei, die als JSON exportiert wurde.</translation>
+    </message>
+    <message>
+        <source>Choose a name that is not empty and not in use.</source>
+        <translation>Wählen Sie einen Namen, der nicht leer und noch frei ist.</translation>
+    </message>
+    <message>
+        <source>Choose a server under Settings → Transcription.</source>
+        <translation>Wählen Sie unter Einstellungen → Transkription einen Server.</translation>
+    </message>
+    <message>
+        <source>Choose another assistant.</source>
+        <translation>Wählen Sie einen anderen Assistenten.</translation>
+    </message>
+    <message>
+        <source>Choose another model above the chat, or remove the image and ask again.</source>
+        <translation>Wählen Sie über dem Chat ein anderes Modell, oder entfernen Sie das Bild und fragen Sie noch einmal.</translation>
+    </message>
+    <message>
+        <source>Choose another name.</source>
+        <translation>Wählen Sie einen anderen Namen.</translation>
+    </message>
+    <message>
+        <source>Choose others for the assistant, or ask without it.</source>
+        <translation>Wählen Sie für den Assistenten andere, oder fragen Sie ohne ihn.</translation>
+    </message>
+    <message>
+        <source>Chunks and embedding can be compared over folders, not over links.</source>
+        <translation>Textstellen und Einbettung lassen sich nur an Ordnern vergleichen, nicht an Links.</translation>
+    </message>
+    <message>
+        <source>Close it to others: chmod -R go= {root}</source>
+        <translation>Schließen Sie ihn für andere: chmod -R go= {root}</translation>
+    </message>
+    <message>
+        <source>Close its window and try again.</source>
+        <translation>Schließen Sie ihr Fenster, und versuchen Sie es noch einmal.</translation>
+    </message>
+    <message>
+        <source>Close other programs and try again.</source>
+        <translation>Schließen Sie andere Programme, und versuchen Sie es noch einmal.</translation>
+    </message>
+    <message>
+        <source>Collections: {names}.</source>
+        <translation>Sammlungen: {names}.</translation>
+    </message>
+    <message>
+        <source>Connection refused</source>
+        <translation>Verbindung abgelehnt</translation>
+    </message>
+    <message>
+        <source>Connection reset by peer</source>
+        <translation>Verbindung von der Gegenseite abgebrochen</translation>
+    </message>
+    <message>
+        <source>Copy it again from where you got it, and enter it in Settings.</source>
+        <translation>Kopieren Sie ihn noch einmal von dort, wo Sie ihn bekommen haben, und geben Sie ihn in den Einstellungen ein.</translation>
+    </message>
+    <message>
+        <source>Default settings are used.</source>
+        <translation>Es gelten die Standardeinstellungen.</translation>
+    </message>
+    <message>
+        <source>Delete files that you do not need.</source>
+        <translation>Löschen Sie Dateien, die Sie nicht brauchen.</translation>
+    </message>
+    <message>
+        <source>Device or resource busy</source>
+        <translation>Gerät oder Ressource belegt</translation>
+    </message>
+    <message>
+        <source>Disk quota exceeded</source>
+        <translation>Speicherkontingent überschritten</translation>
+    </message>
+    <message>
+        <source>Documents, passages, words and vectors agree.</source>
+        <translation>Dokumente, Textstellen, Wörter und Vektoren stimmen überein.</translation>
+    </message>
+    <message>
+        <source>Does not count tokens: they are estimated.</source>
+        <translation>Zählt keine Token: Sie werden geschätzt.</translation>
+    </message>
+    <message>
+        <source>EPUB</source>
+        <translation>EPUB</translation>
+    </message>
+    <message>
+        <source>Embedding: {title}</source>
+        <translation>Einbettung: {title}</translation>
+    </message>
+    <message>
+        <source>Empty file</source>
+        <translation>Leere Datei</translation>
+    </message>
+    <message>
+        <source>Encrypted in a way that cannot be opened here</source>
+        <translation>Auf eine Weise verschlüsselt, die hier nicht geöffnet werden kann</translation>
+    </message>
+    <message>
+        <source>Encrypted: a password is needed</source>
+        <translation>Verschlüsselt: Ein Passwort wird gebraucht</translation>
+    </message>
+    <message>
+        <source>Encrypted: the book is copy-protected</source>
+        <translation>Verschlüsselt: Das Buch ist kopiergeschützt</translation>
+    </message>
+    <message>
+        <source>Encrypted: the password does not open it</source>
+        <translation>Verschlüsselt: Das Passwort öffnet sie nicht</translation>
+    </message>
+    <message>
+        <source>Enter it in Settings, for example http://localhost:11434/v1.</source>
+        <translation>Geben Sie sie in den Einstellungen ein, zum Beispiel http://localhost:11434/v1.</translation>
+    </message>
+    <message>
+        <source>Enter the key for {host} again in Settings.</source>
+        <translation>Geben Sie den Schlüssel für {host} in den Einstellungen noch einmal ein.</translation>
+    </message>
+    <message>
+        <source>Enter your key for {host} in Settings.</source>
+        <translation>Geben Sie in den Einstellungen Ihren Schlüssel für {host} ein.</translation>
+    </message>
+    <message>
+        <source>Everything that is stored can be read.</source>
+        <translation>Alles Gespeicherte kann gelesen werden.</translation>
+    </message>
+    <message>
+        <source>Exclude more than {most_files:,} by a pattern: see the options of the folder.</source>
+        <translation>Mehr als {most_files:,} schließen Sie mit einem Muster aus: siehe Optionen des Ordners.</translation>
+    </message>
+    <message>
+        <source>Excluded by you</source>
+        <translation>Von Ihnen ausgeschlossen</translation>
+    </message>
+    <message>
+        <source>File exists</source>
+        <translation>Datei existiert bereits</translation>
+    </message>
+    <message>
+        <source>File name too long</source>
+        <translation>Dateiname zu lang</translation>
+    </message>
+    <message>
+        <source>Files above {max_bytes} MB are not read.</source>
+        <translation>Dateien über {max_bytes} MB werden nicht gelesen.</translation>
+    </message>
+    <message>
+        <source>Files in {root} would be open to others without their folder: {shared}.</source>
+        <translation>Dateien in {root} stünden anderen offen, wenn der Ordner sie nicht schützte: {shared}.</translation>
+    </message>
+    <message>
+        <source>Files of the app in {root} belong to another user: {named}.</source>
+        <translation>Dateien der App in {root} gehören einem anderen Benutzer: {named}.</translation>
+    </message>
+    <message>
+        <source>Files of the bundled model are wrong: {wrong}.</source>
+        <translation>Dateien des mitgelieferten Modells stimmen nicht: {wrong}.</translation>
+    </message>
+    <message>
+        <source>Folders beyond the limit are compared with the disk at intervals instead.</source>
+        <translation>Ordner über der Grenze werden stattdessen in Abständen mit dem Datenträger verglichen.</translation>
+    </message>
+    <message>
+        <source>For example http://localhost:11434/v1#nomic-embed-text</source>
+        <translation>Zum Beispiel http://localhost:11434/v1#nomic-embed-text</translation>
+    </message>
+    <message>
+        <source>Free some space and run the command again.</source>
+        <translation>Schaffen Sie Platz, und führen Sie den Befehl noch einmal aus.</translation>
+    </message>
+    <message>
+        <source>Free some space on its disk; {enough_bytes} are enough.</source>
+        <translation>Schaffen Sie Platz auf dem Datenträger; {enough_bytes} genügen.</translation>
+    </message>
+    <message>
+        <source>Free some space.</source>
+        <translation>Schaffen Sie etwas Platz.</translation>
+    </message>
+    <message>
+        <source>GB</source>
+        <translation>GB</translation>
+    </message>
+    <message>
+        <source>Give a day, and a time such as 08:30.</source>
+        <translation>Geben Sie einen Tag und eine Uhrzeit wie 08:30 an.</translation>
+    </message>
+    <message>
+        <source>Give it one of 1 to {longest_program} characters.</source>
+        <translation>Geben Sie ihm einen aus 1 bis {longest_program} Zeichen.</translation>
+    </message>
+    <message>
+        <source>Give it one to choose it by.</source>
+        <translation>Geben Sie ihm einen, damit Sie ihn auswählen können.</translation>
+    </message>
+    <message>
+        <source>Give them back with chown.</source>
+        <translation>Geben Sie sie mit chown zurück.</translation>
+    </message>
+    <message>
+        <source>Give this one another name.</source>
+        <translation>Geben Sie dieser einen anderen Namen.</translation>
+    </message>
+    <message>
+        <source>Has no JSON mode.</source>
+        <translation>Hat keinen JSON-Modus.</translation>
+    </message>
+    <message>
+        <source>If this is whisper.cpp&apos;s server, choose that kind of server.</source>
+        <translation>Falls das der Server von whisper.cpp ist, wählen Sie diese Art von Server.</translation>
+    </message>
+    <message>
+        <source>If {said} is right, enter it in Settings. Nothing was sent there.</source>
+        <translation>Wenn {said} richtig ist, geben Sie es in den Einstellungen ein. Dorthin wurde nichts gesendet.</translation>
+    </message>
+    <message>
+        <source>Indexing goes on by itself once there is room.</source>
+        <translation>Das Indizieren geht von selbst weiter, sobald Platz ist.</translation>
+    </message>
+    <message>
+        <source>Indexing is paused until you resume it.</source>
+        <translation>Das Indizieren ruht, bis Sie es fortsetzen.</translation>
+    </message>
+    <message>
+        <source>Input/output error</source>
+        <translation>Ein-/Ausgabefehler</translation>
+    </message>
+    <message>
+        <source>Install pgvector 0.8 or newer on the server, as Debian&apos;s package postgresql-18-pgvector does.</source>
+        <translation>Installieren Sie auf dem Server pgvector 0.8 oder neuer, in Debian mit dem Paket postgresql-18-pgvector.</translation>
+    </message>
+    <message>
+        <source>Install the app again.</source>
+        <translation>Installieren Sie die App noch einmal.</translation>
+    </message>
+    <message>
+        <source>Is a directory</source>
+        <translation>Ist ein Ordner</translation>
+    </message>
+    <message>
+        <source>Is the server at {host} running? Check the address in Settings, and the network.</source>
+        <translation>Läuft der Server auf {host}? Prüfen Sie die Adresse in den Einstellungen und das Netzwerk.</translation>
+    </message>
+    <message>
+        <source>Is the server at {host} running? Start it, or check the address in Settings.</source>
+        <translation>Läuft der Server auf {host}? Starten Sie ihn, oder prüfen Sie die Adresse in den Einstellungen.</translation>
+    </message>
+    <message>
+        <source>It answers although its list does not name it.</source>
+        <translation>Es antwortet, obwohl es in der Liste des Endpunkts fehlt.</translation>
+    </message>
+    <message>
+        <source>It begins with “{text}”, and may have {longest_question:,}.</source>
+        <translation>Sie beginnt mit „{text}“ und darf {longest_question:,} haben.</translation>
+    </message>
+    <message>
+        <source>It came as {said}, although it was asked for plain. Turn that off at {host} or its proxy.</source>
+        <translation>Sie kam als {said}, obwohl sie unkomprimiert verlangt war. Schalten Sie das auf {host} oder dessen Proxy ab.</translation>
+    </message>
+    <message>
+        <source>It can&apos;t be shown.</source>
+        <translation>Sie kann nicht angezeigt werden.</translation>
+    </message>
+    <message>
+        <source>It contains no ONNX weights, such as onnx/model.onnx</source>
+        <translation>Er enthält keine ONNX-Gewichte, etwa onnx/model.onnx</translation>
+    </message>
+    <message>
+        <source>It contains only zeros, or no numbers. Check the server&apos;s log, or choose another model for meaning.</source>
+        <translation>Er enthält nur Nullen oder keine Zahlen. Sehen Sie ins Protokoll des Servers, oder wählen Sie ein anderes Modell für die Bedeutung.</translation>
+    </message>
+    <message>
+        <source>It declares XML entities.</source>
+        <translation>Sie vereinbart XML-Entitäten.</translation>
+    </message>
+    <message>
+        <source>It declares entities made of entities.</source>
+        <translation>Sie vereinbart Entitäten aus Entitäten.</translation>
+    </message>
+    <message>
+        <source>It excludes the prompt from pooling, which is not supported</source>
+        <translation>Es nimmt die Anweisung vom Pooling aus, was nicht unterstützt wird</translation>
+    </message>
+    <message>
+        <source>It has hardly any lines, so it is shown and counted broken into some.</source>
+        <translation>Sie hat kaum Zeilenumbrüche, deshalb wird sie umbrochen angezeigt und gezählt.</translation>
+    </message>
+    <message>
+        <source>It has no document inside.</source>
+        <translation>Sie enthält kein Dokument.</translation>
+    </message>
+    <message>
+        <source>It has no list of chapters.</source>
+        <translation>Es hat kein Verzeichnis der Kapitel.</translation>
+    </message>
+    <message>
+        <source>It has too many pixels.</source>
+        <translation>Es hat zu viele Bildpunkte.</translation>
+    </message>
+    <message>
+        <source>It has version {found}, this app knows {latest}. Update the app.</source>
+        <translation>Sie hat Version {found}, diese App kennt {latest}. Aktualisieren Sie die App.</translation>
+    </message>
+    <message>
+        <source>It has {fault}.</source>
+        <translation>Er hat {fault}.</translation>
+    </message>
+    <message>
+        <source>It has {size_bytes} MB, and a request may have {max_upload_mb} MB. Convert it to a smaller format such as MP3 or Opus, or to WAV, which is sent in pieces. Or raise the limit under Settings → Transcription.</source>
+        <translation>Sie hat {size_bytes} MB, und eine Anfrage darf {max_upload_mb} MB haben. Wandeln Sie sie in ein kleineres Format wie MP3 oder Opus um, oder in WAV, das in Teilen gesendet wird. Oder erhöhen Sie die Grenze unter Einstellungen → Transkription.</translation>
+    </message>
+    <message>
+        <source>It holds more attachments than are read.</source>
+        <translation>Sie enthält mehr Anhänge, als gelesen werden.</translation>
+    </message>
+    <message>
+        <source>It holds {count:,} parts.</source>
+        <translation>Sie enthält {count:,} Teile.</translation>
+    </message>
+    <message>
+        <source>It is XML or JSON, or packed.</source>
+        <translation>Sie ist XML oder JSON, oder gepackt.</translation>
+    </message>
+    <message>
+        <source>It is a picture.</source>
+        <translation>Sie ist ein Bild.</translation>
+    </message>
+    <message>
+        <source>It is asked again in {pause_s} s.</source>
+        <translation>In {pause_s} s wird noch einmal gefragt.</translation>
+    </message>
+    <message>
+        <source>It is cut short or altered.</source>
+        <translation>Sie ist abgeschnitten oder verändert.</translation>
+    </message>
+    <message>
+        <source>It is far too large.</source>
+        <translation>Sie ist viel zu groß.</translation>
+    </message>
+    <message>
+        <source>It is no JSON.</source>
+        <translation>Sie ist kein JSON.</translation>
+    </message>
+    <message>
+        <source>It is no file.</source>
+        <translation>Das ist keine Datei.</translation>
+    </message>
+    <message>
+        <source>It is no library.</source>
+        <translation>Das ist keine Bibliothek.</translation>
+    </message>
+    <message>
+        <source>It is no valid PDF.</source>
+        <translation>Das ist kein gültiges PDF.</translation>
+    </message>
+    <message>
+        <source>It is no valid message.</source>
+        <translation>Das ist keine gültige Nachricht.</translation>
+    </message>
+    <message>
+        <source>It is no valid notebook.</source>
+        <translation>Das ist kein gültiges Notebook.</translation>
+    </message>
+    <message>
+        <source>It is no valid picture.</source>
+        <translation>Das ist kein gültiges Bild.</translation>
+    </message>
+    <message>
+        <source>It is not UTF-8</source>
+        <translation>Sie ist nicht in UTF-8</translation>
+    </message>
+    <message>
+        <source>It is part of {path}.</source>
+        <translation>Er gehört zu {path}.</translation>
+    </message>
+    <message>
+        <source>It is tried again by itself.</source>
+        <translation>Es wird von selbst noch einmal versucht.</translation>
+    </message>
+    <message>
+        <source>It is very large.</source>
+        <translation>Sie ist sehr groß.</translation>
+    </message>
+    <message>
+        <source>It is {media_type}.</source>
+        <translation>Sie ist {media_type}.</translation>
+    </message>
+    <message>
+        <source>It makes no statement that can be checked.</source>
+        <translation>Er sagt nichts aus, was sich prüfen ließe.</translation>
+    </message>
+    <message>
+        <source>It may end in {forms}; the window also makes a PDF.</source>
+        <translation>Er kann auf {forms} enden; das Fenster erzeugt auch ein PDF.</translation>
+    </message>
+    <message>
+        <source>It may have {longest_name} letters.</source>
+        <translation>Er darf {longest_name} Zeichen haben.</translation>
+    </message>
+    <message>
+        <source>It may have {longest_question:,} characters.</source>
+        <translation>Sie darf {longest_question:,} Zeichen haben.</translation>
+    </message>
+    <message>
+        <source>It may have {most_questions:,} questions.</source>
+        <translation>Sie darf {most_questions:,} Fragen haben.</translation>
+    </message>
+    <message>
+        <source>It may not be an OpenAI-compatible address: check {url} in Settings.</source>
+        <translation>Vielleicht ist es keine OpenAI-kompatible Adresse: Prüfen Sie {url} in den Einstellungen.</translation>
+    </message>
+    <message>
+        <source>It mixes encodings; some characters may be wrong.</source>
+        <translation>Sie mischt Kodierungen; einige Zeichen können falsch sein.</translation>
+    </message>
+    <message>
+        <source>It names none</source>
+        <translation>Er nennt keinen</translation>
+    </message>
+    <message>
+        <source>It names {address}</source>
+        <translation>Er nennt {address}</translation>
+    </message>
+    <message>
+        <source>It needs a column or key “question”; “expected”, “wrong” and “tags” may follow.</source>
+        <translation>Nötig ist eine Spalte oder ein Schlüssel „question“; „expected“, „wrong“ und „tags“ können folgen.</translation>
+    </message>
+    <message>
+        <source>It needs a list of {{name, model, …}}.</source>
+        <translation>Nötig ist eine Liste aus {{name, model, …}}.</translation>
+    </message>
+    <message>
+        <source>It needs {unknown} as input, which is not supported</source>
+        <translation>Es braucht {unknown} als Eingabe, was nicht unterstützt wird</translation>
+    </message>
+    <message>
+        <source>It offers {listed}.</source>
+        <translation>Zur Auswahl stehen {listed}.</translation>
+    </message>
+    <message>
+        <source>It only kept the connection open. Press Retry, or check the server&apos;s log.</source>
+        <translation>Er hielt nur die Verbindung offen. Drücken Sie „Erneut versuchen“, oder sehen Sie ins Protokoll des Servers.</translation>
+    </message>
+    <message>
+        <source>It said nothing for {limit_s} seconds.</source>
+        <translation>{limit_s} Sekunden lang kam nichts.</translation>
+    </message>
+    <message>
+        <source>It says nothing of a chat.</source>
+        <translation>Von einem Chat steht darin nichts.</translation>
+    </message>
+    <message>
+        <source>It says something else than expected.</source>
+        <translation>Er sagt etwas anderes als erwartet.</translation>
+    </message>
+    <message>
+        <source>It says: “</source>
+        <translation>Die Meldung lautet: „</translation>
+    </message>
+    <message>
+        <source>It says: “{said}”</source>
+        <translation>Die Meldung lautet: „{said}“</translation>
+    </message>
+    <message>
+        <source>It stores its work. Try again in a minute.</source>
+        <translation>Sie speichert gerade. Versuchen Sie es in einer Minute noch einmal.</translation>
+    </message>
+    <message>
+        <source>It takes only so many in a time. Wait {wait}, then press Retry.</source>
+        <translation>Er nimmt nur eine bestimmte Zahl in einer bestimmten Zeit an. Warten Sie {wait}, und drücken Sie dann „Erneut versuchen“.</translation>
+    </message>
+    <message>
+        <source>It understands desktop-rag://ask?q=QUESTION and desktop-rag://open?document=ID.</source>
+        <translation>Verstanden werden desktop-rag://ask?q=FRAGE und desktop-rag://open?document=ID.</translation>
+    </message>
+    <message>
+        <source>It was refused in the desktop&apos;s question.</source>
+        <translation>In der Rückfrage des Desktops wurde abgelehnt.</translation>
+    </message>
+    <message>
+        <source>It was removed in the meantime.</source>
+        <translation>Sie wurde inzwischen entfernt.</translation>
+    </message>
+    <message>
+        <source>It was stopped for its length. Press Retry, or pick another model in Settings.</source>
+        <translation>Sie wurde wegen ihrer Länge abgebrochen. Drücken Sie „Erneut versuchen“, oder wählen Sie in den Einstellungen ein anderes Modell.</translation>
+    </message>
+    <message>
+        <source>It was {base_url}. Choose another model for the assistant, or ask without it.</source>
+        <translation>Es war {base_url}. Wählen Sie für den Assistenten ein anderes Modell, oder fragen Sie ohne ihn.</translation>
+    </message>
+    <message>
+        <source>It wrote the same again and again, so it was stopped. Press Retry, or pick another model.</source>
+        <translation>Es schrieb immer wieder dasselbe und wurde angehalten. Drücken Sie „Erneut versuchen“, oder wählen Sie ein anderes Modell.</translation>
+    </message>
+    <message>
+        <source>Its cells can&apos;t be read.</source>
+        <translation>Ihre Zellen können nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>Its content can&apos;t be read.</source>
+        <translation>Ihr Inhalt kann nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>Its content filter stopped it. Rephrase the question, or choose another endpoint.</source>
+        <translation>Sein Inhaltsfilter hat sie angehalten. Formulieren Sie die Frage anders, oder wählen Sie einen anderen Endpunkt.</translation>
+    </message>
+    <message>
+        <source>Its content is no {named} file.</source>
+        <translation>Ihr Inhalt ist keine Datei der Art {named}.</translation>
+    </message>
+    <message>
+        <source>Its document can&apos;t be read.</source>
+        <translation>Ihr Dokument kann nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>Its documents stay searchable;</source>
+        <translation>Seine Dokumente bleiben durchsuchbar;</translation>
+    </message>
+    <message>
+        <source>Its files cannot be read ({strerror})</source>
+        <translation>Seine Dateien können nicht gelesen werden ({strerror})</translation>
+    </message>
+    <message>
+        <source>Its format is version {content}, this app has {version}.</source>
+        <translation>Ihr Format hat Version {content}, das dieser App {version}.</translation>
+    </message>
+    <message>
+        <source>Its format is version {version}, this app reads {version2}. Update the app.</source>
+        <translation>Ihr Format hat Version {version}, diese App liest {version2}. Aktualisieren Sie die App.</translation>
+    </message>
+    <message>
+        <source>Its library is version {content}, this app has {schema}.</source>
+        <translation>Ihre Bibliothek hat Version {content}, die dieser App {schema}.</translation>
+    </message>
+    <message>
+        <source>Its model.toml is missing or incomplete ({exc})</source>
+        <translation>Seine model.toml fehlt oder ist unvollständig ({exc})</translation>
+    </message>
+    <message>
+        <source>Its module {further} is not in the ONNX file: export it whole</source>
+        <translation>Sein Modul {further} fehlt in der ONNX-Datei: Exportieren Sie es vollständig</translation>
+    </message>
+    <message>
+        <source>Its output is not a vector</source>
+        <translation>Seine Ausgabe ist kein Vektor</translation>
+    </message>
+    <message>
+        <source>Its pages are blank.</source>
+        <translation>Ihre Seiten sind leer.</translation>
+    </message>
+    <message>
+        <source>Its pages are left alone until it does.</source>
+        <translation>Ihre Seiten werden in Ruhe gelassen, bis sie es tut.</translation>
+    </message>
+    <message>
+        <source>Its pages may be scanned pictures.</source>
+        <translation>Ihre Seiten sind vielleicht gescannte Bilder.</translation>
+    </message>
+    <message>
+        <source>Its pictures could not be read.</source>
+        <translation>Die Bilder darin konnten nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>Its pooling “{pooling}” is not supported, only one of {known}</source>
+        <translation>Sein Pooling „{pooling}“ wird nicht unterstützt, nur eines von {known}</translation>
+    </message>
+    <message>
+        <source>Its slides can&apos;t be found.</source>
+        <translation>Ihre Folien sind nicht zu finden.</translation>
+    </message>
+    <message>
+        <source>Its slides can&apos;t be read.</source>
+        <translation>Ihre Folien können nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>Its sources are in another language.</source>
+        <translation>Seine Quellen sind in einer anderen Sprache.</translation>
+    </message>
+    <message>
+        <source>Its table {table} has other columns.</source>
+        <translation>Seine Tabelle {table} hat andere Spalten.</translation>
+    </message>
+    <message>
+        <source>Its text can&apos;t be found.</source>
+        <translation>Ihr Text ist nicht zu finden.</translation>
+    </message>
+    <message>
+        <source>Its version is {version}, this app has {latest}.</source>
+        <translation>Seine Version ist {version}, die dieser App {latest}.</translation>
+    </message>
+    <message>
+        <source>Its words alone don&apos;t tell, and in this language no more is checked.</source>
+        <translation>Die Wörter allein sagen es nicht, und mehr wird in dieser Sprache nicht geprüft.</translation>
+    </message>
+    <message>
+        <source>Keys are kept in: {name}.</source>
+        <translation>Schlüssel liegen in: {name}.</translation>
+    </message>
+    <message>
+        <source>Leave one in it, or none: the key has its own field in Settings.</source>
+        <translation>Lassen Sie einen darin oder keinen: Der Schlüssel hat in den Einstellungen ein eigenes Feld.</translation>
+    </message>
+    <message>
+        <source>Leave out {too_many:,} characters: every question would carry them.</source>
+        <translation>Lassen Sie {too_many:,} Zeichen weg: Jede Frage würde sie mittragen.</translation>
+    </message>
+    <message>
+        <source>Letters, digits, - and _ make a name.</source>
+        <translation>Ein Name besteht aus Buchstaben, Ziffern, - und _.</translation>
+    </message>
+    <message>
+        <source>Line {line} is not valid JSON. It was left as it is; correct it first.</source>
+        <translation>Zeile {line} ist kein gültiges JSON. Die Datei blieb, wie sie ist; berichtigen Sie sie zuerst.</translation>
+    </message>
+    <message>
+        <source>Line {number} of {name} is no JSON.</source>
+        <translation>Zeile {number} von {name} ist kein JSON.</translation>
+    </message>
+    <message>
+        <source>Line {number} of {name} is no object.</source>
+        <translation>Zeile {number} von {name} ist kein Objekt.</translation>
+    </message>
+    <message>
+        <source>Lines of the journal that cannot be read: {unreadable:,}.</source>
+        <translation>Zeilen des Journals, die nicht gelesen werden können: {unreadable:,}.</translation>
+    </message>
+    <message>
+        <source>Look for its new version.</source>
+        <translation>Suchen Sie seine neue Fassung.</translation>
+    </message>
+    <message>
+        <source>MB</source>
+        <translation>MB</translation>
+    </message>
+    <message>
+        <source>Make a new one first, or remove the folder.</source>
+        <translation>Legen Sie zuerst eine neue an, oder entfernen Sie den Ordner.</translation>
+    </message>
+    <message>
+        <source>Make one in the window, above the chat.</source>
+        <translation>Legen Sie im Fenster einen an, über dem Chat.</translation>
+    </message>
+    <message>
+        <source>Make one on the page My questions.</source>
+        <translation>Legen Sie eine auf der Seite „Meine Fragen“ an.</translation>
+    </message>
+    <message>
+        <source>Makes vectors too.</source>
+        <translation>Erzeugt auch Vektoren.</translation>
+    </message>
+    <message>
+        <source>Merging…</source>
+        <translation>Wird zusammengeführt…</translation>
+    </message>
+    <message>
+        <source>Message {number} was left out: {title}.</source>
+        <translation>Nachricht {number} wurde ausgelassen: {title}.</translation>
+    </message>
+    <message>
+        <source>Model {number} has {dimensions} dimensions.</source>
+        <translation>Modell {number} hat {dimensions} Dimensionen.</translation>
+    </message>
+    <message>
+        <source>Most end in /v1: try {version}.</source>
+        <translation>Die meisten enden auf /v1: Versuchen Sie {version}.</translation>
+    </message>
+    <message>
+        <source>Name another engine, or another folder.</source>
+        <translation>Nennen Sie eine andere Datenbank oder einen anderen Ordner.</translation>
+    </message>
+    <message>
+        <source>Name the program that will use it.</source>
+        <translation>Nennen Sie das Programm, das es benutzen wird.</translation>
+    </message>
+    <message>
+        <source>Network folders do not tell when something changes.</source>
+        <translation>Netzwerkordner melden nicht, wenn sich etwas ändert.</translation>
+    </message>
+    <message>
+        <source>Network is unreachable</source>
+        <translation>Netzwerk nicht erreichbar</translation>
+    </message>
+    <message>
+        <source>No endpoint address is set.</source>
+        <translation>Es ist keine Adresse eines Endpunkts eingetragen.</translation>
+    </message>
+    <message>
+        <source>No endpoint is set: answers are excerpts.</source>
+        <translation>Es ist kein Endpunkt eingetragen: Antworten sind Auszüge.</translation>
+    </message>
+    <message>
+        <source>No endpoint that is set needs a key.</source>
+        <translation>Kein eingetragener Endpunkt braucht einen Schlüssel.</translation>
+    </message>
+    <message>
+        <source>No folders have been added yet.</source>
+        <translation>Es wurden noch keine Ordner hinzugefügt.</translation>
+    </message>
+    <message>
+        <source>No message in it can be read.</source>
+        <translation>Keine Nachricht darin kann gelesen werden.</translation>
+    </message>
+    <message>
+        <source>No model is chosen.</source>
+        <translation>Es ist kein Modell gewählt.</translation>
+    </message>
+    <message>
+        <source>No model is connected. Connect one in the settings, or ask about all documents: then the answer is made of excerpts.</source>
+        <translation>Es ist kein Modell verbunden. Verbinden Sie eines in den Einstellungen, oder fragen Sie zu allen Dokumenten: Dann besteht die Antwort aus Auszügen.</translation>
+    </message>
+    <message>
+        <source>No model is set that could judge.</source>
+        <translation>Es ist kein Modell eingetragen, das urteilen könnte.</translation>
+    </message>
+    <message>
+        <source>No program may begin to watch folders: all {instances:,} watchers are in use.</source>
+        <translation>Kein Programm kann Ordner neu überwachen: Alle {instances:,} Wächter sind belegt.</translation>
+    </message>
+    <message>
+        <source>No route to host</source>
+        <translation>Kein Weg zum Zielrechner</translation>
+    </message>
+    <message>
+        <source>No space left on device</source>
+        <translation>Kein Platz mehr auf dem Datenträger</translation>
+    </message>
+    <message>
+        <source>No speech was found in the recording</source>
+        <translation>In der Aufnahme wurde keine Sprache gefunden</translation>
+    </message>
+    <message>
+        <source>No such file or directory</source>
+        <translation>Datei oder Ordner nicht gefunden</translation>
+    </message>
+    <message>
+        <source>No text found</source>
+        <translation>Kein Text gefunden</translation>
+    </message>
+    <message>
+        <source>None of its pages can be read.</source>
+        <translation>Keine ihrer Seiten kann gelesen werden.</translation>
+    </message>
+    <message>
+        <source>None of its sheets can be read.</source>
+        <translation>Keines ihrer Blätter kann gelesen werden.</translation>
+    </message>
+    <message>
+        <source>Not a directory</source>
+        <translation>Kein Ordner</translation>
+    </message>
+    <message>
+        <source>Not a page that can be read.</source>
+        <translation>Keine Seite, die gelesen werden kann.</translation>
+    </message>
+    <message>
+        <source>Not a regular file</source>
+        <translation>Keine gewöhnliche Datei</translation>
+    </message>
+    <message>
+        <source>Not a text file</source>
+        <translation>Keine Textdatei</translation>
+    </message>
+    <message>
+        <source>Not all documents that programs sent could be written.</source>
+        <translation>Nicht alle von Programmen gesendeten Dokumente konnten geschrieben werden.</translation>
+    </message>
+    <message>
+        <source>Not all prompts and answers of yours could be written.</source>
+        <translation>Nicht alle Ihre Anweisungen und Antworten konnten geschrieben werden.</translation>
+    </message>
+    <message>
+        <source>Not checked, because the library cannot be read.</source>
+        <translation>Nicht geprüft, weil die Bibliothek nicht gelesen werden kann.</translation>
+    </message>
+    <message>
+        <source>Not fetched: these links are limited to {limit:,} pages.</source>
+        <translation>Nicht abgerufen: Für diese Links gilt eine Grenze von {limit:,} Seiten.</translation>
+    </message>
+    <message>
+        <source>Not found in the sources: {missing}.</source>
+        <translation>In den Quellen nicht gefunden: {missing}.</translation>
+    </message>
+    <message>
+        <source>Not known without a desktop session.</source>
+        <translation>Ohne Desktop-Sitzung nicht bekannt.</translation>
+    </message>
+    <message>
+        <source>Not supported: audio or video</source>
+        <translation>Nicht unterstützt: Ton oder Video</translation>
+    </message>
+    <message>
+        <source>Not supported: private key</source>
+        <translation>Nicht unterstützt: privater Schlüssel</translation>
+    </message>
+    <message>
+        <source>Not supported: {kind}</source>
+        <translation>Nicht unterstützt: {kind}</translation>
+    </message>
+    <message>
+        <source>Nothing about “{topic}” was found.</source>
+        <translation>Zu „{topic}“ wurde nichts gefunden.</translation>
+    </message>
+    <message>
+        <source>Nothing says how its token vectors are pooled: add model.toml</source>
+        <translation>Nirgends steht, wie seine Token-Vektoren zusammengefasst werden: Fügen Sie model.toml hinzu</translation>
+    </message>
+    <message>
+        <source>Nothing there is a page.</source>
+        <translation>Nichts davon ist eine Seite.</translation>
+    </message>
+    <message>
+        <source>Nothing was changed.</source>
+        <translation>Nichts wurde geändert.</translation>
+    </message>
+    <message>
+        <source>Nothing was found at {path}.</source>
+        <translation>Unter {path} wurde nichts gefunden.</translation>
+    </message>
+    <message>
+        <source>Nothing was sent to it. Remove {address} and try again.</source>
+        <translation>Es wurde nichts dorthin gesendet. Entfernen Sie {address}, und versuchen Sie es noch einmal.</translation>
+    </message>
+    <message>
+        <source>Of one message only {max_parts:,} parts were read.</source>
+        <translation>Von einer Nachricht wurden nur {max_parts:,} Teile gelesen.</translation>
+    </message>
+    <message>
+        <source>Office file</source>
+        <translation>Office-Datei</translation>
+    </message>
+    <message>
+        <source>On GNOME the extension AppIndicator adds one. The app works without it.</source>
+        <translation>In GNOME fügt die Erweiterung AppIndicator einen hinzu. Die App läuft auch ohne.</translation>
+    </message>
+    <message>
+        <source>On macOS the entries belong to the app in the Applications folder.</source>
+        <translation>Auf macOS gehören die Einträge zur App im Ordner „Programme“.</translation>
+    </message>
+    <message>
+        <source>One of its description files cannot be read ({exc})</source>
+        <translation>Eine der Dateien, die es beschreiben, kann nicht gelesen werden ({exc})</translation>
+    </message>
+    <message>
+        <source>Only PDF files can be shown by the page</source>
+        <translation>Nur PDF-Dateien können seitenweise angezeigt werden</translation>
+    </message>
+    <message>
+        <source>Only a few letters came in minutes, so it was stopped. Press Retry, or see its log.</source>
+        <translation>In Minuten kamen nur wenige Zeichen, deshalb wurde sie angehalten. Drücken Sie „Erneut versuchen“, oder sehen Sie in sein Protokoll.</translation>
+    </message>
+    <message>
+        <source>Only http and https addresses are fetched.</source>
+        <translation>Nur Adressen mit http und https werden abgerufen.</translation>
+    </message>
+    <message>
+        <source>Only http:// proxies are supported. Set one, or add {base_url} to NO_PROXY.</source>
+        <translation>Nur Proxys mit http:// werden unterstützt. Stellen Sie einen solchen ein, oder nehmen Sie {base_url} in NO_PROXY auf.</translation>
+    </message>
+    <message>
+        <source>Only the first {max_chars:,} characters were read.</source>
+        <translation>Nur die ersten {max_chars:,} Zeichen wurden gelesen.</translation>
+    </message>
+    <message>
+        <source>Only the last one comes back.</source>
+        <translation>Nur die letzte lässt sich zurückholen.</translation>
+    </message>
+    <message>
+        <source>Only {files:,} more files fit on the disk with the {what} in {folder}.</source>
+        <translation>Auf den Datenträger von {folder} ({what}) passen nur noch {files:,} Dateien.</translation>
+    </message>
+    <message>
+        <source>Only {free} are free for the {what} in {folder}.</source>
+        <translation>Nur noch {free} sind in {folder} frei ({what}).</translation>
+    </message>
+    <message>
+        <source>Only {limit} of {name} are read.</source>
+        <translation>Von {name} werden nur {limit} gelesen.</translation>
+    </message>
+    <message>
+        <source>Only {max_parts} of the files inside it were read.</source>
+        <translation>Nur {max_parts} der Dateien darin wurden gelesen.</translation>
+    </message>
+    <message>
+        <source>Only {number} of its {count} pages were read.</source>
+        <translation>Nur {number} ihrer {count} Seiten wurden gelesen.</translation>
+    </message>
+    <message>
+        <source>Open it in a newer program, such as LibreOffice, and save it in a format of today.</source>
+        <translation>Öffnen Sie sie in einem neueren Programm wie LibreOffice, und speichern Sie sie in einem heutigen Format.</translation>
+    </message>
+    <message>
+        <source>Opened with a password.</source>
+        <translation>Mit einem Passwort geöffnet.</translation>
+    </message>
+    <message>
+        <source>Operation not permitted</source>
+        <translation>Vorgang nicht erlaubt</translation>
+    </message>
+    <message>
+        <source>Other questions came first.</source>
+        <translation>Andere Fragen hatten Vorrang.</translation>
+    </message>
+    <message>
+        <source>Other users of this computer may open {root}.</source>
+        <translation>Andere Benutzer dieses Computers können {root} öffnen.</translation>
+    </message>
+    <message>
+        <source>Outlook mailbox</source>
+        <translation>Outlook-Postfach</translation>
+    </message>
+    <message>
+        <source>PDF</source>
+        <translation>PDF</translation>
+    </message>
+    <message>
+        <source>Page {page} can&apos;t be shown</source>
+        <translation>Seite {page} kann nicht angezeigt werden</translation>
+    </message>
+    <message>
+        <source>Pages are fetched from public addresses, and from hosts of the local network that the collection allows.</source>
+        <translation>Seiten werden von öffentlichen Adressen abgerufen und von Rechnern des lokalen Netzes, die die Sammlung erlaubt.</translation>
+    </message>
+    <message>
+        <source>Pages behind a login can&apos;t be fetched: save them as files.</source>
+        <translation>Seiten hinter einer Anmeldung können nicht abgerufen werden: Speichern Sie sie als Dateien.</translation>
+    </message>
+    <message>
+        <source>Pages that can&apos;t be read: {failed}.</source>
+        <translation>Seiten, die nicht gelesen werden können: {failed}.</translation>
+    </message>
+    <message>
+        <source>Pages whose text is unreadable: {garbled}.</source>
+        <translation>Seiten, deren Text unleserlich ist: {garbled}.</translation>
+    </message>
+    <message>
+        <source>Pages without text that may be scanned pictures: {pictures}.</source>
+        <translation>Seiten ohne Text, vielleicht gescannte Bilder: {pictures}.</translation>
+    </message>
+    <message>
+        <source>Pages: {read_pages}.</source>
+        <translation>Seiten: {read_pages}.</translation>
+    </message>
+    <message>
+        <source>Permission denied</source>
+        <translation>Zugriff verweigert</translation>
+    </message>
+    <message>
+        <source>Pick one of its models in Settings.</source>
+        <translation>Wählen Sie in den Einstellungen eines seiner Modelle.</translation>
+    </message>
+    <message>
+        <source>Pictures and scanned pages that wait to be read:</source>
+        <translation>Bilder und gescannte Seiten, die noch gelesen werden:</translation>
+    </message>
+    <message>
+        <source>Pictures and scanned pages that wait to be read: {count}.</source>
+        <translation>Bilder und gescannte Seiten, die noch gelesen werden: {count}.</translation>
+    </message>
+    <message>
+        <source>Port {port} is not one of web pages.</source>
+        <translation>Port {port} wird für Webseiten nicht verwendet.</translation>
+    </message>
+    <message>
+        <source>PostScript</source>
+        <translation>PostScript</translation>
+    </message>
+    <message>
+        <source>PowerPoint 4 or 95</source>
+        <translation>PowerPoint 4 oder 95</translation>
+    </message>
+    <message>
+        <source>Press Retry, or choose another model in Settings.</source>
+        <translation>Drücken Sie „Erneut versuchen“, oder wählen Sie in den Einstellungen ein anderes Modell.</translation>
+    </message>
+    <message>
+        <source>Press Retry, or pick another model in Settings.</source>
+        <translation>Drücken Sie „Erneut versuchen“, oder wählen Sie in den Einstellungen ein anderes Modell.</translation>
+    </message>
+    <message>
+        <source>Press Retry. If it happens again, check the server&apos;s log.</source>
+        <translation>Drücken Sie „Erneut versuchen“. Wenn es wieder geschieht, sehen Sie ins Protokoll des Servers.</translation>
+    </message>
+    <message>
+        <source>Process {value} holds {path}. Close it, or use its window.</source>
+        <translation>Prozess {value} hält {path} offen. Beenden Sie ihn, oder benutzen Sie sein Fenster.</translation>
+    </message>
+    <message>
+        <source>Raise the limit: sudo sysctl fs.inotify.{name}={value}</source>
+        <translation>Erhöhen Sie die Grenze: sudo sysctl fs.inotify.{name}={value}</translation>
+    </message>
+    <message>
+        <source>Read-only file system</source>
+        <translation>Dateisystem ist schreibgeschützt</translation>
+    </message>
+    <message>
+        <source>Reading chats and settings…</source>
+        <translation>Chats und Einstellungen werden gelesen…</translation>
+    </message>
+    <message>
+        <source>Reading files keeps failing.</source>
+        <translation>Das Lesen von Dateien schlägt immer wieder fehl.</translation>
+    </message>
+    <message>
+        <source>Reading text from pictures failed: {exc}</source>
+        <translation>Das Lesen von Text aus Bildern schlug fehl: {exc}</translation>
+    </message>
+    <message>
+        <source>Reading the file takes too much memory</source>
+        <translation>Das Lesen der Datei braucht zu viel Speicher</translation>
+    </message>
+    <message>
+        <source>Reading the picture failed: {exc}</source>
+        <translation>Das Lesen des Bildes schlug fehl: {exc}</translation>
+    </message>
+    <message>
+        <source>Reads {context_tokens:,} tokens{more}</source>
+        <translation>Liest {context_tokens:,} Token{more}</translation>
+    </message>
+    <message>
+        <source>Recordings are transcribed where they are files in a folder of the library.</source>
+        <translation>Aufnahmen werden transkribiert, wenn sie Dateien in einem Ordner der Bibliothek sind.</translation>
+    </message>
+    <message>
+        <source>Recordings wait. They are tried again by themselves.</source>
+        <translation>Aufnahmen warten. Sie werden von selbst noch einmal versucht.</translation>
+    </message>
+    <message>
+        <source>Reduce the context in Settings (now {context_tokens} tokens) or start a new chat.</source>
+        <translation>Verringern Sie den Kontext in den Einstellungen (jetzt {context_tokens} Token), oder beginnen Sie einen neuen Chat.</translation>
+    </message>
+    <message>
+        <source>Reduce the context in Settings (now {context_tokens} tokens).</source>
+        <translation>Verringern Sie den Kontext in den Einstellungen (jetzt {context_tokens} Token).</translation>
+    </message>
+    <message>
+        <source>Refresh it again.</source>
+        <translation>Frischen Sie sie noch einmal auf.</translation>
+    </message>
+    <message>
+        <source>Refresh the note first.</source>
+        <translation>Frischen Sie die Notiz zuerst auf.</translation>
+    </message>
+    <message>
+        <source>Refresh them there, or add them to another collection.</source>
+        <translation>Frischen Sie sie dort auf, oder fügen Sie sie einer anderen Sammlung hinzu.</translation>
+    </message>
+    <message>
+        <source>Refused a longer request at {at}: {tokens:,} tokens are sent at most ({how}). More is tried again at {ends}.</source>
+        <translation>Lehnte um {at} eine längere Anfrage ab: Höchstens {tokens:,} Token werden gesendet ({how}). Ab {ends} wird mehr versucht.</translation>
+    </message>
+    <message>
+        <source>Remove everything before the @; a key has its own field in Settings.</source>
+        <translation>Entfernen Sie alles vor dem @; ein Schlüssel hat in den Einstellungen ein eigenes Feld.</translation>
+    </message>
+    <message>
+        <source>Remove some of them and try again.</source>
+        <translation>Entfernen Sie einige, und versuchen Sie es noch einmal.</translation>
+    </message>
+    <message>
+        <source>Remove some of them, and ask about them later.</source>
+        <translation>Entfernen Sie einige, und fragen Sie später danach.</translation>
+    </message>
+    <message>
+        <source>Remove what stands before the @: pages that want a login can&apos;t be fetched.</source>
+        <translation>Entfernen Sie, was vor dem @ steht: Seiten, die eine Anmeldung verlangen, können nicht abgerufen werden.</translation>
+    </message>
+    <message>
+        <source>Remove {path} and make new tokens. Until then nobody is let in.</source>
+        <translation>Entfernen Sie {path}, und legen Sie neue Token an. Bis dahin wird niemand eingelassen.</translation>
+    </message>
+    <message>
+        <source>Remove {path} first, then add {path2}.</source>
+        <translation>Entfernen Sie zuerst {path}, und fügen Sie dann {path2} hinzu.</translation>
+    </message>
+    <message>
+        <source>Round {number} is not the last one.</source>
+        <translation>Runde {number} ist nicht die letzte.</translation>
+    </message>
+    <message>
+        <source>Row {last_row} can&apos;t be told apart.</source>
+        <translation>Zeile {last_row} lässt sich nicht aufteilen.</translation>
+    </message>
+    <message>
+        <source>Save a copy without a password.</source>
+        <translation>Speichern Sie eine Kopie ohne Passwort.</translation>
+    </message>
+    <message>
+        <source>Save it as CSV UTF-8.</source>
+        <translation>Speichern Sie sie als CSV UTF-8.</translation>
+    </message>
+    <message>
+        <source>Say what the note is to be about.</source>
+        <translation>Sagen Sie, worum es in der Notiz gehen soll.</translation>
+    </message>
+    <message>
+        <source>Sees images.</source>
+        <translation>Sieht Bilder.</translation>
+    </message>
+    <message>
+        <source>Sees no images.</source>
+        <translation>Sieht keine Bilder.</translation>
+    </message>
+    <message>
+        <source>Sends answers whole, not piece by piece.</source>
+        <translation>Sendet Antworten im Ganzen, nicht Stück für Stück.</translation>
+    </message>
+    <message>
+        <source>Set `address` under [store] in the settings file, as postgresql://user@host/database, and `library` to small letters, digits and underscores.</source>
+        <translation>Setzen Sie in der Einstellungsdatei unter [store] `address`, wie postgresql://user@host/database, und `library` auf Kleinbuchstaben, Ziffern und Unterstriche.</translation>
+    </message>
+    <message>
+        <source>Set `engine` under [store] in the settings file to one of: duckdb, postgres.</source>
+        <translation>Setzen Sie in der Einstellungsdatei unter [store] `engine` auf eines von: duckdb, postgres.</translation>
+    </message>
+    <message>
+        <source>Set an endpoint in Settings, or remove the image. Without one, the text in images can be read: pip install &apos;desktop-rag[ocr]&apos;.</source>
+        <translation>Tragen Sie in den Einstellungen einen Endpunkt ein, oder entfernen Sie das Bild. Ohne ihn kann Text in Bildern gelesen werden: pip install &apos;desktop-rag[ocr]&apos;.</translation>
+    </message>
+    <message>
+        <source>Set-up {number} has a wrong field.</source>
+        <translation>Aufbau {number} hat ein falsches Feld.</translation>
+    </message>
+    <message>
+        <source>Settings of the wrong kind were ignored: {wrong}.</source>
+        <translation>Einstellungen der falschen Art wurden übergangen: {wrong}.</translation>
+    </message>
+    <message>
+        <source>Slide {number} can&apos;t be read.</source>
+        <translation>Folie {number} kann nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>Snapshots: {days}.</source>
+        <translation>Sicherungsstände: {days}.</translation>
+    </message>
+    <message>
+        <source>Something is wrong at {exc}.</source>
+        <translation>Etwas stimmt nicht bei {exc}.</translation>
+    </message>
+    <message>
+        <source>Source {n} says it, but the answer does not cite it here.</source>
+        <translation>Quelle {n} sagt es, aber die Antwort nennt sie hier nicht.</translation>
+    </message>
+    <message>
+        <source>Stale file handle</source>
+        <translation>Veralteter Dateiverweis</translation>
+    </message>
+    <message>
+        <source>Start it once; it makes {parent}.</source>
+        <translation>Starten Sie es einmal; es legt {parent} an.</translation>
+    </message>
+    <message>
+        <source>Start the app again.</source>
+        <translation>Starten Sie die App noch einmal.</translation>
+    </message>
+    <message>
+        <source>Start the app once.</source>
+        <translation>Starten Sie die App einmal.</translation>
+    </message>
+    <message>
+        <source>Start the app once: it brings the library up to date.</source>
+        <translation>Starten Sie die App einmal: Sie bringt die Bibliothek auf den neuen Stand.</translation>
+    </message>
+    <message>
+        <source>Start the app to change it.</source>
+        <translation>Starten Sie die App, um sie zu ändern.</translation>
+    </message>
+    <message>
+        <source>Start the app: it restores chats and folders from the journal beside the library, then reads your folders again.</source>
+        <translation>Starten Sie die App: Sie stellt Chats und Ordner aus dem Journal neben der Bibliothek wieder her und liest dann Ihre Ordner neu.</translation>
+    </message>
+    <message>
+        <source>Start the app: it restores what the library lost from the journal.</source>
+        <translation>Starten Sie die App: Sie stellt aus dem Journal wieder her, was der Bibliothek fehlt.</translation>
+    </message>
+    <message>
+        <source>Start the app: it writes the journal anew from the library.</source>
+        <translation>Starten Sie die App: Sie schreibt das Journal aus der Bibliothek neu.</translation>
+    </message>
+    <message>
+        <source>Starting at login could not be changed.</source>
+        <translation>Der Start bei der Anmeldung konnte nicht geändert werden.</translation>
+    </message>
+    <message>
+        <source>Status {status}.</source>
+        <translation>Status {status}.</translation>
+    </message>
+    <message>
+        <source>Such networks are 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, fc00::/7.</source>
+        <translation>Solche Netze sind 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, fc00::/7.</translation>
+    </message>
+    <message>
+        <source>Takes no system message: it is sent with the question.</source>
+        <translation>Nimmt keine Systemnachricht an: Sie wird mit der Frage gesendet.</translation>
+    </message>
+    <message>
+        <source>Text was read from pictures; there may be mistakes in it.</source>
+        <translation>Der Text wurde aus Bildern gelesen; er kann Fehler enthalten.</translation>
+    </message>
+    <message>
+        <source>The X server refused it (error {error}).</source>
+        <translation>Der X-Server hat es abgelehnt (Fehler {error}).</translation>
+    </message>
+    <message>
+        <source>The account at the endpoint has no credit left.</source>
+        <translation>Das Konto beim Endpunkt hat kein Guthaben mehr.</translation>
+    </message>
+    <message>
+        <source>The address does not name a model.</source>
+        <translation>Die Adresse nennt kein Modell.</translation>
+    </message>
+    <message>
+        <source>The address holds a name or a password.</source>
+        <translation>Die Adresse enthält einen Namen oder ein Passwort.</translation>
+    </message>
+    <message>
+        <source>The address is a number that no browser shows.</source>
+        <translation>Die Adresse ist eine Zahl, wie sie kein Browser anzeigt.</translation>
+    </message>
+    <message>
+        <source>The address or the name of the library on the server is missing.</source>
+        <translation>Die Adresse oder der Name der Bibliothek auf dem Server fehlt.</translation>
+    </message>
+    <message>
+        <source>The address points from one page to the next, endlessly.</source>
+        <translation>Die Adresse verweist endlos von einer Seite zur nächsten.</translation>
+    </message>
+    <message>
+        <source>The address {url} is not that of an API: check it in Settings.</source>
+        <translation>Die Adresse {url} ist nicht die einer API: Prüfen Sie sie in den Einstellungen.</translation>
+    </message>
+    <message>
+        <source>The answer came too slowly.</source>
+        <translation>Die Antwort kam zu langsam.</translation>
+    </message>
+    <message>
+        <source>The answer could not be kept.</source>
+        <translation>Die Antwort konnte nicht aufbewahrt werden.</translation>
+    </message>
+    <message>
+        <source>The answer is not complete.</source>
+        <translation>Die Antwort ist nicht vollständig.</translation>
+    </message>
+    <message>
+        <source>The answer may not be complete.</source>
+        <translation>Die Antwort ist vielleicht nicht vollständig.</translation>
+    </message>
+    <message>
+        <source>The answer reached the length limit of the endpoint. Ask the model to continue.</source>
+        <translation>Die Antwort hat die Längengrenze des Endpunkts erreicht. Bitten Sie das Modell fortzufahren.</translation>
+    </message>
+    <message>
+        <source>The answer says “{said}”, the source doesn&apos;t.</source>
+        <translation>Die Antwort sagt „{said}“, die Quelle nicht.</translation>
+    </message>
+    <message>
+        <source>The answer was broken off.</source>
+        <translation>Die Antwort wurde abgebrochen.</translation>
+    </message>
+    <message>
+        <source>The answer was cut off.</source>
+        <translation>Die Antwort wurde abgeschnitten.</translation>
+    </message>
+    <message>
+        <source>The answer was given again meanwhile.</source>
+        <translation>Die Antwort wurde inzwischen neu gegeben.</translation>
+    </message>
+    <message>
+        <source>The answer was stopped.</source>
+        <translation>Die Antwort wurde angehalten.</translation>
+    </message>
+    <message>
+        <source>The app creates it when it starts.</source>
+        <translation>Die App legt sie beim Start an.</translation>
+    </message>
+    <message>
+        <source>The app is still ending.</source>
+        <translation>Die App wird noch beendet.</translation>
+    </message>
+    <message>
+        <source>The app&apos;s folder cannot be used.</source>
+        <translation>Der Ordner der App kann nicht benutzt werden.</translation>
+    </message>
+    <message>
+        <source>The app&apos;s folder cannot be written.</source>
+        <translation>In den Ordner der App kann nicht geschrieben werden.</translation>
+    </message>
+    <message>
+        <source>The assistant has no name.</source>
+        <translation>Der Assistent hat keinen Namen.</translation>
+    </message>
+    <message>
+        <source>The assistant of “{name}” is gone.</source>
+        <translation>Den Assistenten von „{name}“ gibt es nicht mehr.</translation>
+    </message>
+    <message>
+        <source>The backup could not be read.</source>
+        <translation>Die Sicherung konnte nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>The backup could not be written.</source>
+        <translation>Die Sicherung konnte nicht geschrieben werden.</translation>
+    </message>
+    <message>
+        <source>The backup was written by another version of the app.</source>
+        <translation>Die Sicherung stammt von einer anderen Version der App.</translation>
+    </message>
+    <message>
+        <source>The certificate of the local server can&apos;t be used.</source>
+        <translation>Das Zertifikat des lokalen Servers kann nicht benutzt werden.</translation>
+    </message>
+    <message>
+        <source>The chat could not be read.</source>
+        <translation>Der Chat konnte nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>The chat has gone on since.</source>
+        <translation>Der Chat ist inzwischen weitergegangen.</translation>
+    </message>
+    <message>
+        <source>The closest name is “{closest}”.</source>
+        <translation>Der ähnlichste Name ist „{closest}“.</translation>
+    </message>
+    <message>
+        <source>The collection no longer exists.</source>
+        <translation>Die Sammlung gibt es nicht mehr.</translation>
+    </message>
+    <message>
+        <source>The collections of “{name}” are gone.</source>
+        <translation>Die Sammlungen von „{name}“ gibt es nicht mehr.</translation>
+    </message>
+    <message>
+        <source>The command doesn&apos;t answer as an MCP server.</source>
+        <translation>Der Befehl antwortet nicht als MCP-Server.</translation>
+    </message>
+    <message>
+        <source>The command line cannot reach this window.</source>
+        <translation>Die Befehlszeile erreicht dieses Fenster nicht.</translation>
+    </message>
+    <message>
+        <source>The command was not found.</source>
+        <translation>Der Befehl wurde nicht gefunden.</translation>
+    </message>
+    <message>
+        <source>The content is {format_name}, though the name {named}.</source>
+        <translation>Der Inhalt ist von der Art {format_name}, obwohl der Name {named}.</translation>
+    </message>
+    <message>
+        <source>The daily snapshot could not be made.</source>
+        <translation>Der tägliche Sicherungsstand konnte nicht angelegt werden.</translation>
+    </message>
+    <message>
+        <source>The damaged file was kept as {kept}.</source>
+        <translation>Die beschädigte Datei liegt weiter unter {kept}.</translation>
+    </message>
+    <message>
+        <source>The database does not allow that.</source>
+        <translation>Die Datenbank erlaubt das nicht.</translation>
+    </message>
+    <message>
+        <source>The database server does not answer.</source>
+        <translation>Der Datenbankserver antwortet nicht.</translation>
+    </message>
+    <message>
+        <source>The database server has no pgvector, or an old one.</source>
+        <translation>Der Datenbankserver hat kein pgvector oder ein altes.</translation>
+    </message>
+    <message>
+        <source>The database server is too old.</source>
+        <translation>Der Datenbankserver ist zu alt.</translation>
+    </message>
+    <message>
+        <source>The desktop did not answer in time.</source>
+        <translation>Der Desktop hat nicht rechtzeitig geantwortet.</translation>
+    </message>
+    <message>
+        <source>The desktop did not bind it. Its settings may offer it.</source>
+        <translation>Der Desktop hat sie nicht belegt. Vielleicht lässt sie sich in seinen Einstellungen belegen.</translation>
+    </message>
+    <message>
+        <source>The desktop ended the request.</source>
+        <translation>Der Desktop hat die Anfrage beendet.</translation>
+    </message>
+    <message>
+        <source>The desktop refused it.</source>
+        <translation>Der Desktop hat es abgelehnt.</translation>
+    </message>
+    <message>
+        <source>The disk is full.</source>
+        <translation>Der Datenträger ist voll.</translation>
+    </message>
+    <message>
+        <source>The disk of the database server is full.</source>
+        <translation>Der Datenträger des Datenbankservers ist voll.</translation>
+    </message>
+    <message>
+        <source>The document is no longer in the library.</source>
+        <translation>Das Dokument ist nicht mehr in der Bibliothek.</translation>
+    </message>
+    <message>
+        <source>The embedding model in {folder} cannot be used.</source>
+        <translation>Das Einbettungsmodell in {folder} kann nicht benutzt werden.</translation>
+    </message>
+    <message>
+        <source>The endpoint answered with a web page.</source>
+        <translation>Der Endpunkt antwortete mit einer Webseite.</translation>
+    </message>
+    <message>
+        <source>The endpoint answers. Choose a model.</source>
+        <translation>Der Endpunkt antwortet. Wählen Sie ein Modell.</translation>
+    </message>
+    <message>
+        <source>The endpoint cannot be reached.</source>
+        <translation>Der Endpunkt ist nicht erreichbar.</translation>
+    </message>
+    <message>
+        <source>The endpoint closed the connection without an answer.</source>
+        <translation>Der Endpunkt hat die Verbindung ohne Antwort geschlossen.</translation>
+    </message>
+    <message>
+        <source>The endpoint did not accept the request.</source>
+        <translation>Der Endpunkt hat die Anfrage nicht angenommen.</translation>
+    </message>
+    <message>
+        <source>The endpoint did not allow this.</source>
+        <translation>Der Endpunkt hat das nicht erlaubt.</translation>
+    </message>
+    <message>
+        <source>The endpoint did not answer within {connect_s} seconds.</source>
+        <translation>Der Endpunkt hat nicht innerhalb von {connect_s} Sekunden geantwortet.</translation>
+    </message>
+    <message>
+        <source>The endpoint did not produce an answer in time.</source>
+        <translation>Der Endpunkt hat nicht rechtzeitig eine Antwort erzeugt.</translation>
+    </message>
+    <message>
+        <source>The endpoint does not answer like a web server.</source>
+        <translation>Der Endpunkt antwortet nicht wie ein Webserver.</translation>
+    </message>
+    <message>
+        <source>The endpoint does not know the model “{model}”.</source>
+        <translation>Der Endpunkt kennt das Modell „{model}“ nicht.</translation>
+    </message>
+    <message>
+        <source>The endpoint does not support https.</source>
+        <translation>Der Endpunkt unterstützt kein https.</translation>
+    </message>
+    <message>
+        <source>The endpoint ended it with “{said}”, which does not mean that all was said. Press Retry.</source>
+        <translation>Der Endpunkt beendete sie mit „{said}“, was nicht heißt, dass alles gesagt wurde. Drücken Sie „Erneut versuchen“.</translation>
+    </message>
+    <message>
+        <source>The endpoint ended it with “{said}”. Press Retry; what came before is kept.</source>
+        <translation>Der Endpunkt beendete sie mit „{said}“. Drücken Sie „Erneut versuchen“; was schon da ist, bleibt erhalten.</translation>
+    </message>
+    <message>
+        <source>The endpoint ended the connection before the answer was finished. Press Retry.</source>
+        <translation>Der Endpunkt hat die Verbindung beendet, bevor die Antwort fertig war. Drücken Sie „Erneut versuchen“.</translation>
+    </message>
+    <message>
+        <source>The endpoint failed.</source>
+        <translation>Beim Endpunkt ist ein Fehler aufgetreten.</translation>
+    </message>
+    <message>
+        <source>The endpoint has no list of models: enter the name of one.</source>
+        <translation>Der Endpunkt hat keine Liste von Modellen: Geben Sie den Namen eines Modells ein.</translation>
+    </message>
+    <message>
+        <source>The endpoint has nothing at this address.</source>
+        <translation>Der Endpunkt hat unter dieser Adresse nichts.</translation>
+    </message>
+    <message>
+        <source>The endpoint is overloaded.</source>
+        <translation>Der Endpunkt ist überlastet.</translation>
+    </message>
+    <message>
+        <source>The endpoint is still loading its model.</source>
+        <translation>Der Endpunkt lädt noch sein Modell.</translation>
+    </message>
+    <message>
+        <source>The endpoint of “{name}” is no longer set up.</source>
+        <translation>Der Endpunkt von „{name}“ ist nicht mehr eingetragen.</translation>
+    </message>
+    <message>
+        <source>The endpoint of “{name}” is not set up.</source>
+        <translation>Der Endpunkt von „{name}“ ist nicht eingetragen.</translation>
+    </message>
+    <message>
+        <source>The endpoint points to another address.</source>
+        <translation>Der Endpunkt verweist auf eine andere Adresse.</translation>
+    </message>
+    <message>
+        <source>The endpoint refused the connection.</source>
+        <translation>Der Endpunkt hat die Verbindung abgelehnt.</translation>
+    </message>
+    <message>
+        <source>The endpoint requires a key.</source>
+        <translation>Der Endpunkt verlangt einen Schlüssel.</translation>
+    </message>
+    <message>
+        <source>The endpoint sent nothing for {silence_s} seconds.</source>
+        <translation>Der Endpunkt hat {silence_s} Sekunden lang nichts gesendet.</translation>
+    </message>
+    <message>
+        <source>The endpoint withheld the answer.</source>
+        <translation>Der Endpunkt hat die Antwort zurückgehalten.</translation>
+    </message>
+    <message>
+        <source>The endpoint&apos;s address contains a user name or a password.</source>
+        <translation>Die Adresse des Endpunkts enthält einen Benutzernamen oder ein Passwort.</translation>
+    </message>
+    <message>
+        <source>The endpoint&apos;s address contains several keys.</source>
+        <translation>Die Adresse des Endpunkts enthält mehrere Schlüssel.</translation>
+    </message>
+    <message>
+        <source>The endpoint&apos;s address is not a web address.</source>
+        <translation>Die Adresse des Endpunkts ist keine Webadresse.</translation>
+    </message>
+    <message>
+        <source>The endpoint&apos;s address was not found.</source>
+        <translation>Die Adresse des Endpunkts wurde nicht gefunden.</translation>
+    </message>
+    <message>
+        <source>The endpoint&apos;s answer became unreadable.</source>
+        <translation>Die Antwort des Endpunkts wurde unleserlich.</translation>
+    </message>
+    <message>
+        <source>The endpoint&apos;s answer could not be read.</source>
+        <translation>Die Antwort des Endpunkts konnte nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>The endpoint&apos;s answer did not end.</source>
+        <translation>Die Antwort des Endpunkts nahm kein Ende.</translation>
+    </message>
+    <message>
+        <source>The endpoint&apos;s answer is compressed in a way that cannot be read.</source>
+        <translation>Die Antwort des Endpunkts ist so komprimiert, dass sie nicht gelesen werden kann.</translation>
+    </message>
+    <message>
+        <source>The endpoint&apos;s certificate was not accepted.</source>
+        <translation>Das Zertifikat des Endpunkts wurde nicht anerkannt.</translation>
+    </message>
+    <message>
+        <source>The endpoint&apos;s limit of requests is reached.</source>
+        <translation>Die Anfragegrenze des Endpunkts ist erreicht.</translation>
+    </message>
+    <message>
+        <source>The entries of the app in this desktop could not be changed.</source>
+        <translation>Die Einträge der App in diesem Desktop konnten nicht geändert werden.</translation>
+    </message>
+    <message>
+        <source>The entry leads to another site.</source>
+        <translation>Der Eintrag führt zu einer anderen Website.</translation>
+    </message>
+    <message>
+        <source>The feed can&apos;t be read: {exc}.</source>
+        <translation>Der Feed kann nicht gelesen werden: {exc}.</translation>
+    </message>
+    <message>
+        <source>The fields are {known}, {more}, embedder.</source>
+        <translation>Die Felder sind {known}, {more}, embedder.</translation>
+    </message>
+    <message>
+        <source>The file can&apos;t be opened</source>
+        <translation>Die Datei kann nicht geöffnet werden</translation>
+    </message>
+    <message>
+        <source>The file can&apos;t be read</source>
+        <translation>Die Datei kann nicht gelesen werden</translation>
+    </message>
+    <message>
+        <source>The file can&apos;t be read: {hint}</source>
+        <translation>Die Datei kann nicht gelesen werden: {hint}</translation>
+    </message>
+    <message>
+        <source>The file cannot be opened: {why}</source>
+        <translation>Die Datei kann nicht geöffnet werden: {why}</translation>
+    </message>
+    <message>
+        <source>The file does not name its encoding; some characters may be wrong.</source>
+        <translation>Die Datei nennt ihre Kodierung nicht; einige Zeichen können falsch sein.</translation>
+    </message>
+    <message>
+        <source>The file does not tell which characters the letters on its pages are.</source>
+        <translation>Die Datei verrät nicht, für welche Zeichen die Buchstaben auf ihren Seiten stehen.</translation>
+    </message>
+    <message>
+        <source>The file has more pictures than are read.</source>
+        <translation>Die Datei hat mehr Bilder, als gelesen werden.</translation>
+    </message>
+    <message>
+        <source>The file has {pages}.</source>
+        <translation>Die Datei hat {pages}.</translation>
+    </message>
+    <message>
+        <source>The file holds more text than is read.</source>
+        <translation>Die Datei enthält mehr Text, als gelesen wird.</translation>
+    </message>
+    <message>
+        <source>The file is damaged</source>
+        <translation>Die Datei ist beschädigt</translation>
+    </message>
+    <message>
+        <source>The file is gone</source>
+        <translation>Die Datei ist nicht mehr da</translation>
+    </message>
+    <message>
+        <source>The file is made to exhaust its reader</source>
+        <translation>Die Datei ist darauf angelegt, ihren Leser zu überlasten</translation>
+    </message>
+    <message>
+        <source>The file is no CSV.</source>
+        <translation>Die Datei ist kein CSV.</translation>
+    </message>
+    <message>
+        <source>The file is too large</source>
+        <translation>Die Datei ist zu groß</translation>
+    </message>
+    <message>
+        <source>The file unpacks to too much</source>
+        <translation>Entpackt wird die Datei zu groß</translation>
+    </message>
+    <message>
+        <source>The free space of {folder} cannot be read ({strerror}).</source>
+        <translation>Der freie Platz von {folder} lässt sich nicht ermitteln ({strerror}).</translation>
+    </message>
+    <message>
+        <source>The history of commands could not be written.</source>
+        <translation>Der Verlauf der Befehle konnte nicht geschrieben werden.</translation>
+    </message>
+    <message>
+        <source>The index could not be unpacked.</source>
+        <translation>Der Index konnte nicht entpackt werden.</translation>
+    </message>
+    <message>
+        <source>The index disagrees with itself: {broken}.</source>
+        <translation>Der Index widerspricht sich: {broken}.</translation>
+    </message>
+    <message>
+        <source>The index in the backup cannot be read.</source>
+        <translation>Der Index in der Sicherung kann nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>The index in the backup does not fit this library.</source>
+        <translation>Der Index in der Sicherung passt nicht zu dieser Bibliothek.</translation>
+    </message>
+    <message>
+        <source>The index of a library on a server can&apos;t be part of a backup.</source>
+        <translation>Der Index einer Bibliothek auf einem Server kann nicht Teil einer Sicherung sein.</translation>
+    </message>
+    <message>
+        <source>The instructions are too long.</source>
+        <translation>Die Anweisungen sind zu lang.</translation>
+    </message>
+    <message>
+        <source>The journal beside the library cannot be read.</source>
+        <translation>Das Journal neben der Bibliothek kann nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>The journal beside the library is gone.</source>
+        <translation>Das Journal neben der Bibliothek ist nicht mehr da.</translation>
+    </message>
+    <message>
+        <source>The journal holds all {stored:,} changes of chats and folders.</source>
+        <translation>Das Journal enthält alle {stored:,} Änderungen an Chats und Ordnern.</translation>
+    </message>
+    <message>
+        <source>The journal stops at change {written:,}, the library at {stored:,}.</source>
+        <translation>Das Journal endet bei Änderung {written:,}, die Bibliothek bei {stored:,}.</translation>
+    </message>
+    <message>
+        <source>The key contains invalid characters.</source>
+        <translation>Der Schlüssel enthält ungültige Zeichen.</translation>
+    </message>
+    <message>
+        <source>The key may not be valid for the model “{model}”, or not from this network.</source>
+        <translation>Der Schlüssel gilt vielleicht nicht für das Modell „{model}“ oder nicht aus diesem Netz.</translation>
+    </message>
+    <message>
+        <source>The key of the server&apos;s links can&apos;t be read.</source>
+        <translation>Der Schlüssel für die Links des Servers kann nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>The key was not accepted.</source>
+        <translation>Der Schlüssel wurde nicht angenommen.</translation>
+    </message>
+    <message>
+        <source>The library cannot be opened.</source>
+        <translation>Die Bibliothek kann nicht geöffnet werden.</translation>
+    </message>
+    <message>
+        <source>The library cannot be written.</source>
+        <translation>In die Bibliothek kann nicht geschrieben werden.</translation>
+    </message>
+    <message>
+        <source>The library file can&apos;t grow.</source>
+        <translation>Die Bibliotheksdatei kann nicht wachsen.</translation>
+    </message>
+    <message>
+        <source>The library file cannot be read or written.</source>
+        <translation>Die Bibliotheksdatei kann nicht gelesen oder geschrieben werden.</translation>
+    </message>
+    <message>
+        <source>The library file is damaged.</source>
+        <translation>Die Bibliotheksdatei ist beschädigt.</translation>
+    </message>
+    <message>
+        <source>The library file is gone.</source>
+        <translation>Die Bibliotheksdatei ist nicht mehr da.</translation>
+    </message>
+    <message>
+        <source>The library had lost its latest changes. Chats and folders are complete again.</source>
+        <translation>Der Bibliothek fehlten ihre letzten Änderungen. Chats und Ordner sind wieder vollständig.</translation>
+    </message>
+    <message>
+        <source>The library has an index already.</source>
+        <translation>Die Bibliothek hat schon einen Index.</translation>
+    </message>
+    <message>
+        <source>The library holds everything itself. “desktop-rag doctor --repair” writes the journal anew.</source>
+        <translation>Die Bibliothek selbst enthält alles. „desktop-rag doctor --repair“ schreibt das Journal neu.</translation>
+    </message>
+    <message>
+        <source>The library is closed.</source>
+        <translation>Die Bibliothek ist geschlossen.</translation>
+    </message>
+    <message>
+        <source>The library is from a newer version of the app.</source>
+        <translation>Die Bibliothek stammt von einer neueren Version der App.</translation>
+    </message>
+    <message>
+        <source>The library is in use by another process.</source>
+        <translation>Die Bibliothek wird von einem anderen Prozess benutzt.</translation>
+    </message>
+    <message>
+        <source>The library is not open.</source>
+        <translation>Die Bibliothek ist nicht offen.</translation>
+    </message>
+    <message>
+        <source>The library is of an earlier version.</source>
+        <translation>Die Bibliothek stammt von einer früheren Version.</translation>
+    </message>
+    <message>
+        <source>The library is open for reading only.</source>
+        <translation>Die Bibliothek ist nur zum Lesen geöffnet.</translation>
+    </message>
+    <message>
+        <source>The library needs PostgreSQL 17 or newer with pgvector 0.8 or newer.</source>
+        <translation>Die Bibliothek braucht PostgreSQL 17 oder neuer mit pgvector 0.8 oder neuer.</translation>
+    </message>
+    <message>
+        <source>The library on the server is from a newer version of the app.</source>
+        <translation>Die Bibliothek auf dem Server stammt von einer neueren Version der App.</translation>
+    </message>
+    <message>
+        <source>The library stops at change {stored:,}, its journal at {written:,}.</source>
+        <translation>Die Bibliothek endet bei Änderung {stored:,}, ihr Journal bei {written:,}.</translation>
+    </message>
+    <message>
+        <source>The library was gone and was restored from the snapshot of {day}.</source>
+        <translation>Die Bibliothek war verschwunden und wurde aus dem Sicherungsstand vom {day} wiederhergestellt.</translation>
+    </message>
+    <message>
+        <source>The library was repaired.</source>
+        <translation>Die Bibliothek wurde repariert.</translation>
+    </message>
+    <message>
+        <source>The library was written by a newer version of the app.</source>
+        <translation>Die Bibliothek wurde von einer neueren Version der App geschrieben.</translation>
+    </message>
+    <message>
+        <source>The library was written by an earlier version of the app.</source>
+        <translation>Die Bibliothek wurde von einer früheren Version der App geschrieben.</translation>
+    </message>
+    <message>
+        <source>The limit for {label} is reached: {endpoint}.</source>
+        <translation>Die Grenze für {label} ist erreicht: {endpoint}.</translation>
+    </message>
+    <message>
+        <source>The limit for {label} is reached: {most} a day.</source>
+        <translation>Die Grenze für {label} ist erreicht: {most} am Tag.</translation>
+    </message>
+    <message>
+        <source>The limit is {limits}: continuing in {pause_s} s.</source>
+        <translation>Die Grenze liegt bei {limits}: Weiter geht es in {pause_s} s.</translation>
+    </message>
+    <message>
+        <source>The limits of the chat model have not been measured yet.</source>
+        <translation>Die Grenzen des Chatmodells wurden noch nicht gemessen.</translation>
+    </message>
+    <message>
+        <source>The list of folders cannot be read.</source>
+        <translation>Die Liste der Ordner kann nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>The list of the bundled model files cannot be read ({exc}).</source>
+        <translation>Die Liste der mitgelieferten Modelldateien kann nicht gelesen werden ({exc}).</translation>
+    </message>
+    <message>
+        <source>The local server cannot listen.</source>
+        <translation>Der lokale Server kann keine Verbindungen annehmen.</translation>
+    </message>
+    <message>
+        <source>The log file has the details.</source>
+        <translation>Einzelheiten stehen in der Protokolldatei.</translation>
+    </message>
+    <message>
+        <source>The message is encrypted or sealed, which is not undone.</source>
+        <translation>Die Nachricht ist verschlüsselt oder versiegelt, was nicht aufgehoben wird.</translation>
+    </message>
+    <message>
+        <source>The message is nested too deep</source>
+        <translation>Die Nachricht ist zu tief verschachtelt</translation>
+    </message>
+    <message>
+        <source>The model gave no answer.</source>
+        <translation>Das Modell gab keine Antwort.</translation>
+    </message>
+    <message>
+        <source>The model has to give times: whisper-1 does, for example.</source>
+        <translation>Das Modell muss Zeiten angeben: whisper-1 zum Beispiel tut das.</translation>
+    </message>
+    <message>
+        <source>The model may still be loading: press Retry, or allow more time in Settings.</source>
+        <translation>Das Modell lädt vielleicht noch: Drücken Sie „Erneut versuchen“, oder geben Sie in den Einstellungen mehr Zeit.</translation>
+    </message>
+    <message>
+        <source>The model repeats itself.</source>
+        <translation>Das Modell wiederholt sich.</translation>
+    </message>
+    <message>
+        <source>The model took too long.</source>
+        <translation>Das Modell brauchte zu lange.</translation>
+    </message>
+    <message>
+        <source>The name is too long.</source>
+        <translation>Der Name ist zu lang.</translation>
+    </message>
+    <message>
+        <source>The note could not be written.</source>
+        <translation>Die Notiz konnte nicht geschrieben werden.</translation>
+    </message>
+    <message>
+        <source>The note was changed meanwhile.</source>
+        <translation>Die Notiz wurde inzwischen geändert.</translation>
+    </message>
+    <message>
+        <source>The page asks programs not to keep it (noindex).</source>
+        <translation>Die Seite bittet Programme, sie nicht aufzubewahren (noindex).</translation>
+    </message>
+    <message>
+        <source>The page cannot be drawn.</source>
+        <translation>Die Seite kann nicht gezeichnet werden.</translation>
+    </message>
+    <message>
+        <source>The page comes packed in a way that was not asked for.</source>
+        <translation>Die Seite kommt gepackt auf eine Weise, die nicht verlangt war.</translation>
+    </message>
+    <message>
+        <source>The page comes packed, and the packing is damaged.</source>
+        <translation>Die Seite kommt gepackt, und die Packung ist beschädigt.</translation>
+    </message>
+    <message>
+        <source>The page is empty.</source>
+        <translation>Die Seite ist leer.</translation>
+    </message>
+    <message>
+        <source>The page is larger than {max_bytes}.</source>
+        <translation>Die Seite ist größer als {max_bytes}.</translation>
+    </message>
+    <message>
+        <source>The page leads out of the part that is read.</source>
+        <translation>Die Seite führt aus dem Teil heraus, der gelesen wird.</translation>
+    </message>
+    <message>
+        <source>The page was cut off on its way.</source>
+        <translation>Die Seite wurde unterwegs abgeschnitten.</translation>
+    </message>
+    <message>
+        <source>The part of the app that reads files does not start</source>
+        <translation>Der Teil der App, der Dateien liest, startet nicht</translation>
+    </message>
+    <message>
+        <source>The passages don&apos;t answer it. Reading the whole text…</source>
+        <translation>Die Textstellen beantworten es nicht. Der ganze Text wird gelesen…</translation>
+    </message>
+    <message>
+        <source>The password could not be forgotten.</source>
+        <translation>Das Passwort konnte nicht vergessen werden.</translation>
+    </message>
+    <message>
+        <source>The password could not be remembered.</source>
+        <translation>Das Passwort konnte nicht gemerkt werden.</translation>
+    </message>
+    <message>
+        <source>The picture is too large</source>
+        <translation>Das Bild ist zu groß</translation>
+    </message>
+    <message>
+        <source>The program has no name that can be shown.</source>
+        <translation>Das Programm hat keinen Namen, der sich anzeigen lässt.</translation>
+    </message>
+    <message>
+        <source>The prompt could not be deleted.</source>
+        <translation>Die Vorlage konnte nicht gelöscht werden.</translation>
+    </message>
+    <message>
+        <source>The prompt could not be kept.</source>
+        <translation>Die Vorlage konnte nicht aufbewahrt werden.</translation>
+    </message>
+    <message>
+        <source>The prompt is too long.</source>
+        <translation>Die Vorlage ist zu lang.</translation>
+    </message>
+    <message>
+        <source>The proxy of this computer cannot be used.</source>
+        <translation>Der Proxy dieses Computers kann nicht benutzt werden.</translation>
+    </message>
+    <message>
+        <source>The proxy of this computer did not let the request through.</source>
+        <translation>Der Proxy dieses Computers ließ die Anfrage nicht durch.</translation>
+    </message>
+    <message>
+        <source>The question is too long.</source>
+        <translation>Die Frage ist zu lang.</translation>
+    </message>
+    <message>
+        <source>The question with its sources is more than the endpoint takes in a minute.</source>
+        <translation>Die Frage mit ihren Quellen ist mehr, als der Endpunkt in einer Minute annimmt.</translation>
+    </message>
+    <message>
+        <source>The question with its sources is too long for the model.</source>
+        <translation>Die Frage mit ihren Quellen ist zu lang für das Modell.</translation>
+    </message>
+    <message>
+        <source>The rails in {folder} can&apos;t be read.</source>
+        <translation>Die Leitplanken in {folder} können nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>The rails of this assistant can&apos;t be used here.</source>
+        <translation>Die Leitplanken dieses Assistenten können hier nicht benutzt werden.</translation>
+    </message>
+    <message>
+        <source>The recorded activity could not be deleted.</source>
+        <translation>Die aufgezeichneten Aktivitäten konnten nicht gelöscht werden.</translation>
+    </message>
+    <message>
+        <source>The recording is too large for the transcription server</source>
+        <translation>Die Aufnahme ist zu groß für den Transkriptionsserver</translation>
+    </message>
+    <message>
+        <source>The repair could not be arranged.</source>
+        <translation>Die Reparatur konnte nicht vorgemerkt werden.</translation>
+    </message>
+    <message>
+        <source>The request is too large for the endpoint.</source>
+        <translation>Die Anfrage ist zu groß für den Endpunkt.</translation>
+    </message>
+    <message>
+        <source>The running app did not answer.</source>
+        <translation>Die laufende App hat nicht geantwortet.</translation>
+    </message>
+    <message>
+        <source>The server does not say what it is.</source>
+        <translation>Der Server sagt nicht, was es ist.</translation>
+    </message>
+    <message>
+        <source>The server transcribes.</source>
+        <translation>Der Server transkribiert.</translation>
+    </message>
+    <message>
+        <source>The set has no name.</source>
+        <translation>Die Fragensammlung hat keinen Namen.</translation>
+    </message>
+    <message>
+        <source>The set is too large.</source>
+        <translation>Die Fragensammlung ist zu groß.</translation>
+    </message>
+    <message>
+        <source>The settings as last saved before are used.</source>
+        <translation>Es gelten die zuvor gespeicherten Einstellungen.</translation>
+    </message>
+    <message>
+        <source>The settings can be read.</source>
+        <translation>Die Einstellungen können gelesen werden.</translation>
+    </message>
+    <message>
+        <source>The settings could not be saved.</source>
+        <translation>Die Einstellungen konnten nicht gespeichert werden.</translation>
+    </message>
+    <message>
+        <source>The settings file cannot be read.</source>
+        <translation>Die Einstellungsdatei kann nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>The sheet {name} can&apos;t be read.</source>
+        <translation>Das Blatt {name} kann nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>The site asks programs not to read this page (robots.txt).</source>
+        <translation>Die Website bittet Programme, diese Seite nicht zu lesen (robots.txt).</translation>
+    </message>
+    <message>
+        <source>The site asks to come back later ({status}).</source>
+        <translation>Die Website bittet darum, später wiederzukommen ({status}).</translation>
+    </message>
+    <message>
+        <source>The site did not send the page ({status}).</source>
+        <translation>Die Website hat die Seite nicht gesendet ({status}).</translation>
+    </message>
+    <message>
+        <source>The site does not show this page to everybody ({status}).</source>
+        <translation>Die Website zeigt diese Seite nicht jedem ({status}).</translation>
+    </message>
+    <message>
+        <source>The site failed to say what may be read ({status} for robots.txt).</source>
+        <translation>Die Website konnte nicht sagen, was gelesen werden darf ({status} für robots.txt).</translation>
+    </message>
+    <message>
+        <source>The site failed to send the page ({status}).</source>
+        <translation>Die Website konnte die Seite nicht senden ({status}).</translation>
+    </message>
+    <message>
+        <source>The sitemap can&apos;t be read: {exc}.</source>
+        <translation>Die Sitemap kann nicht gelesen werden: {exc}.</translation>
+    </message>
+    <message>
+        <source>The snapshot of {day} was passed over.</source>
+        <translation>Der Sicherungsstand vom {day} wurde übergangen.</translation>
+    </message>
+    <message>
+        <source>The source has these words, but not together.</source>
+        <translation>Die Quelle enthält diese Wörter, aber nicht beieinander.</translation>
+    </message>
+    <message>
+        <source>The source says this, but not the words: {missing}.</source>
+        <translation>Die Quelle sagt dies, aber nicht die Wörter: {missing}.</translation>
+    </message>
+    <message>
+        <source>The source says this.</source>
+        <translation>Die Quelle sagt dies.</translation>
+    </message>
+    <message>
+        <source>The source says {written}, the answer {said}.</source>
+        <translation>Die Quelle sagt {written}, die Antwort {said}.</translation>
+    </message>
+    <message>
+        <source>The source says “{written}”, the answer doesn&apos;t.</source>
+        <translation>Die Quelle sagt „{written}“, die Antwort nicht.</translation>
+    </message>
+    <message>
+        <source>The system cannot watch any more folders for changes.</source>
+        <translation>Das System kann keine weiteren Ordner auf Änderungen überwachen.</translation>
+    </message>
+    <message>
+        <source>The system does not tell its limits.</source>
+        <translation>Das System nennt seine Grenzen nicht.</translation>
+    </message>
+    <message>
+        <source>The texts of pictures can&apos;t be kept.</source>
+        <translation>Die Texte der Bilder lassen sich nicht aufbewahren.</translation>
+    </message>
+    <message>
+        <source>The token has no name.</source>
+        <translation>Das Token hat keinen Namen.</translation>
+    </message>
+    <message>
+        <source>The tokens are being changed elsewhere.</source>
+        <translation>Die Token werden gerade anderswo geändert.</translation>
+    </message>
+    <message>
+        <source>The tokens could not be saved.</source>
+        <translation>Die Token konnten nicht gespeichert werden.</translation>
+    </message>
+    <message>
+        <source>The tokens of the server can&apos;t be read.</source>
+        <translation>Die Token des Servers können nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>The topic is too long.</source>
+        <translation>Das Thema ist zu lang.</translation>
+    </message>
+    <message>
+        <source>The transcription server did not take the recording: {title}</source>
+        <translation>Der Transkriptionsserver hat die Aufnahme nicht angenommen: {title}</translation>
+    </message>
+    <message>
+        <source>The user guide shows how to add “Ask desktop-rag about this” to Finder.</source>
+        <translation>Das Benutzerhandbuch zeigt, wie „Ask desktop-rag about this“ in den Finder kommt.</translation>
+    </message>
+    <message>
+        <source>The vectors of model {number} have other columns.</source>
+        <translation>Die Vektoren von Modell {number} haben andere Spalten.</translation>
+    </message>
+    <message>
+        <source>There are more folders than the {most:,} that the system watches.</source>
+        <translation>Es gibt mehr Ordner als die {most:,}, die das System überwacht.</translation>
+    </message>
+    <message>
+        <source>There are more. A higher limit, in the options of the link, has them all.</source>
+        <translation>Es gibt mehr. Mit einer höheren Grenze in den Optionen des Links sind es alle.</translation>
+    </message>
+    <message>
+        <source>There are no changes to write.</source>
+        <translation>Es gibt keine Änderungen zu schreiben.</translation>
+    </message>
+    <message>
+        <source>There are no rails “{rails}”.</source>
+        <translation>Leitplanken „{rails}“ gibt es nicht.</translation>
+    </message>
+    <message>
+        <source>There are no tokens yet.</source>
+        <translation>Es gibt noch keine Token.</translation>
+    </message>
+    <message>
+        <source>There are: {known}.</source>
+        <translation>Es gibt: {known}.</translation>
+    </message>
+    <message>
+        <source>There are: {names}, or a folder&apos;s path.</source>
+        <translation>Es gibt: {names}, oder den Pfad eines Ordners.</translation>
+    </message>
+    <message>
+        <source>There are: {names}.</source>
+        <translation>Es gibt: {names}.</translation>
+    </message>
+    <message>
+        <source>There is a prompt /{name} already.</source>
+        <translation>Eine Vorlage /{name} gibt es schon.</translation>
+    </message>
+    <message>
+        <source>There is a token “{name}” already.</source>
+        <translation>Ein Token „{name}“ gibt es schon.</translation>
+    </message>
+    <message>
+        <source>There is another assistant called “{name}”.</source>
+        <translation>Ein anderer Assistent heißt schon „{name}“.</translation>
+    </message>
+    <message>
+        <source>There is another set called “{name}”.</source>
+        <translation>Eine andere Fragensammlung heißt schon „{name}“.</translation>
+    </message>
+    <message>
+        <source>There is more than one scheduled question “{name}”.</source>
+        <translation>Es gibt mehr als eine geplante Frage „{name}“.</translation>
+    </message>
+    <message>
+        <source>There is no address to fetch.</source>
+        <translation>Es gibt keine Adresse, die abzurufen wäre.</translation>
+    </message>
+    <message>
+        <source>There is no assistant “{name}”.</source>
+        <translation>Einen Assistenten „{name}“ gibt es nicht.</translation>
+    </message>
+    <message>
+        <source>There is no collection “{name}”.</source>
+        <translation>Eine Sammlung „{name}“ gibt es nicht.</translation>
+    </message>
+    <message>
+        <source>There is no library yet.</source>
+        <translation>Es gibt noch keine Bibliothek.</translation>
+    </message>
+    <message>
+        <source>There is no model that can see the image.</source>
+        <translation>Es gibt kein Modell, das das Bild sehen kann.</translation>
+    </message>
+    <message>
+        <source>There is no other collection.</source>
+        <translation>Es gibt keine andere Sammlung.</translation>
+    </message>
+    <message>
+        <source>There is no page at this address ({status}).</source>
+        <translation>Unter dieser Adresse gibt es keine Seite ({status}).</translation>
+    </message>
+    <message>
+        <source>There is no page {page}</source>
+        <translation>Seite {page} gibt es nicht</translation>
+    </message>
+    <message>
+        <source>There is no prompt.</source>
+        <translation>Die Vorlage ist leer.</translation>
+    </message>
+    <message>
+        <source>There is no question to answer again.</source>
+        <translation>Es gibt keine Frage, die noch einmal zu beantworten wäre.</translation>
+    </message>
+    <message>
+        <source>There is no question.</source>
+        <translation>Es gibt keine Frage.</translation>
+    </message>
+    <message>
+        <source>There is no scheduled question “{name}”.</source>
+        <translation>Eine geplante Frage „{name}“ gibt es nicht.</translation>
+    </message>
+    <message>
+        <source>There is no set of questions “{name}”.</source>
+        <translation>Eine Fragensammlung „{name}“ gibt es nicht.</translation>
+    </message>
+    <message>
+        <source>There is no snapshot “{wanted}”.</source>
+        <translation>Einen Sicherungsstand „{wanted}“ gibt es nicht.</translation>
+    </message>
+    <message>
+        <source>There is no source to check it against.</source>
+        <translation>Es gibt keine Quelle, an der es sich prüfen ließe.</translation>
+    </message>
+    <message>
+        <source>There is no store engine “{name}”.</source>
+        <translation>Eine Datenbank „{name}“ gibt es hier nicht.</translation>
+    </message>
+    <message>
+        <source>There is no such folder</source>
+        <translation>Einen solchen Ordner gibt es nicht</translation>
+    </message>
+    <message>
+        <source>There is no token “{name}”.</source>
+        <translation>Ein Token „{name}“ gibt es nicht.</translation>
+    </message>
+    <message>
+        <source>There is no topic.</source>
+        <translation>Das Thema fehlt.</translation>
+    </message>
+    <message>
+        <source>There is none in the picture.</source>
+        <translation>Im Bild ist keiner.</translation>
+    </message>
+    <message>
+        <source>There is none in the pictures on its pages either.</source>
+        <translation>Auch in den Bildern auf ihren Seiten ist keiner.</translation>
+    </message>
+    <message>
+        <source>There is nothing to record in a journal yet.</source>
+        <translation>Es gibt noch nichts, was in ein Journal gehört.</translation>
+    </message>
+    <message>
+        <source>There was nothing to repair.</source>
+        <translation>Es gab nichts zu reparieren.</translation>
+    </message>
+    <message>
+        <source>These links are in the library already.</source>
+        <translation>Diese Links sind schon in der Bibliothek.</translation>
+    </message>
+    <message>
+        <source>They were not read.</source>
+        <translation>Sie wurden nicht gelesen.</translation>
+    </message>
+    <message>
+        <source>Thinks aloud in &lt;think&gt; tags: kept apart from the answer.</source>
+        <translation>Denkt laut in &lt;think&gt;-Tags: wird von der Antwort getrennt.</translation>
+    </message>
+    <message>
+        <source>Thinks aloud in a field of its own: kept apart from the answer.</source>
+        <translation>Denkt laut in einem eigenen Feld: wird von der Antwort getrennt.</translation>
+    </message>
+    <message>
+        <source>Thinks aloud up to &lt;/think&gt;: kept apart from the answer.</source>
+        <translation>Denkt laut bis &lt;/think&gt;: wird von der Antwort getrennt.</translation>
+    </message>
+    <message>
+        <source>This database belongs to another program.</source>
+        <translation>Diese Datenbank gehört einem anderen Programm.</translation>
+    </message>
+    <message>
+        <source>This desktop lets an app ask for hotkeys (portal version {version}).</source>
+        <translation>Auf diesem Desktop kann eine App um Tasten bitten (Portal-Version {version}).</translation>
+    </message>
+    <message>
+        <source>This desktop lets no app register hotkeys.</source>
+        <translation>Auf diesem Desktop kann keine App Tasten belegen.</translation>
+    </message>
+    <message>
+        <source>This desktop offers a system tray.</source>
+        <translation>Dieser Desktop hat einen Infobereich.</translation>
+    </message>
+    <message>
+        <source>This desktop offers no hotkeys to programs.</source>
+        <translation>Dieser Desktop bietet Programmen keine Tasten an.</translation>
+    </message>
+    <message>
+        <source>This desktop offers no system tray.</source>
+        <translation>Dieser Desktop hat keinen Infobereich.</translation>
+    </message>
+    <message>
+        <source>This desktop refused a hotkey. It may want the app installed with its desktop file.</source>
+        <translation>Dieser Desktop hat eine Taste abgelehnt. Vielleicht muss dafür die Desktop-Datei der App installiert sein.</translation>
+    </message>
+    <message>
+        <source>This desktop&apos;s portal for hotkeys did not answer as it should.</source>
+        <translation>Das Portal dieses Desktops für Tasten hat nicht geantwortet, wie es sollte.</translation>
+    </message>
+    <message>
+        <source>This endpoint does not stream: the answer appears once it is complete.</source>
+        <translation>Dieser Endpunkt antwortet nicht Stück für Stück: Die Antwort erscheint, wenn sie vollständig ist.</translation>
+    </message>
+    <message>
+        <source>This is no time of the week.</source>
+        <translation>Das ist kein Zeitpunkt in der Woche.</translation>
+    </message>
+    <message>
+        <source>This is not the address of a web page.</source>
+        <translation>Das ist keine Adresse einer Webseite.</translation>
+    </message>
+    <message>
+        <source>This keyboard has no such key.</source>
+        <translation>Diese Tastatur hat keine solche Taste.</translation>
+    </message>
+    <message>
+        <source>This link is not one of desktop-rag.</source>
+        <translation>Dieser Link gehört nicht zu desktop-rag.</translation>
+    </message>
+    <message>
+        <source>This name can&apos;t be used.</source>
+        <translation>Dieser Name ist nicht möglich.</translation>
+    </message>
+    <message>
+        <source>This passes by itself. Wait {wait}, then press Retry.</source>
+        <translation>Das geht von selbst vorbei. Warten Sie {wait}, und drücken Sie dann „Erneut versuchen“.</translation>
+    </message>
+    <message>
+        <source>This password does not open the file.</source>
+        <translation>Dieses Passwort öffnet die Datei nicht.</translation>
+    </message>
+    <message>
+        <source>This set of questions is gone.</source>
+        <translation>Diese Fragensammlung gibt es nicht mehr.</translation>
+    </message>
+    <message>
+        <source>This system has a tray.</source>
+        <translation>Dieses System hat einen Infobereich.</translation>
+    </message>
+    <message>
+        <source>This system has no limit for watching folders.</source>
+        <translation>Dieses System hat keine Grenze für überwachte Ordner.</translation>
+    </message>
+    <message>
+        <source>This system lets an app register hotkeys.</source>
+        <translation>Auf diesem System kann eine App Tasten belegen.</translation>
+    </message>
+    <message>
+        <source>This system offers no keyring: a key is kept until the app ends.</source>
+        <translation>Dieses System bietet keinen Schlüsselbund: Ein Schlüssel bleibt, bis die App beendet wird.</translation>
+    </message>
+    <message>
+        <source>To have them read,</source>
+        <translation>Damit sie gelesen werden,</translation>
+    </message>
+    <message>
+        <source>To have them read, install the extra: pip install &apos;desktop-rag[ocr]&apos;.</source>
+        <translation>Damit sie gelesen werden, installieren Sie die Erweiterung: pip install &apos;desktop-rag[ocr]&apos;.</translation>
+    </message>
+    <message>
+        <source>To have them read, switch on “Read text in scanned pages and images” in the settings.</source>
+        <translation>Damit sie gelesen werden, schalten Sie in den Einstellungen „Text in gescannten Seiten und Bildern lesen“ ein.</translation>
+    </message>
+    <message>
+        <source>Too many open files</source>
+        <translation>Zu viele offene Dateien</translation>
+    </message>
+    <message>
+        <source>Too many single files are excluded.</source>
+        <translation>Zu viele einzelne Dateien sind ausgeschlossen.</translation>
+    </message>
+    <message>
+        <source>Too old: {kind}</source>
+        <translation>Zu alt: {kind}</translation>
+    </message>
+    <message>
+        <source>Transcription: {title}</source>
+        <translation>Transkription: {title}</translation>
+    </message>
+    <message>
+        <source>Try again in a while.</source>
+        <translation>Versuchen Sie es später noch einmal.</translation>
+    </message>
+    <message>
+        <source>Try again, and check the disk.</source>
+        <translation>Versuchen Sie es noch einmal, und prüfen Sie den Datenträger.</translation>
+    </message>
+    <message>
+        <source>Try again.</source>
+        <translation>Versuchen Sie es noch einmal.</translation>
+    </message>
+    <message>
+        <source>Unlock or install a keyring, or set DESKTOP_RAG_API_KEY before starting the app.</source>
+        <translation>Entsperren oder installieren Sie einen Schlüsselbund, oder setzen Sie vor dem Start der App DESKTOP_RAG_API_KEY.</translation>
+    </message>
+    <message>
+        <source>Unpacked it grows more than {max_ratio} times.</source>
+        <translation>Entpackt wächst sie auf mehr als das {max_ratio}-Fache.</translation>
+    </message>
+    <message>
+        <source>Unpacked it is larger than 500 MB.</source>
+        <translation>Entpackt ist sie größer als 500 MB.</translation>
+    </message>
+    <message>
+        <source>Unpacking the index</source>
+        <translation>Der Index wird entpackt</translation>
+    </message>
+    <message>
+        <source>Update the app.</source>
+        <translation>Aktualisieren Sie die App.</translation>
+    </message>
+    <message>
+        <source>Use the words of your documents, or write about all documents.</source>
+        <translation>Verwenden Sie die Wörter Ihrer Dokumente, oder schreiben Sie über alle Dokumente.</translation>
+    </message>
+    <message>
+        <source>Vectors of two models are never mixed. Restart the app to embed everything again.</source>
+        <translation>Vektoren zweier Modelle werden nie gemischt. Starten Sie die App neu, um alles neu einzubetten.</translation>
+    </message>
+    <message>
+        <source>Wait a little, then press Retry.</source>
+        <translation>Warten Sie ein wenig, und drücken Sie dann „Erneut versuchen“.</translation>
+    </message>
+    <message>
+        <source>Wait {wait_s} seconds, then press Retry, or raise it in Settings.</source>
+        <translation>Warten Sie {wait_s} Sekunden, und drücken Sie dann „Erneut versuchen“, oder erhöhen Sie sie in den Einstellungen.</translation>
+    </message>
+    <message>
+        <source>Waits to be transcribed.</source>
+        <translation>Wartet darauf, transkribiert zu werden.</translation>
+    </message>
+    <message>
+        <source>Wants question and answer in turn: turns are joined.</source>
+        <translation>Verlangt Frage und Antwort im Wechsel: Beiträge werden zusammengefasst.</translation>
+    </message>
+    <message>
+        <source>What it takes from other files is left out.</source>
+        <translation>Was sie aus anderen Dateien holt, bleibt weg.</translation>
+    </message>
+    <message>
+        <source>What was read before stays searchable.</source>
+        <translation>Was zuvor gelesen wurde, bleibt durchsuchbar.</translation>
+    </message>
+    <message>
+        <source>Whoever runs the server restores it from a backup of the server.</source>
+        <translation>Der Betreiber des Servers stellt sie aus einer Sicherung des Servers wieder her.</translation>
+    </message>
+    <message>
+        <source>Windows keeps the files of a user from other users by itself.</source>
+        <translation>Windows schützt die Dateien eines Benutzers selbst vor anderen Benutzern.</translation>
+    </message>
+    <message>
+        <source>Windows refused it (error {code}).</source>
+        <translation>Windows hat es abgelehnt (Fehler {code}).</translation>
+    </message>
+    <message>
+        <source>Without documents, only a model can answer.</source>
+        <translation>Ohne Dokumente kann nur ein Modell antworten.</translation>
+    </message>
+    <message>
+        <source>Word before version 6</source>
+        <translation>Word vor Version 6</translation>
+    </message>
+    <message>
+        <source>WordPerfect</source>
+        <translation>WordPerfect</translation>
+    </message>
+    <message>
+        <source>Words are searched meanwhile. Embedding goes on by itself once it is possible.</source>
+        <translation>Solange wird nach Wörtern gesucht. Das Einbetten geht von selbst weiter, sobald es möglich ist.</translation>
+    </message>
+    <message>
+        <source>Words are still searched. Install the app again, or choose another model folder.</source>
+        <translation>Nach Wörtern wird weiter gesucht. Installieren Sie die App noch einmal, oder wählen Sie einen anderen Modellordner.</translation>
+    </message>
+    <message>
+        <source>Words were searched.</source>
+        <translation>Gesucht wurde nach Wörtern.</translation>
+    </message>
+    <message>
+        <source>Write it as {key}:2024, {key}:2024-05 or {key}:2024-05-31.</source>
+        <translation>Schreiben Sie {key}:2024, {key}:2024-05 oder {key}:2024-05-31.</translation>
+    </message>
+    <message>
+        <source>Write it like /guide/.</source>
+        <translation>Schreiben Sie ihn wie /guide/.</translation>
+    </message>
+    <message>
+        <source>Write it like https://example.org/guide, one a line.</source>
+        <translation>Schreiben Sie sie wie https://example.org/guide, eine je Zeile.</translation>
+    </message>
+    <message>
+        <source>Write it like https://example.org/guide/.</source>
+        <translation>Schreiben Sie sie wie https://example.org/guide/.</translation>
+    </message>
+    <message>
+        <source>Write its address with http:// in Settings, if it is on a network you trust.</source>
+        <translation>Schreiben Sie seine Adresse in den Einstellungen mit http://, wenn er in einem Netz ist, dem Sie vertrauen.</translation>
+    </message>
+    <message>
+        <source>Write its host as a name, or as four numbers between dots.</source>
+        <translation>Schreiben Sie den Rechner als Namen oder als vier Zahlen mit Punkten dazwischen.</translation>
+    </message>
+    <message>
+        <source>Write one a line: wiki.example, wiki.example:8080, wiki.example 10.1.0.0/16, or 10.1.0.0/16.</source>
+        <translation>Schreiben Sie einen je Zeile: wiki.example, wiki.example:8080, wiki.example 10.1.0.0/16 oder 10.1.0.0/16.</translation>
+    </message>
+    <message>
+        <source>Write one first.</source>
+        <translation>Schreiben Sie zuerst eine.</translation>
+    </message>
+    <message>
+        <source>Write one: desktop-rag note write TOPIC</source>
+        <translation>Schreiben Sie eine: desktop-rag note write THEMA</translation>
+    </message>
+    <message>
+        <source>Write several answers of a cell with | and no spaces around it.</source>
+        <translation>Trennen Sie mehrere Antworten in einer Zelle mit | und ohne Leerzeichen darum.</translation>
+    </message>
+    <message>
+        <source>Write type:pdf, folder:taxes, after:2024 or -word; what is asked stays the question.</source>
+        <translation>Schreiben Sie type:pdf, folder:steuern, after:2024 oder -wort; gefragt wird weiter die Frage selbst.</translation>
+    </message>
+    <message>
+        <source>Writes JSON on request.</source>
+        <translation>Schreibt auf Wunsch JSON.</translation>
+    </message>
+    <message>
+        <source>Writing the index</source>
+        <translation>Der Index wird geschrieben</translation>
+    </message>
+    <message>
+        <source>X11 lets an app register hotkeys.</source>
+        <translation>Unter X11 kann eine App Tasten belegen.</translation>
+    </message>
+    <message>
+        <source>You may not write to {path}.</source>
+        <translation>Sie dürfen nicht in {path} schreiben.</translation>
+    </message>
+    <message>
+        <source>You may not write to {root}. DESKTOP_RAG_HOME names another.</source>
+        <translation>Sie dürfen nicht in {root} schreiben. DESKTOP_RAG_HOME nennt einen anderen.</translation>
+    </message>
+    <message>
+        <source>Your question was not sent. End the program that listens at {address}.</source>
+        <translation>Ihre Frage wurde nicht gesendet. Beenden Sie das Programm, das auf {address} wartet.</translation>
+    </message>
+    <message>
+        <source>a device, pipe or socket</source>
+        <translation>ein Gerät, eine Pipe oder ein Socket</translation>
+    </message>
+    <message>
+        <source>a folder of tools or of the system</source>
+        <translation>ein Ordner von Werkzeugen oder des Systems</translation>
+    </message>
+    <message>
+        <source>a guess</source>
+        <translation>geschätzt</translation>
+    </message>
+    <message>
+        <source>a link that leads out of the folder</source>
+        <translation>ein Link, der aus dem Ordner hinausführt</translation>
+    </message>
+    <message>
+        <source>a little</source>
+        <translation>ein wenig</translation>
+    </message>
+    <message>
+        <source>a temporary file</source>
+        <translation>eine temporäre Datei</translation>
+    </message>
+    <message>
+        <source>answer of yours</source>
+        <translation>von Ihnen verbesserte Antwort</translation>
+    </message>
+    <message>
+        <source>answer to a scheduled question</source>
+        <translation>Antwort auf eine geplante Frage</translation>
+    </message>
+    <message>
+        <source>answers of yours</source>
+        <translation>von Ihnen verbesserte Antworten</translation>
+    </message>
+    <message>
+        <source>answers to scheduled questions</source>
+        <translation>Antworten auf geplante Fragen</translation>
+    </message>
+    <message>
+        <source>archive</source>
+        <translation>Archiv</translation>
+    </message>
+    <message>
+        <source>as the server said</source>
+        <translation>laut Server</translation>
+    </message>
+    <message>
+        <source>audio or video</source>
+        <translation>Ton oder Video</translation>
+    </message>
+    <message>
+        <source>cannot be opened: {strerror}</source>
+        <translation>kann nicht geöffnet werden: {strerror}</translation>
+    </message>
+    <message>
+        <source>database</source>
+        <translation>Datenbank</translation>
+    </message>
+    <message>
+        <source>desktop-rag doctor --repair</source>
+        <translation>desktop-rag doctor --repair</translation>
+    </message>
+    <message>
+        <source>documents</source>
+        <translation>Dokumente</translation>
+    </message>
+    <message>
+        <source>documents are read again when the app runs.</source>
+        <translation>Dokumente werden neu gelesen, wenn die App läuft.</translation>
+    </message>
+    <message>
+        <source>drawing</source>
+        <translation>Zeichnung</translation>
+    </message>
+    <message>
+        <source>e-mail</source>
+        <translation>E-Mail</translation>
+    </message>
+    <message>
+        <source>ends in {suffix}</source>
+        <translation>auf {suffix} endet</translation>
+    </message>
+    <message>
+        <source>entries of chats and folders were restored from the journal.</source>
+        <translation>Einträge von Chats und Ordnern wurden aus dem Journal wiederhergestellt.</translation>
+    </message>
+    <message>
+        <source>file with tags of yours</source>
+        <translation>Datei mit Ihren Schlagwörtern</translation>
+    </message>
+    <message>
+        <source>files with tags of yours</source>
+        <translation>Dateien mit Ihren Schlagwörtern</translation>
+    </message>
+    <message>
+        <source>folder, file or link</source>
+        <translation>Ordner, Datei oder Link</translation>
+    </message>
+    <message>
+        <source>folders, files and links</source>
+        <translation>Ordner, Dateien und Links</translation>
+    </message>
+    <message>
+        <source>for example http://localhost:11434/v1</source>
+        <translation>zum Beispiel http://localhost:11434/v1</translation>
+    </message>
+    <message>
+        <source>gone since {since}; kept until {until}</source>
+        <translation>nicht mehr da seit {since}; aufbewahrt bis {until}</translation>
+    </message>
+    <message>
+        <source>hidden</source>
+        <translation>versteckt</translation>
+    </message>
+    <message>
+        <source>is {name}</source>
+        <translation>{name} lautet</translation>
+    </message>
+    <message>
+        <source>it has a document type of its own</source>
+        <translation>er hat einen eigenen Dokumenttyp</translation>
+    </message>
+    <message>
+        <source>it is cut off</source>
+        <translation>sie ist abgeschnitten</translation>
+    </message>
+    <message>
+        <source>it is damaged</source>
+        <translation>er ist beschädigt</translation>
+    </message>
+    <message>
+        <source>it is damaged: {exc}</source>
+        <translation>er ist beschädigt: {exc}</translation>
+    </message>
+    <message>
+        <source>it is nested too deep</source>
+        <translation>er ist zu tief verschachtelt</translation>
+    </message>
+    <message>
+        <source>it is too long</source>
+        <translation>sie ist zu lang</translation>
+    </message>
+    <message>
+        <source>its compression is damaged</source>
+        <translation>ihre Kompression ist beschädigt</translation>
+    </message>
+    <message>
+        <source>its name is not valid text</source>
+        <translation>ihr Name ist kein gültiger Text</translation>
+    </message>
+    <message>
+        <source>larger than {max_size_bytes} MB</source>
+        <translation>größer als {max_size_bytes} MB</translation>
+    </message>
+    <message>
+        <source>left out by a pattern of yours</source>
+        <translation>durch eines Ihrer Muster ausgelassen</translation>
+    </message>
+    <message>
+        <source>lexical_weight, instructions, chunking {{method, max_tokens, overlap_tokens}}</source>
+        <translation>lexical_weight, instructions, chunking {{method, max_tokens, overlap_tokens}}</translation>
+    </message>
+    <message>
+        <source>library</source>
+        <translation>Bibliothek</translation>
+    </message>
+    <message>
+        <source>line {line}</source>
+        <translation>Zeile {line}</translation>
+    </message>
+    <message>
+        <source>macOS refused it (error {error}).</source>
+        <translation>macOS hat es abgelehnt (Fehler {error}).</translation>
+    </message>
+    <message>
+        <source>mailbox</source>
+        <translation>Postfach</translation>
+    </message>
+    <message>
+        <source>max_user_instances</source>
+        <translation>max_user_instances</translation>
+    </message>
+    <message>
+        <source>max_user_watches</source>
+        <translation>max_user_watches</translation>
+    </message>
+    <message>
+        <source>model.toml does not list {required}</source>
+        <translation>model.toml führt {required} nicht auf</translation>
+    </message>
+    <message>
+        <source>name, assistant, model, base_url, collection, passages, source_tokens</source>
+        <translation>name, assistant, model, base_url, collection, passages, source_tokens</translation>
+    </message>
+    <message>
+        <source>nested too deep</source>
+        <translation>zu tief verschachtelt</translation>
+    </message>
+    <message>
+        <source>none yet</source>
+        <translation>noch keine</translation>
+    </message>
+    <message>
+        <source>not supported: no file extension</source>
+        <translation>nicht unterstützt: keine Dateiendung</translation>
+    </message>
+    <message>
+        <source>not supported: {suffix}</source>
+        <translation>nicht unterstützt: {suffix}</translation>
+    </message>
+    <message>
+        <source>old Office file</source>
+        <translation>alte Office-Datei</translation>
+    </message>
+    <message>
+        <source>opinion of an answer</source>
+        <translation>Bewertung einer Antwort</translation>
+    </message>
+    <message>
+        <source>opinions of answers</source>
+        <translation>Bewertungen von Antworten</translation>
+    </message>
+    <message>
+        <source>or more</source>
+        <translation>oder mehr</translation>
+    </message>
+    <message>
+        <source>part of your question sets</source>
+        <translation>Teil Ihrer Fragensammlungen</translation>
+    </message>
+    <message>
+        <source>parts of your question sets</source>
+        <translation>Teile Ihrer Fragensammlungen</translation>
+    </message>
+    <message>
+        <source>pieces of the index that belonged to nothing were removed.</source>
+        <translation>Teile des Index, die zu nichts gehörten, wurden entfernt.</translation>
+    </message>
+    <message>
+        <source>program</source>
+        <translation>Programm</translation>
+    </message>
+    <message>
+        <source>saved prompt</source>
+        <translation>gespeicherte Vorlage</translation>
+    </message>
+    <message>
+        <source>saved prompts</source>
+        <translation>gespeicherte Vorlagen</translation>
+    </message>
+    <message>
+        <source>scheduled question</source>
+        <translation>geplante Frage</translation>
+    </message>
+    <message>
+        <source>scheduled questions</source>
+        <translation>geplante Fragen</translation>
+    </message>
+    <message>
+        <source>sources of one number</source>
+        <translation>Quellen mit derselben Nummer</translation>
+    </message>
+    <message>
+        <source>temporary files</source>
+        <translation>temporäre Dateien</translation>
+    </message>
+    <message>
+        <source>text</source>
+        <translation>Text</translation>
+    </message>
+    <message>
+        <source>the desktop&apos;s settings</source>
+        <translation>die Einstellungen des Desktops</translation>
+    </message>
+    <message>
+        <source>the file it is in has too much text</source>
+        <translation>die Datei, in der sie steckt, hat zu viel Text</translation>
+    </message>
+    <message>
+        <source>the same file as {name}</source>
+        <translation>dieselbe Datei wie {name}</translation>
+    </message>
+    <message>
+        <source>under Settings → Transcription</source>
+        <translation>unter Einstellungen → Transkription</translation>
+    </message>
+    <message>
+        <source>web archive</source>
+        <translation>Webarchiv</translation>
+    </message>
+    <message>
+        <source>web page</source>
+        <translation>Webseite</translation>
+    </message>
+    <message>
+        <source>winmail.dat</source>
+        <translation>winmail.dat</translation>
+    </message>
+    <message>
+        <source>{commands}: {strerror}. Import the backup again to complete it.</source>
+        <translation>{commands}: {strerror}. Importieren Sie die Sicherung noch einmal, um es zu vervollständigen.</translation>
+    </message>
+    <message>
+        <source>{count:,} pages could</source>
+        <translation>{count:,} Seiten konnten</translation>
+    </message>
+    <message>
+        <source>{count} pages</source>
+        <translation>{count} Seiten</translation>
+    </message>
+    <message>
+        <source>{count} seconds</source>
+        <translation>{count} Sekunden</translation>
+    </message>
+    <message>
+        <source>{failed:,} of them could not be read.</source>
+        <translation>{failed:,} davon konnten nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>{filename}: {strerror}. Check that the disk has free space.</source>
+        <translation>{filename}: {strerror}. Prüfen Sie, ob auf dem Datenträger Platz ist.</translation>
+    </message>
+    <message>
+        <source>{filename}: {strerror}. Import the backup again to complete it.</source>
+        <translation>{filename}: {strerror}. Importieren Sie die Sicherung noch einmal, um es zu vervollständigen.</translation>
+    </message>
+    <message>
+        <source>{file} can&apos;t be written.</source>
+        <translation>{file} kann nicht geschrieben werden.</translation>
+    </message>
+    <message>
+        <source>{file}: {strerror}. An earlier file of this name is unchanged.</source>
+        <translation>{file}: {strerror}. Eine frühere Datei dieses Namens ist unverändert.</translation>
+    </message>
+    <message>
+        <source>{folder} is not a folder of this user alone. Remove it and start again.</source>
+        <translation>{folder} ist kein Ordner dieses Benutzers allein. Entfernen Sie ihn, und starten Sie noch einmal.</translation>
+    </message>
+    <message>
+        <source>{free} are free for the {what} in {folder}.</source>
+        <translation>{free} sind in {folder} frei ({what}).</translation>
+    </message>
+    <message>
+        <source>{host} can&apos;t be reached.</source>
+        <translation>{host} ist nicht erreichbar.</translation>
+    </message>
+    <message>
+        <source>{host} did not send the whole page in time.</source>
+        <translation>{host} hat nicht rechtzeitig die ganze Seite gesendet.</translation>
+    </message>
+    <message>
+        <source>{host} ended the connection in the middle of its answer.</source>
+        <translation>{host} hat die Verbindung mitten in der Antwort beendet.</translation>
+    </message>
+    <message>
+        <source>{host} is not on the public internet.</source>
+        <translation>{host} ist nicht im öffentlichen Internet.</translation>
+    </message>
+    <message>
+        <source>{host} offers no encryption that can be trusted.</source>
+        <translation>{host} bietet keine vertrauenswürdige Verschlüsselung.</translation>
+    </message>
+    <message>
+        <source>{host} was not found.</source>
+        <translation>{host} wurde nicht gefunden.</translation>
+    </message>
+    <message>
+        <source>{host}, port {port} and after: {said}.</source>
+        <translation>{host}, ab Port {port}: {said}.</translation>
+    </message>
+    <message>
+        <source>{inner} points outside the folder</source>
+        <translation>{inner} führt aus dem Ordner hinaus</translation>
+    </message>
+    <message>
+        <source>{kept} check the connection to its drive or server.</source>
+        <translation>{kept} prüfen Sie die Verbindung zu seinem Laufwerk oder Server.</translation>
+    </message>
+    <message>
+        <source>{kept} connect the drive, or remove the folder.</source>
+        <translation>{kept} schließen Sie das Laufwerk an, oder entfernen Sie den Ordner.</translation>
+    </message>
+    <message>
+        <source>{kept} give yourself the right to read it.</source>
+        <translation>{kept} geben Sie sich das Recht, ihn zu lesen.</translation>
+    </message>
+    <message>
+        <source>{lost:,} characters are damaged.</source>
+        <translation>{lost:,} Zeichen sind beschädigt.</translation>
+    </message>
+    <message>
+        <source>{model} changed: its vectors have {found:,} numbers, not {dimensions:,}.</source>
+        <translation>{model} hat sich geändert: Die Vektoren haben {found:,} Zahlen, nicht {dimensions:,}.</translation>
+    </message>
+    <message>
+        <source>{model} did not answer within {query_s} seconds.</source>
+        <translation>{model} hat nicht innerhalb von {query_s} Sekunden geantwortet.</translation>
+    </message>
+    <message>
+        <source>{model} gave a vector that is none.</source>
+        <translation>{model} gab einen Vektor, der keiner ist.</translation>
+    </message>
+    <message>
+        <source>{model} sees no images.</source>
+        <translation>{model} sieht keine Bilder.</translation>
+    </message>
+    <message>
+        <source>{named}; the settings list the endpoints.</source>
+        <translation>{named}; in den Einstellungen stehen die Endpunkte.</translation>
+    </message>
+    <message>
+        <source>{name} can&apos;t be read.</source>
+        <translation>{name} kann nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>{name} cannot be reached.</source>
+        <translation>{name} ist nicht erreichbar.</translation>
+    </message>
+    <message>
+        <source>{name} does not exist.</source>
+        <translation>{name} gibt es nicht.</translation>
+    </message>
+    <message>
+        <source>{name} has another ending.</source>
+        <translation>{name} hat eine andere Endung.</translation>
+    </message>
+    <message>
+        <source>{name} has no questions.</source>
+        <translation>{name} enthält keine Fragen.</translation>
+    </message>
+    <message>
+        <source>{name} has no set-ups.</source>
+        <translation>{name} enthält keine Aufbauten.</translation>
+    </message>
+    <message>
+        <source>{name} has {found_bytes:,} bytes instead of {size_bytes:,}</source>
+        <translation>{name} hat {found_bytes:,} Bytes statt {size_bytes:,}</translation>
+    </message>
+    <message>
+        <source>{name} is checked once a minute.</source>
+        <translation>{name} wird einmal in der Minute geprüft.</translation>
+    </message>
+    <message>
+        <source>{name} is in the library already.</source>
+        <translation>{name} ist schon in der Bibliothek.</translation>
+    </message>
+    <message>
+        <source>{name} is missing</source>
+        <translation>{name} fehlt</translation>
+    </message>
+    <message>
+        <source>{name} is no backup that this app has made, or it is damaged.</source>
+        <translation>{name} ist keine Sicherung, die diese App angelegt hat, oder beschädigt.</translation>
+    </message>
+    <message>
+        <source>{name} is no chat that this app has exported.</source>
+        <translation>{name} ist kein Chat, den diese App exportiert hat.</translation>
+    </message>
+    <message>
+        <source>{name} is no text in UTF-8.</source>
+        <translation>{name} ist kein Text in UTF-8.</translation>
+    </message>
+    <message>
+        <source>{name} is too large.</source>
+        <translation>{name} ist zu groß.</translation>
+    </message>
+    <message>
+        <source>{name} points outside the folder</source>
+        <translation>{name} führt aus dem Ordner hinaus</translation>
+    </message>
+    <message>
+        <source>{name} was altered</source>
+        <translation>{name} wurde verändert</translation>
+    </message>
+    <message>
+        <source>{name} was written by another version of this app.</source>
+        <translation>{name} wurde von einer anderen Version dieser App geschrieben.</translation>
+    </message>
+    <message>
+        <source>{need:,} folders are watched of the {most:,} that the system allows</source>
+        <translation>{need:,} Ordner werden überwacht von den {most:,}, die das System erlaubt</translation>
+    </message>
+    <message>
+        <source>{page_limit:,} pages</source>
+        <translation>{page_limit:,} Seiten</translation>
+    </message>
+    <message>
+        <source>{path} (version {found}, this app knows {latest}) was left as it is. Update the app to open it.</source>
+        <translation>{path} (Version {found}, diese App kennt {latest}) blieb, wie sie ist. Aktualisieren Sie die App, um sie zu öffnen.</translation>
+    </message>
+    <message>
+        <source>{path} can&apos;t be written.</source>
+        <translation>{path} kann nicht geschrieben werden.</translation>
+    </message>
+    <message>
+        <source>{path} has another form than expected.</source>
+        <translation>{path} hat eine andere Form als erwartet.</translation>
+    </message>
+    <message>
+        <source>{path} is no note.</source>
+        <translation>{path} ist keine Notiz.</translation>
+    </message>
+    <message>
+        <source>{path} was left as it is.</source>
+        <translation>{path} blieb, wie sie ist.</translation>
+    </message>
+    <message>
+        <source>{path} was left as it is. Move it away, or choose another home folder.</source>
+        <translation>{path} blieb, wie sie ist. Verschieben Sie sie, oder wählen Sie einen anderen Ordner für die App.</translation>
+    </message>
+    <message>
+        <source>{path}: {detail} Nothing was changed. `desktop-rag doctor --repair` saves what can be read and restores your chats; your own files are not affected.</source>
+        <translation>{path}: {detail} Nichts wurde geändert. `desktop-rag doctor --repair` rettet, was lesbar ist, und stellt Ihre Chats wieder her; Ihre eigenen Dateien sind nicht betroffen.</translation>
+    </message>
+    <message>
+        <source>{path}: {number}. Nothing was changed.</source>
+        <translation>{path}: {number}. Nichts wurde geändert.</translation>
+    </message>
+    <message>
+        <source>{pictures:,} pictures and scanned pages are still to be read.</source>
+        <translation>{pictures:,} Bilder und gescannte Seiten sind noch zu lesen.</translation>
+    </message>
+    <message>
+        <source>{read}; the server states {stated_tokens:,}.</source>
+        <translation>{read}; der Server nennt {stated_tokens:,}.</translation>
+    </message>
+    <message>
+        <source>{requests:,} requests</source>
+        <translation>{requests:,} Anfragen</translation>
+    </message>
+    <message>
+        <source>{requests_said} a minute</source>
+        <translation>{requests_said} in der Minute</translation>
+    </message>
+    <message>
+        <source>{requests_said} and {tokens_said} a minute</source>
+        <translation>{requests_said} und {tokens_said} in der Minute</translation>
+    </message>
+    <message>
+        <source>{required} is missing</source>
+        <translation>{required} fehlt</translation>
+    </message>
+    <message>
+        <source>{restored:,} entries were restored.</source>
+        <translation>{restored:,} Einträge wurden wiederhergestellt.</translation>
+    </message>
+    <message>
+        <source>{root} and everything in it is for you alone.</source>
+        <translation>{root} und alles darin ist nur für Sie zugänglich.</translation>
+    </message>
+    <message>
+        <source>{root} does not exist yet.</source>
+        <translation>{root} gibt es noch nicht.</translation>
+    </message>
+    <message>
+        <source>{root} is missing, empty or cannot be opened. What was read from it stays searchable; it is looked at again when it comes back.</source>
+        <translation>{root} fehlt, ist leer oder kann nicht geöffnet werden. Was daraus gelesen wurde, bleibt durchsuchbar; sobald der Ordner wieder da ist, wird er neu angesehen.</translation>
+    </message>
+    <message>
+        <source>{root}: {strerror}. DESKTOP_RAG_HOME names another.</source>
+        <translation>{root}: {strerror}. DESKTOP_RAG_HOME nennt einen anderen.</translation>
+    </message>
+    <message>
+        <source>{said}. It was left as it is.</source>
+        <translation>{said}. Sie blieb, wie sie ist.</translation>
+    </message>
+    <message>
+        <source>{shown} and {more} more</source>
+        <translation>{shown} und {more} weitere</translation>
+    </message>
+    <message>
+        <source>{shown}; and {more} more</source>
+        <translation>{shown}; und {more} weitere</translation>
+    </message>
+    <message>
+        <source>{size_bytes:,} bytes</source>
+        <translation>{size_bytes:,} Bytes</translation>
+    </message>
+    <message>
+        <source>{spent_today} is spent today. Raise the limit in Settings, choose another endpoint, or go on tomorrow.</source>
+        <translation>{spent_today} sind heute ausgegeben. Erhöhen Sie die Grenze in den Einstellungen, wählen Sie einen anderen Endpunkt, oder machen Sie morgen weiter.</translation>
+    </message>
+    <message>
+        <source>{title} has just written its file.</source>
+        <translation>{title} hat seine Datei gerade geschrieben.</translation>
+    </message>
+    <message>
+        <source>{title} was not found on this computer.</source>
+        <translation>{title} wurde auf diesem Computer nicht gefunden.</translation>
+    </message>
+    <message>
+        <source>{tokens:,} tokens</source>
+        <translation>{tokens:,} Token</translation>
+    </message>
+    <message>
+        <source>{tokens_said} a minute</source>
+        <translation>{tokens_said} in der Minute</translation>
+    </message>
+    <message>
+        <source>{told}, and other programs need some.</source>
+        <translation>{told}, und andere Programme brauchen auch welche.</translation>
+    </message>
+    <message>
+        <source>{url} could</source>
+        <translation>{url} konnte</translation>
+    </message>
+    <message>
+        <source>{value} hours</source>
+        <translation>{value} Stunden</translation>
+    </message>
+    <message>
+        <source>{value} minutes</source>
+        <translation>{value} Minuten</translation>
+    </message>
+    <message>
+        <source>{waiting:,} passages still get their vectors while the app runs.</source>
+        <translation>{waiting:,} Textstellen bekommen ihre Vektoren noch, während die App läuft.</translation>
+    </message>
+    <message>
+        <source>{what} not be fetched again.</source>
+        <translation>{what} nicht noch einmal abgerufen werden.</translation>
+    </message>
+    <message>
+        <source>“desktop-rag doctor --examine” measures them; so does the app while it runs.</source>
+        <translation>„desktop-rag doctor --examine“ misst sie, ebenso die App, während sie läuft.</translation>
+    </message>
+    <message>
+        <source>“desktop-rag doctor --repair” mends it and reads the files concerned again. Chats are not affected.</source>
+        <translation>„desktop-rag doctor --repair“ behebt das und liest die betroffenen Dateien noch einmal. Chats sind nicht betroffen.</translation>
+    </message>
+    <message>
+        <source>“desktop-rag doctor --repair” restores them from the journal beside the library.</source>
+        <translation>„desktop-rag doctor --repair“ stellt sie aus dem Journal neben der Bibliothek wieder her.</translation>
+    </message>
+    <message>
+        <source>“desktop-rag status --failed” says why.</source>
+        <translation>„desktop-rag status --failed“ sagt, warum.</translation>
+    </message>
+    <message>
+        <source>“{command}” is not a program.</source>
+        <translation>„{command}“ ist kein Programm.</translation>
+    </message>
+    <message>
+        <source>“{exc}” is not a list of settings. Correct the file first.</source>
+        <translation>„{exc}“ ist keine Liste von Einstellungen. Berichtigen Sie zuerst die Datei.</translation>
+    </message>
+    <message>
+        <source>“{line}” can&apos;t be allowed.</source>
+        <translation>„{line}“ kann nicht erlaubt werden.</translation>
+    </message>
+    <message>
+        <source>“{line}” is not a host of the local network.</source>
+        <translation>„{line}“ ist kein Rechner des lokalen Netzes.</translation>
+    </message>
+    <message>
+        <source>“{model}” answered after {seconds} seconds.</source>
+        <translation>„{model}“ hat nach {seconds} Sekunden geantwortet.</translation>
+    </message>
+    <message>
+        <source>“{name}” has no folder to index.</source>
+        <translation>„{name}“ hat keinen Ordner, der indiziert werden könnte.</translation>
+    </message>
+    <message>
+        <source>“{name}” has no questions.</source>
+        <translation>„{name}“ enthält keine Fragen.</translation>
+    </message>
+    <message>
+        <source>“{name}” has not begun to answer after {silent_s} s. Still waiting.</source>
+        <translation>„{name}“ hat nach {silent_s} s noch nicht begonnen zu antworten. Es wird weiter gewartet.</translation>
+    </message>
+    <message>
+        <source>“{name}” has paused for {silent_s} s. Waiting for the rest.</source>
+        <translation>„{name}“ ist seit {silent_s} s still. Auf den Rest wird gewartet.</translation>
+    </message>
+    <message>
+        <source>“{name}” is not a known program.</source>
+        <translation>„{name}“ ist kein bekanntes Programm.</translation>
+    </message>
+    <message>
+        <source>“{path}” is not the path of a site.</source>
+        <translation>„{path}“ ist kein Pfad einer Website.</translation>
+    </message>
+    <message>
+        <source>“{piece}” can&apos;t be fetched.</source>
+        <translation>„{piece}“ kann nicht abgerufen werden.</translation>
+    </message>
+    <message>
+        <source>“{piece}” is not the address of a web page.</source>
+        <translation>„{piece}“ ist keine Adresse einer Webseite.</translation>
+    </message>
+    <message>
+        <source>“{text}” is not a filter.</source>
+        <translation>„{text}“ ist kein Filter.</translation>
+    </message>
+    <message>
+        <source>“{text}” is not a part of a local network.</source>
+        <translation>„{text}“ ist kein Teil eines lokalen Netzes.</translation>
+    </message>
+    <message>
+        <source>“{text}” is not the address of a site or folder.</source>
+        <translation>„{text}“ ist keine Adresse einer Website oder eines Ordners.</translation>
+    </message>
+    <message>
+        <source>“{value}” is not a date.</source>
+        <translation>„{value}“ ist kein Datum.</translation>
     </message>
 </context>
 </TS>

@@ -3,10 +3,14 @@
 `tr` marks a text for Qt's tools, which collect it by that name (`make words`), and gives its
 translation. Constants of modules are translated when they are imported, so the language is chosen
 before the rooms of the window are.
+
+`told` is for texts made outside the window's rooms, which are English until somebody shows them.
 """
 
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+
+from desktop_rag.core.language.told_texts import ToldTexts
 
 
 class _Language:
@@ -14,14 +18,26 @@ class _Language:
 
     lookup: Callable[[str], str] | None = None
     separator = ","
+    told: ToldTexts | None = None
 
 
-def use_language(lookup: Callable[[str], str] | None, separator: str = ",") -> None:
+def use_language(
+    lookup: Callable[[str], str] | None, separator: str = ",", told_texts: Iterable[str] = ()
+) -> None:
     """Translate by `lookup`, which returns "" for what it doesn't know; None for English.
 
-    `separator` stands between the thousands of a number.
+    `separator` stands between the thousands of a number. `told_texts` are those that `told` knows.
     """
     _Language.lookup, _Language.separator = lookup, separator
+    _Language.told = ToldTexts(told_texts, lookup, separator) if lookup else None
+
+
+def told(text: str, /) -> str:
+    """A failure, reason or notice in the person's language: a finished text in English.
+
+    For what is about to be shown. What is stored, logged or sent to a program stays English.
+    """
+    return _Language.told.translated(text) if _Language.told else text
 
 
 def tr(text: str, /, **values: object) -> str:

@@ -20,6 +20,7 @@ from desktop_rag.core.commands.registered_program import (
 )
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
+from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, note, number_field
 
@@ -97,7 +98,7 @@ class ProgramDialog(QDialog):
 
     def show_error(self, error: AppError) -> None:
         """Say why it was not registered; the form stays."""
-        self._error.setText(" ".join(filter(None, (error.title, error.hint))))
+        self._error.setText(failure_in_words(error))
         self._error.show()
         self._save.setEnabled(True)
 

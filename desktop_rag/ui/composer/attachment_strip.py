@@ -10,6 +10,7 @@ from desktop_rag.core.attachment import Attachment, AttachmentKind
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.composer.attached_files import AttachedFile
+from desktop_rag.ui.foundation.error_words import failure_in_words, hint_of, title_of
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import (
@@ -122,7 +123,7 @@ class AttachmentStrip(QWidget):
 
     def show_refusal(self, error: AppError | None) -> None:
         """Show why the attachments can't be sent; None when they can."""
-        self._note.setText(f"{error.title} {error.hint}" if error else "")
+        self._note.setText(failure_in_words(error) if error else "")
         self._note.setVisible(error is not None)
 
 
@@ -174,9 +175,9 @@ class SentAttachments(QWidget):
 
 def _state_text(file: AttachedFile) -> str:
     if file.error:
-        title = file.error.title
+        title = title_of(file.error)
         stop = "" if title.endswith((".", "!", "?")) else "."
-        return one_line(f"{title}{stop} {file.error.hint}")
+        return one_line(f"{title}{stop} {hint_of(file.error)}")
     return file.attachment.extent() if file.attachment else tr("Reading…")
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QVBoxLayout, QWidget
 
@@ -86,7 +86,7 @@ class Composer(Card):
         below.addWidget(self._hint)
         below.addWidget(self._send)
         below.addWidget(self._stop)
-        column = QVBoxLayout(self)
+        self._column = column = QVBoxLayout(self)
         column.setContentsMargins(12, 8, 8, 8)
         column.setSpacing(4)
         self._strip = AttachmentStrip(self._theme)
@@ -123,14 +123,25 @@ class Composer(Card):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._show_hint()
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:
+            # What is chosen beside the hint takes more room, or less.
+            self._show_hint()
+        return super().event(event)
+
+    def _show_hint(self) -> None:
+        """Show the keys where there is room for the whole of them."""
         # By what it needs: its words depend on the language, and their width on the size of text.
         others = [
             item.widget() for n in range(self._below.count()) if (item := self._below.itemAt(n))
         ]
         widths = [w.sizeHint().width() for w in others if w and (w is self._hint or w.isVisible())]
         needed = sum(widths) + self._below.spacing() * len(others)
-        margins = self.contentsMargins()
-        self._hint.setVisible(event.size().width() - margins.left() - margins.right() >= needed)
+        has_room = self._column.contentsRect().width() >= needed
+        if has_room == self._hint.isHidden():
+            self._hint.setVisible(has_room)
 
     def _connect(self) -> None:
         self._field.entered.connect(self._submit)

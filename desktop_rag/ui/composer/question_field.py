@@ -1,7 +1,7 @@
 """The question field: plain text that grows with its lines. Qt thread."""
 
 from PySide6.QtCore import QEvent, QMimeData, QSizeF, Qt, Signal, Slot
-from PySide6.QtGui import QDragEnterEvent, QImage, QKeyEvent
+from PySide6.QtGui import QDragEnterEvent, QImage, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
 
 from desktop_rag.core.language.translation import tr
@@ -27,6 +27,7 @@ class QuestionField(QPlainTextEdit):
         super().__init__(parent)
         self.setObjectName("questionField")
         self.setAccessibleName(tr("Question"))
+        self._placeholder = _PLACEHOLDER
         self.setPlaceholderText(_PLACEHOLDER)
         self.setTabChangesFocus(True)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
@@ -48,8 +49,19 @@ class QuestionField(QPlainTextEdit):
             words = _WITHOUT
         elif scope.is_limited:
             words = tr("Ask about {one_line}…", one_line=one_line(names_of(scope.items)))
-        self.setPlaceholderText(words)
+        self._placeholder = words
+        self._show_placeholder()
         self.setAccessibleDescription(one_line(scope.in_words()))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._show_placeholder()
+
+    def _show_placeholder(self) -> None:
+        """On one line, as the empty field has only that."""
+        room = self.viewport().width() - 2 * round(self.document().documentMargin()) - 2
+        elide = Qt.TextElideMode.ElideRight
+        self.setPlaceholderText(self.fontMetrics().elidedText(self._placeholder, elide, room))
 
     @Slot()
     def _align(self) -> None:

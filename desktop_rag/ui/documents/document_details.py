@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from desktop_rag.core.anchors import HEADING_SEPARATOR
 from desktop_rag.core.domain import Document
-from desktop_rag.core.language.translation import count_of, tr
+from desktop_rag.core.language.translation import count_of, told, tr
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.ui.documents.document_text import DocumentText
 from desktop_rag.ui.foundation.bridge import Bridge
@@ -167,7 +167,7 @@ class DocumentDetails(QWidget):
         )
         self._title.set_full_text(one_line(document.title or document.name))
         self._details.set_full_text(one_line(_details(document)))
-        self._reason.setText(one_line(document.reason))
+        self._reason.setText(one_line(told(document.reason)))
         self._reason.setVisible(bool(document.reason))
         self._text.show_text(read.text)
         self._passages.setStringList([_entry(chunk) for chunk in read.chunks])

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from desktop_rag.core.experiments.answer_matrix import MatrixCell, MatrixRow
 from desktop_rag.core.experiments.run import Run
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import told, tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
@@ -152,7 +152,7 @@ def _text(cell: MatrixCell | None) -> str:
         return ""
     answer = cell.answer
     if answer.has_failed:
-        return f"{answer.error_title} {answer.error_hint}"
+        return told(f"{answer.error_title} {answer.error_hint}")
     return answer.text.replace("\r\n", "\n")
 
 

@@ -24,10 +24,11 @@ from desktop_rag.core.experiments.chunk_advice import WORST, advice, in_words, w
 from desktop_rag.core.experiments.chunk_trial import ChunkComparison
 from desktop_rag.core.experiments.experiment_events import ChunkTrialChanged, TrialStage
 from desktop_rag.core.experiments.question_set import QuestionSet
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import told, tr
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.experiments.chunk_measurement import MOST_QUESTIONS, USUAL_QUESTIONS, ChunkPlan
 from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import number_field
@@ -197,7 +198,7 @@ class ChunkPanel(QWidget):
             button.setVisible(is_under_way)
         self._pause.setText(tr("Resume") if is_paused else tr("Pause"))
         if progress.stage is TrialStage.FAILED:
-            self._say(f"{progress.error_title} {progress.error_hint}".strip(), tone="danger")
+            self._say(told(f"{progress.error_title} {progress.error_hint}".strip()), tone="danger")
         elif is_under_way:
             counted = tr("{done:,} of {total:,}", done=progress.done, total=progress.total)
             parts = (tr("paused") if is_paused else "", progress.doing)
@@ -267,7 +268,7 @@ class ChunkPanel(QWidget):
     @Slot(object)
     def _on_failed(self, error: AppError) -> None:
         self._begin.setEnabled(True)
-        self._say(f"{error.title} {error.hint}", tone="danger")
+        self._say(failure_in_words(error), tone="danger")
 
     # --- actions -----------------------------------------------------------------------------
 

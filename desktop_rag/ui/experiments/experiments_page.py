@@ -27,6 +27,7 @@ from desktop_rag.ui.experiments.matrix_view import MatrixView
 from desktop_rag.ui.experiments.run_charts import ChartValues, RunCharts, chart_values
 from desktop_rag.ui.experiments.run_list import RunList
 from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
@@ -299,7 +300,7 @@ class ExperimentsPage(QWidget):
     def _on_failed(self, error: AppError) -> None:
         self._job = None
         self._said.set_tone("danger")
-        self._said.setText(f"{error.title} {error.hint}".strip())
+        self._said.setText(failure_in_words(error))
         self._said.show()
 
     # --- actions -----------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem, Q
 from desktop_rag.core.experiments.run import RunState
 from desktop_rag.core.experiments.run_summary import summary
 from desktop_rag.core.experiments.scoring import RunScores
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import told, tr
 from desktop_rag.ui.foundation.wording import one_line
 
 # The runs that somebody wants to compare first.
@@ -58,5 +58,5 @@ def run_in_words(scores: RunScores) -> str:
     seconds = "" if figures.seconds is None else f"{figures.seconds:.1f} s"
     cost = "" if figures.cost is None else tr("cost {cost:,.4g}", cost=figures.cost)
     parts = (one_line(run.set_up.name), _STATES[run.state], answered, score, seconds, cost,
-             one_line(run.error_title))  # fmt: skip
+             one_line(told(run.error_title)))  # fmt: skip
     return " · ".join(part for part in parts if part)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QPlainTextEdit, Q
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.experiments.question_set import LONGEST_NAME, QuestionSet, SetQuestion
 from desktop_rag.core.language.translation import tr
+from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note
 
@@ -58,7 +59,7 @@ class SetDialog(QDialog):
 
     def show_error(self, error: AppError) -> None:
         """Show why the set can't be saved."""
-        self._error.setText(f"{error.title} {error.hint}")
+        self._error.setText(failure_in_words(error))
 
     @Slot()
     def _on_saved(self) -> None:

@@ -21,6 +21,7 @@ from desktop_rag.core.experiments.run_estimate import RunEstimate
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, note, number_field, show_number
@@ -212,7 +213,7 @@ class SetUpDialog(QDialog):
 
     def _show_error(self, error: AppError) -> None:
         self._said.set_tone("danger")
-        self._said.setText(f"{error.title} {error.hint}")
+        self._said.setText(failure_in_words(error))
         self._start.setEnabled(False)
 
     @Slot()

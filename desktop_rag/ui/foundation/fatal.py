@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMessageBox
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.ui.foundation.error_words import hint_of, title_of
 
 
 def show_fatal(error: AppError) -> None:
@@ -14,5 +15,5 @@ def show_fatal(error: AppError) -> None:
     box = QMessageBox()
     box.setWindowTitle("desktop-rag")
     box.setTextFormat(Qt.TextFormat.PlainText)
-    box.setText(f"{error.title}\n\n{error.hint}")
+    box.setText(f"{title_of(error)}\n\n{hint_of(error)}")
     box.exec()

@@ -3,6 +3,7 @@
 Chosen before the rooms of the window are imported, so another one is seen at the next start.
 """
 
+import json
 from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
@@ -35,7 +36,11 @@ def choose_language(folder: Path, chosen: str) -> str:
         return code
     translator = QTranslator()
     translator.load(str(folder / f"{code}.qm"))
-    use_language(lambda text: translator.translate("", text) or "", QLocale(code).groupSeparator())
+    use_language(
+        lambda text: translator.translate("", text) or "",
+        QLocale(code).groupSeparator(),
+        _told_texts(folder),
+    )
     return code
 
 
@@ -46,6 +51,12 @@ def translate_qt(app: QApplication, code: str) -> None:
     if translator.load(f"qtbase_{code}", folder):
         QCoreApplication.installTranslator(translator)
     app.setLayoutDirection(QLocale(code).textDirection())
+
+
+def _told_texts(folder: Path) -> list[str]:
+    """The texts of failures, reasons and notices, which `make words` reads from the code."""
+    listed = folder / "told.json"
+    return json.loads(listed.read_text(encoding="utf-8")) if listed.is_file() else []
 
 
 def _known(chosen: str, known: list[str]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from desktop_rag.core.anchors import HEADING_SEPARATOR
 from desktop_rag.core.domain import Document, DocumentState
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import told, tr
 from desktop_rag.ui.foundation.wording import (
     moment_in_words,
     one_line,
@@ -74,7 +74,7 @@ class Row:
         is_below = bool(document.url or (root and whole.startswith(root) and whole != root))
         self.facets: FacetKey = key_of(document, self.folder if is_below else "")
         self.name_key = f"{self.name.casefold()}\0{whole}\0{document.document_id}"
-        texts = (self.folder, self.name, document.title, document.reason, *document.all_tags)
+        texts = (self.folder, self.name, document.title, told(document.reason), *document.all_tags)
         self.haystack = " ".join(texts).casefold()
         self.key: Any = self.name_key
 
@@ -156,7 +156,7 @@ def sort_key(row: Row, column: int) -> Any:
         case Column.STATE:
             return (_STATE_RANKS[document.state], row.name_key)
         case Column.REASON:
-            return (not document.reason, document.reason.casefold(), row.name_key)
+            return (not document.reason, told(document.reason).casefold(), row.name_key)
         case Column.PASSAGES:
             return (document.chunk_count, row.name_key)
         case Column.SIZE:
@@ -178,7 +178,7 @@ def cell_text(row: Row, column: int) -> str:
         case Column.STATE:
             return value_in_words(document.state, begins=True)
         case Column.REASON:
-            return one_line(document.reason)
+            return one_line(told(document.reason))
         case Column.PASSAGES:
             return f"{document.chunk_count:,}" if document.chunk_count else ""
         case Column.SIZE:
@@ -191,7 +191,7 @@ def whole_text(row: Row, column: int) -> str:
     """The tooltip of a cell that may be elided: the full path or reason."""
     if column in {Column.NAME, Column.FOLDER}:
         return one_line(row.document.url or str(row.document.path))
-    return one_line(row.document.reason) if column == Column.REASON else ""
+    return one_line(told(row.document.reason)) if column == Column.REASON else ""
 
 
 def _place(document: Document, whole: str, root: str) -> tuple[str, str]:

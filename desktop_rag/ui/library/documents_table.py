@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_rag.core.domain import Document, DocumentState
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import told, tr
 from desktop_rag.ui.foundation.shortcuts import FOCUSED, bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.document_model import DOCUMENT_ROLE, DocumentModel
@@ -274,7 +274,7 @@ class DocumentsTable(RowTable):
         menu.addAction(
             tr("Copy path") if len(selected) == 1 else tr("Copy paths"), lambda: _copy(paths)
         )
-        reason = menu.addAction(tr("Copy reason"), lambda: _copy(document.reason))
+        reason = menu.addAction(tr("Copy reason"), lambda: _copy(told(document.reason)))
         reason.setEnabled(bool(document.reason))
         return menu
 

@@ -57,7 +57,7 @@ class ProgressStrip(Card):
             self._repaint.start()
 
     def _build(self) -> None:
-        self._headline = PlainLabel()
+        self._headline = ElidedLabel()
         self._headline.setObjectName("stripHeadline")
         self._percent = PlainLabel()
         self._percent.setObjectName("stripPercent")
@@ -70,8 +70,7 @@ class ProgressStrip(Card):
         self._file = ElidedLabel(tone="muted", scale="small", mode=Qt.TextElideMode.ElideMiddle)
         top = QHBoxLayout()
         top.setSpacing(10)
-        top.addWidget(self._headline)
-        top.addStretch(1)
+        top.addWidget(self._headline, 1)
         top.addWidget(self._left)
         top.addWidget(self._percent)
         bottom = QHBoxLayout()
@@ -91,7 +90,7 @@ class ProgressStrip(Card):
         is_running = bool(now.steps)
         is_held = bool(self._hold) and now.stage is Stage.PAUSED
         words = headline(now) if is_running else progress_line(now)
-        self._headline.setText(self._hold if is_held else words)
+        self._headline.set_full_text(self._hold if is_held else words)
         is_timed = is_running and now.stage is not Stage.PAUSED
         self._left.setText(duration_left(now.seconds_left) if is_timed else "")
         self._percent.setText(overall_percent(now) if is_running else "")

@@ -55,6 +55,12 @@ def formula_source(name: str) -> str:
     return f"{mark}{unquote(latex)}{mark}" if scheme == _SCHEME else ""
 
 
+def formula_image(latex: str, is_display: bool, drawing: Drawing) -> str:
+    """The HTML of a formula that is drawn."""
+    name = html.escape(formula_name(latex, is_display))
+    return f'<img src="{name}" style="vertical-align:{vertical_place(drawing)};">'
+
+
 def vertical_place(drawing: Drawing) -> str:
     """The CSS value that aligns a formula with the text."""
     return "baseline" if drawing.descent <= _LOW_EM else "middle"

@@ -18,7 +18,7 @@ from desktop_rag.ui.markdown.claim_marks import MARK, Badges, badge_html, marks_
 from desktop_rag.ui.markdown.code_colours import highlighted
 from desktop_rag.ui.markdown.copied_blocks import code_title, language_of
 from desktop_rag.ui.markdown.formula_drawing import Drawing
-from desktop_rag.ui.markdown.formula_object import formula_name, vertical_place
+from desktop_rag.ui.markdown.formula_object import formula_image
 from desktop_rag.ui.markdown.parsing import parse_with_marks
 
 _CITATION = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
@@ -258,8 +258,7 @@ class _Writer:
         if drawing is None:
             shown = self._code(MARK.sub("", token.markup))
         else:
-            name = html.escape(formula_name(latex, is_display))
-            shown = f'<img src="{name}" style="vertical-align:{vertical_place(drawing)};">'
+            shown = formula_image(latex, is_display, drawing)
         return shown + "".join(map(self._badge, MARK.findall(token.content)))
 
     def _code_head(self, language: str) -> str:

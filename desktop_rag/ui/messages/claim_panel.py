@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.claims import Verdict
 from desktop_rag.core.conversation import SourceRef
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import told, tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.markdown.claim_marks import tone_of, verdict_in_words
@@ -136,7 +136,7 @@ class ClaimPanel(Card):
         self._verdict.setText(verdict_in_words(claim.verdict))
         self._verdict.set_tone(tone_of(claim.verdict))
         self._show_position()
-        self._explanation.show_marked(one_line(checked.explanation)[:_MAX_CHARS], [])
+        self._explanation.show_marked(one_line(told(checked.explanation))[:_MAX_CHARS], [])
         self._explanation.setVisible(bool(checked.explanation))
         self._show_judge(claim)
         _show_cut(self._claim, checked.claim, _spans([d.in_claim for d in checked.differences]))

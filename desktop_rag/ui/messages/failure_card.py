@@ -4,7 +4,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_rag.core.conversation import Message, MessageState
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import told, tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 
@@ -40,8 +40,8 @@ class FailureCard(Card):
 
     def show_failure(self, message: Message) -> None:
         """Show the error of a failed or cut answer; hidden for any other."""
-        self._title.setText(message.error_title)
-        self._hint.setText(message.error_hint)
+        self._title.setText(told(message.error_title))
+        self._hint.setText(told(message.error_hint))
         self._hint.setVisible(bool(message.error_hint))
         # No setting can keep an answer from being cut.
         self._settings.setVisible(message.state is MessageState.FAILED)

@@ -28,7 +28,7 @@ from desktop_rag.core.conversation import (
     ThinkingDelta,
 )
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import told, tr
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 
 _Index = QModelIndex | QPersistentModelIndex
@@ -155,7 +155,7 @@ class MessageModel(QAbstractListModel):
             case SourcesFound(sources=sources, notes=notes, is_own_knowledge=is_own):
                 self._update(Phase.READING, sources=sources, notes=notes, is_own_knowledge=is_own)
             case AnswerWaits(reason=reason):
-                self._replace(-1, Turn(self._live, Phase.READING, reason))
+                self._replace(-1, Turn(self._live, Phase.READING, told(reason)))
             case ThinkingDelta(text=text):
                 self._update(Phase.THINKING, thinking=self._live.thinking + text)
             case TextDelta(text=text):

@@ -88,12 +88,22 @@ class SegmentView(QTextBrowser):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setAccessibleName(tr("Answer"))
         self.document().setDocumentMargin(0)
-        self.document().setIndentWidth(_INDENT_PX)
+        self._fit_indent()
         self.viewport().setAutoFillBackground(False)
         self._formulas = FormulaObject(self._theme, self)
         layout = self.document().documentLayout()
         self._copies = CopyButtons(self._theme, self)
         layout.registerHandler(QTextFormat.ObjectTypes.ImageObject.value, self._formulas)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._fit_indent()
+
+    def _fit_indent(self) -> None:
+        """Leave room for the number of an item in large text too."""
+        number_px = self.fontMetrics().horizontalAdvance("99. ")
+        self.document().setIndentWidth(max(_INDENT_PX, number_px))
 
     def _connect(self) -> None:
         self.anchorClicked.connect(self._on_anchor_clicked)

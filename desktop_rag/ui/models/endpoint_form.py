@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import EndpointReport
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import told, tr
 from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.models.endpoint_address import (
@@ -26,6 +26,7 @@ from desktop_rag.models.endpoint_address import (
 from desktop_rag.models.endpoints.local_servers import LocalServer
 from desktop_rag.models.endpoints.providers import Provider, blank_in, model_at
 from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.presses import EditEnd
 from desktop_rag.ui.models.endpoint_choice import EndpointChoice
 from desktop_rag.ui.models.endpoint_limits import EndpointLimits
@@ -98,10 +99,11 @@ class ReportCard(Card):
         for label in (self._title, self._hint):
             # The style sheet selects labels by their own property, not by that of the card.
             set_property(label, "on", tone)
-        self._title.setText(report.title)
-        self._hint.setText(report.hint)
-        self._hint.setVisible(bool(report.hint))
-        self.setAccessibleName(f"{report.title} {report.hint}")
+        title, hint = told(report.title), told(report.hint)
+        self._title.setText(title)
+        self._hint.setText(hint)
+        self._hint.setVisible(bool(hint))
+        self.setAccessibleName(f"{title} {hint}")
         self.show()
 
 
@@ -183,9 +185,9 @@ class EndpointForm(SettingsSection):
         self._model = ListedModelBox(self._bridge, self._chat, self)
         self._key = KeyField(self._bridge, self._chat, self)
         self._findings = ModelFindings(self._bridge, self._chat, lambda: self._key.typed, self)
-        self._context = number_field(0, 2_000_000, 1024, " tokens")
+        self._context = number_field(0, 2_000_000, 1024, tr(" tokens"))
         self._context.setSpecialValueText(tr("Automatic"))
-        self._timeout = number_field(1, 3600, 5, " seconds")
+        self._timeout = number_field(1, 3600, 5, tr(" seconds"))
         for field in (self._model, self._context, self._timeout, self.choice.list):
             guard.guard(field)
         self._test = TextButton(tr("Test"), kind="primary")
@@ -280,7 +282,7 @@ class EndpointForm(SettingsSection):
         try:
             base_url = normalise_base_url(typed) if typed else ""
         except AppError as error:
-            self._reject_address(f"{error.title} {error.hint}")
+            self._reject_address(failure_in_words(error))
             return
         if base_url in self._taken:
             self._reject_address(_DUPLICATE)

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.models.endpoints.local_servers import USUAL, LocalServer
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.widgets.controls import TextButton
+from desktop_rag.ui.widgets.flow_row import FlowRow
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -34,14 +35,13 @@ class LocalServerList(QWidget):
         self._search = TextButton(tr("Find running servers"), kind="quiet")
         self._search.clicked.connect(self.search)
         self._uses = {name: TextButton(name) for name in USUAL}
-        row = QHBoxLayout()
+        row = FlowRow(spacing=8)
         for name, button in self._uses.items():
             button.setAccessibleDescription(tr("Use {value} and test it", value=USUAL[name]))
             button.clicked.connect(self._on_use_clicked)
             row.addWidget(button)
         for name in list(USUAL)[_DEFAULT_COUNT:]:
             self._uses[name].hide()
-        row.addStretch(1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(6)
@@ -73,7 +73,7 @@ class LocalServerList(QWidget):
         models = {server.name: len(server.models) for server in found}
         for place, (name, button) in enumerate(self._uses.items()):
             count = models.get(name)
-            label = f"{name} · {count} {'model' if count == 1 else 'models'}"
-            button.setText(name if count is None else label)
+            has = count_of(count, tr("model"), tr("models")) if count is not None else ""
+            button.setText(f"{name} · {has}" if has else name)
             button.setVisible(name in models if models else place < _DEFAULT_COUNT)
         self.searched.emit(found)

@@ -10,10 +10,11 @@ from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import told, tr
 from desktop_rag.core.model_profile import ExaminationChanged, ModelProfile
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, set_tip
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class ModelFindings(QWidget):
         self.forget_button.setVisible(profile.learned_limit is not None)
         self.forget_button.setEnabled(True)
         findings = profile.findings()
-        self._label.setText("\n".join(findings) if findings else _NOT_MEASURED)
+        self._label.setText("\n".join(map(told, findings)) if findings else _NOT_MEASURED)
         self._label.set_tone("" if findings else "muted")
         self._show_button(tr("Measure again") if profile.is_examined else tr("Measure"), True)
 
@@ -138,7 +139,7 @@ class ModelFindings(QWidget):
         self._show_button(tr("Measuring…"), False)
 
     def _show_failure(self, error: AppError) -> None:
-        self._label.setText(f"{error.title} {error.hint}".strip())
+        self._label.setText(failure_in_words(error))
         self._label.set_tone("danger")
         self._show_button(tr("Measure"), True)
 

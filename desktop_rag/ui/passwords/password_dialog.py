@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
 from desktop_rag.core.domain import Document
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
+from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
 
 _WIDTH_PX = 500
@@ -90,7 +91,7 @@ class PasswordDialog(QDialog):
 
     def show_error(self, error: AppError) -> None:
         """Show why the file was not opened; the password can be typed again."""
-        self._error.setText(f"{error.title} {error.hint}".strip())
+        self._error.setText(failure_in_words(error))
         self._error.show()
         self._set_busy(is_busy=False)
         self._password.selectAll()

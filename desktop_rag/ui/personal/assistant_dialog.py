@@ -26,6 +26,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.search_syntax import limits_in_words
 from desktop_rag.core.settings import Settings
+from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.library.collection_checkboxes import CollectionCheckboxes
 from desktop_rag.ui.personal.own_documents_field import OwnDocumentsField
@@ -193,7 +194,7 @@ class AssistantDialog(QDialog):
 
     def show_error(self, error: AppError) -> None:
         """Show why the assistant can't be saved."""
-        self._error.setText(f"{error.title} {error.hint}")
+        self._error.setText(failure_in_words(error))
         self._save.setEnabled(True)
 
     @property
@@ -227,7 +228,7 @@ class AssistantDialog(QDialog):
         try:
             text, tone = limits_in_words(parse_filters(self._filters.text())), "muted"
         except AppError as error:
-            text, tone = f"{error.title} {error.hint}", "danger"
+            text, tone = failure_in_words(error), "danger"
         self._filters_note.setText(text or _FILTERS_NOTE)
         self._filters_note.set_tone(tone)
         set_property(self._filters, "state", "wrong" if tone == "danger" else "")

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.saved_prompts import LONGEST_NAME, SavedPrompt
+from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note
@@ -134,7 +135,7 @@ class PromptsDialog(QDialog):
 
     def show_error(self, error: AppError) -> None:
         """Show why a prompt can't be saved."""
-        self._status.setText(f"{error.title} {error.hint}")
+        self._status.setText(failure_in_words(error))
 
     def _show_deleted(self) -> None:
         self._status.setText(

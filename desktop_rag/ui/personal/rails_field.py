@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 from desktop_rag.assistant_rails.rail_names import BUILT_IN
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
+from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note
@@ -104,7 +105,7 @@ class RailsField(QWidget):
     def show_error(self, error: AppError) -> None:
         """Show why the sentence can't be tried."""
         self._tried.set_tone("danger")
-        self._tried.setText(f"{error.title} {error.hint}")
+        self._tried.setText(failure_in_words(error))
         self._tried.show()
 
     @Slot()

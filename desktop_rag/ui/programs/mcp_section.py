@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection
 
@@ -99,8 +100,9 @@ class MCPSection(SettingsSection):
         line = QHBoxLayout(row)
         line.setContentsMargins(0, 0, 0, 0)
         line.setSpacing(10)
-        line.addWidget(PlainLabel(title), 1)
-        line.addWidget(PlainLabel(_STATES[state], tone="success" if state == "set" else "muted"))
+        line.addWidget(PlainLabel(title, wrap=True), 1)
+        tone = "success" if state == "set" else "muted"
+        line.addWidget(PlainLabel(_STATES[state], tone=tone, wrap=True), 1)
         is_set = state == "set"
         button = TextButton(tr("Check") if is_set else tr("Set up"), kind="quiet")
         said = tr("Check {name}", name=title) if is_set else tr("Set up {name}", name=title)
@@ -129,7 +131,7 @@ class MCPSection(SettingsSection):
         self.refresh()
 
     def _on_failed(self, error: AppError) -> None:
-        self._say(f"{error.title} {error.hint}".strip(), "danger")
+        self._say(failure_in_words(error), "danger")
         self.refresh()
 
     def _say(self, text: str, tone: str) -> None:

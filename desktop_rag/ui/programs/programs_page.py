@@ -13,6 +13,7 @@ from desktop_rag.core.library_events import ServerSwitched
 from desktop_rag.core.programs.token_facts import TokenFacts, TokenWish
 from desktop_rag.core.settings import Settings
 from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.programs.exposure_dialog import ExposureDialog
 from desktop_rag.ui.programs.program_access import ProgramAccess
@@ -133,7 +134,7 @@ class ProgramsPage(ScrolledPage):
         self._address.set_full_text(f"{address}/v1" if address else tr("Off"))
         self._copy.setEnabled(bool(address))
         self._admin.setEnabled(bool(address))
-        self._fault.setText(f"{fault.title} {fault.hint}" if fault else "")
+        self._fault.setText(failure_in_words(fault) if fault else "")
         self._fault.setVisible(fault is not None)
 
     @Slot(object)

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.programs.token_facts import TokenWish
+from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.programs.content_scroll import ContentScroll
 from desktop_rag.ui.programs.token_limits import TokenLimits
@@ -115,7 +116,7 @@ class NewTokenDialog(QDialog):
 
     def show_error(self, error: AppError) -> None:
         """Say why no token was made; the question stays."""
-        self._error.setText(" ".join(part for part in (error.title, error.hint) if part))
+        self._error.setText(failure_in_words(error))
         self._error.show()
         self._make.setEnabled(True)
 

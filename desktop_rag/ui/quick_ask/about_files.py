@@ -10,6 +10,7 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.composer.attached_files import AttachedFiles
 from desktop_rag.ui.composer.scope_bar import ScopeBar
 from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.quick_ask.named_paths import (
     Known,
     NamedPath,
@@ -84,7 +85,7 @@ class AboutFiles(QObject):
         else:
             said += [each.notice for each in unknown]
         failed = [file.error for file in self._attached.files if file.error]
-        said += [f"{error.title} {error.hint}" for error in failed]
+        said += [failure_in_words(error) for error in failed]
         if self._attached.is_reading:
             said.append(tr("The file is being read …"))
         offers: list[tuple[str, Callable[[], None]]] = []

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from desktop_rag.core.domain import DocumentState
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import told, tr
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.ui.foundation.wording import one_line
 
@@ -47,7 +47,7 @@ class NamedPath:
                 return tr(
                     "{name} is in your library, but can’t be searched. {one_line}",
                     name=name,
-                    one_line=one_line(self.reason),
+                    one_line=one_line(told(self.reason)),
                 )
             case Known.NOT_IN_LIBRARY:
                 return tr("{name} is not in your library.", name=name)

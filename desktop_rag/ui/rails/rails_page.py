@@ -17,6 +17,7 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.rails.topics.rail_topic import RailTopic, problems
 from desktop_rag.rails.topics.topic_edits import TopicEdits
 from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.rails.rails_chooser import RailsChooser
 from desktop_rag.ui.rails.rails_folders import RailsFolders, ShownFolders
@@ -264,7 +265,7 @@ class RailsPage(ScrolledPage):
         problem = next(problems(edits.topics), None)
         tone, words = "muted", _FIRST if opened is None else told
         if fault:
-            tone, words = "warning", f"{fault.title} {fault.hint}".strip()
+            tone, words = "warning", failure_in_words(fault)
         elif edits.is_changed and not told:
             words = f"{_UNSAVED} {problem.words}" if problem else _UNSAVED
             tone = "warning" if problem else "muted"
@@ -281,7 +282,7 @@ class RailsPage(ScrolledPage):
         self._is_saving = False
         self._show_state()
         self._state.set_tone("danger")
-        self._state.setText(f"{error.title} {error.hint}".strip())
+        self._state.setText(failure_in_words(error))
         self._state.show()
 
     # --- saving and trying -------------------------------------------------------------------

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPlainTextEdit, QVBoxLayou
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
+from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 
 _EVENTS_PX = 190
@@ -63,7 +64,7 @@ class TryingCard(Card):
     def show_error(self, error: AppError) -> None:
         """Show why the sentence can't be tried."""
         self._result.set_tone("danger")
-        self._result.setText(f"{error.title} {error.hint}".strip())
+        self._result.setText(failure_in_words(error))
         self._done(has_events=False)
 
     def clear(self) -> None:

@@ -5,7 +5,8 @@ from enum import Enum, auto
 
 from desktop_rag.core.domain import Document, DocumentState, FileCondition
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import told, tr
+from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.reading.document_loading import Loaded
 
@@ -80,7 +81,7 @@ def notice_of_file(document: Document, condition: FileCondition) -> StateNotice 
 
 def notice_of_pages(error: AppError) -> StateNotice:
     """What is to say when the pages of a file can't be drawn."""
-    return StateNotice(f"{error.title} {error.hint}".strip(), _STORED)
+    return StateNotice(failure_in_words(error), _STORED)
 
 
 def _without_text(document: Document, has_passage: bool) -> StateNotice:
@@ -90,7 +91,7 @@ def _without_text(document: Document, has_passage: bool) -> StateNotice:
         if waits
         else tr("There is no text of this document.")
     )
-    hint = one_line(document.reason)
+    hint = one_line(told(document.reason))
     if has_passage:
         hint = tr("{hint} Below is the passage as it was cited.", hint=hint).strip()
     return StateNotice(title, hint)

@@ -15,6 +15,7 @@ from desktop_rag.core.domain import Document, FileCondition
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.foundation.error_words import hint_of, title_of
 from desktop_rag.ui.foundation.shortcuts import INSIDE, PLACE, bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
@@ -153,7 +154,7 @@ class ReadingPane(QWidget):
 
     def show_failure(self, error: AppError) -> None:
         """Say quietly that another program did not open the document."""
-        self._state.show_notice(StateNotice(error.title, error.hint, WayOut.FOLDER))
+        self._state.show_notice(StateNotice(title_of(error), hint_of(error), WayOut.FOLDER))
 
     def _go(self, by: int) -> None:
         place = self._history.go(by)

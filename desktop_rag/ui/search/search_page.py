@@ -24,6 +24,7 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import IndexProgress
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.library_state import LibraryFacts
 from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
@@ -40,6 +41,7 @@ from desktop_rag.ui.search.search_filters import FilterKind, reach_of
 from desktop_rag.ui.search.search_notice import SearchNotice
 from desktop_rag.ui.search.tag_completion import TagCompletion
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton, add_clear_button
+from desktop_rag.ui.widgets.wrapping_row import WrappingRow
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -47,6 +49,8 @@ if TYPE_CHECKING:
 
 _MOST_PASSAGES = 100
 _RELOAD_MS = 2_000
+# With less beside the ways of listing, what was found stands on a line of its own.
+_COUNT_PX = 320
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 _KEYS = tr("↑ ↓ through the results · Space reads · Enter asks about the selected files")
 
@@ -101,21 +105,20 @@ class SearchPage(QWidget):
         )
         self._newest_first.setCheckable(True)
         self._ways = QButtonGroup(self)
-        status = QHBoxLayout()
-        status.setSpacing(6)
-        status.addWidget(self._count, 1)
         for button in (self._by_file, self._by_passage):
             button.setCheckable(True)
             self._ways.addButton(button)
-            status.addWidget(button)
-        status.addWidget(self._newest_first)
+        status = WrappingRow(
+            [self._count], [self._by_file, self._by_passage, self._newest_first],
+            at=1, stretched=0, min_px=_COUNT_PX, spacing=6,
+        )  # fmt: skip
         self._by_file.setChecked(True)
         above = QVBoxLayout(self._above)
         above.setContentsMargins(18, 16, 18, 8)
         above.setSpacing(8)
         above.addWidget(self.field)
         above.addWidget(self.filters)
-        above.addLayout(status)
+        above.addWidget(status)
         self.results = ResultList(self._theme)
         self._notice = SearchNotice()
         self._stack = QStackedWidget()
@@ -260,7 +263,7 @@ class SearchPage(QWidget):
 
     def _on_failed(self, error: AppError) -> None:
         """A filter is half typed, or wrong: what was found before stays meanwhile."""
-        self._count.setText(f"{error.title} {error.hint}".strip())
+        self._count.setText(failure_in_words(error))
 
     def _show_results(self, results: SearchResults) -> None:
         self._ranked = results

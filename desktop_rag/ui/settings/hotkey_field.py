@@ -2,9 +2,9 @@
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import told, tr
 from desktop_rag.desktop.hotkeys.hotkey import Binding, Bound, Hotkey
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, set_property
 
@@ -44,11 +44,16 @@ class HotkeyField(QWidget):
         self._clear = TextButton(tr("Clear"), kind="quiet")
         self._clear.setAccessibleDescription(tr("Use no key for: {name}", name=name))
         self._outcome = PlainLabel(tone="muted", scale="small", wrap=True)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
+        self._outcome.hide()
+        row = QHBoxLayout()
         row.addWidget(self._key)
         row.addWidget(self._clear)
-        row.addWidget(self._outcome, 1)
+        row.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addLayout(row)
+        column.addWidget(self._outcome)
         self._key.pressed.connect(self._on_pressed)
         self._clear.clicked.connect(lambda: self._on_pressed(""))
 
@@ -64,17 +69,21 @@ class HotkeyField(QWidget):
 
     def show_outcome(self, bound: Bound | None) -> None:
         """Say what the desktop did with the hotkey; None when there is none."""
-        words = "" if bound is None else bound.words
+        words = "" if bound is None else told(bound.words)
         if bound and bound.outcome is Binding.BOUND:
             words = tr("In use: {words}", words=words) if words else tr("In use")
         set_property(self._outcome, "tone", _TONES.get(bound.outcome, "warning") if bound else "")
+        self._say(words)
+
+    def _say(self, words: str) -> None:
         self._outcome.setText(words)
+        self._outcome.setVisible(bool(words))
 
     @Slot(str)
     def _on_pressed(self, text: str) -> None:
         if text and Hotkey.parse(text) is None:
-            self._outcome.setText(tr("Use it with Ctrl, Alt or Meta, or a function key."))
+            self._say(tr("Use it with Ctrl, Alt or Meta, or a function key."))
             return
         self.show_hotkey(text)
-        self._outcome.setText("")
+        self._say("")
         self.changed.emit(text)

@@ -57,7 +57,7 @@ class IndexingForm(SettingsSection):
         name = tr("Pictures that take more than an hour")
         self._long_pictures = radio_group(self, name, _LONG_READING)
         self._largest = number_field(1, 10_000, 50, " MB")
-        self._threads = number_field(0, os.cpu_count() or 1, 1, " threads")
+        self._threads = number_field(0, os.cpu_count() or 1, 1, tr(" threads"))
         self._threads.setSpecialValueText(tr("Automatic"))
         self._model = ModelField(tr("Embedding model"), tr("Built-in model"), self)
         for field in (self._largest, self._threads):

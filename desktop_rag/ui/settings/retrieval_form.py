@@ -1,7 +1,7 @@
 """Settings for finding the passages of an answer. Qt thread."""
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QSlider, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSlider, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import LaterSources, RetrievalSettings
@@ -36,8 +36,8 @@ class RetrievalForm(SettingsSection):
     def __init__(self, guard: WheelGuard, parent: QWidget | None = None) -> None:
         """`guard` keeps the mouse wheel from changing unfocused fields."""
         super().__init__(tr("Search"), parent=parent)
-        self._passages = number_field(1, 50, 1, " passages")
-        self._source_tokens = number_field(200, 100_000, 200, " tokens")
+        self._passages = number_field(1, 50, 1, tr(" passages"))
+        self._source_tokens = number_field(200, 100_000, 200, tr(" tokens"))
         self._balance = QSlider(Qt.Orientation.Horizontal)
         self._balance.setRange(0, _HUNDRED)
         self._balance.setSingleStep(5)
@@ -64,11 +64,14 @@ class RetrievalForm(SettingsSection):
                 tr("More passages need a model with a larger context. A page has about 600 tokens.")
             )
         )
-        words, meaning = (
-            PlainLabel(tr("Words"), tone="muted"),
-            PlainLabel(tr("Meaning"), tone="muted"),
-        )
-        self.add_row(tr("Search by"), words, self._balance, meaning)
+        # Both ends of the slider stay beside it.
+        ends = QWidget()
+        line = QHBoxLayout(ends)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.addWidget(PlainLabel(tr("Words"), tone="muted"))
+        line.addWidget(self._balance)
+        line.addWidget(PlainLabel(tr("Meaning"), tone="muted"))
+        self.add_row(tr("Search by"), ends)
         self.add_note(self._balance_note)
         self.add_row(tr("Follow-up questions"), *self._later.values(), spacing_px=20)
         self.add_note(note(_LATER_NOTE))

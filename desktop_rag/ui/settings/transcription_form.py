@@ -15,6 +15,7 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import TranscriptionDialect, TranscriptionSettings
 from desktop_rag.models.endpoint_address import host_of, is_this_computer, normalise_base_url
 from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.presses import EditEnd
 from desktop_rag.ui.models.endpoint_form import ReportCard
 from desktop_rag.ui.models.key_field import KeyField
@@ -150,7 +151,7 @@ class TranscriptionForm(SettingsSection):
         except AppError as error:
             set_property(self._address, "state", "wrong")
             self._address_note.set_tone("danger")
-            self._address_note.setText(f"{error.title} {error.hint}")
+            self._address_note.setText(failure_in_words(error))
             return
         if dialect is TranscriptionDialect.WHISPER_CPP:
             base_url = base_url.removesuffix("/inference")

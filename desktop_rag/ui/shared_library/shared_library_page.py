@@ -15,6 +15,7 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import Encryption, SharedLibrarySettings
 from desktop_rag.core.shared_library import SharedLibraryReport
 from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.foundation.error_words import hint_of, title_of
 from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.shared_library.report_words import report_in_words
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
@@ -244,7 +245,7 @@ class SharedLibrarySection(SettingsSection):
 
     def _on_failed(self, error: AppError) -> None:
         self._job = None
-        self._say(f"{error.title}\n{error.hint}".strip(), "danger")
+        self._say(f"{title_of(error)}\n{hint_of(error)}".strip(), "danger")
         self._on_edited()
 
     def _say(self, text: str, tone: str) -> None:

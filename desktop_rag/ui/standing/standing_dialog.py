@@ -19,6 +19,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.core.standing.standing_question import LONGEST_NAME, Rhythm, StandingQuestion
+from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.standing.standing_wording import RHYTHMS, weekday_in_words
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
@@ -134,7 +135,7 @@ class StandingDialog(QDialog):
 
     def show_error(self, error: AppError) -> None:
         """Show why the question can't be saved."""
-        self._error.setText(f"{error.title} {error.hint}")
+        self._error.setText(failure_in_words(error))
         self._save.setEnabled(True)
 
     @Slot()

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import told, tr
 from desktop_rag.core.standing.standing_events import SchedulesChanged
 from desktop_rag.core.standing.standing_question import RUNS_KEPT, ScheduleState
 from desktop_rag.core.standing.standing_run import StandingRun
@@ -262,7 +262,7 @@ def _state_in_words(standing: Standing) -> tuple[str, str]:
 
 def _failure_in_words(state: ScheduleState) -> str:
     """Why the latest try failed, and when there is another."""
-    said = " ".join(part for part in (state.error_title, state.error_hint) if part)
+    said = " ".join(told(part) for part in (state.error_title, state.error_hint) if part)
     if not state.retry_at:
         return tr("{said} It is tried again at the next time, or with “Ask now”.", said=said)
     moment = moment_of_run_in_words(state.retry_at)

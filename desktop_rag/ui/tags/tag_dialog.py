@@ -19,6 +19,7 @@ from desktop_rag.core.domain import Document
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.tags import LONGEST_TAG, distinct_tags, typed_tags
+from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import (
     ElidedLabel,
@@ -110,7 +111,7 @@ class TagDialog(QDialog):
 
     def show_error(self, error: AppError) -> None:
         """Say why nothing was saved."""
-        self._error.setText(f"{error.title} {error.hint}".strip())
+        self._error.setText(failure_in_words(error))
         self._error.show()
         self._save.setEnabled(True)
         self._fit()

@@ -11,11 +11,10 @@ from desktop_rag.activity.event_search import EventFilter
 from desktop_rag.activity.event_wording import KIND_NAMES
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.widgets.controls import TextButton, add_clear_button
-from desktop_rag.ui.widgets.wrapping_row import WrappingRow
+from desktop_rag.ui.widgets.flow_row import FlowRow
 
 _TYPING_MS = 150
 _DAYS_S = 7 * 86_400.0
-_CHIPS_IN_FIRST_LINE = 4
 _TODAY, _WEEK, _ALL = tr("Today"), tr("Last 7 days"), tr("All")
 
 
@@ -45,7 +44,7 @@ class ActivityFilters(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
-        column.addWidget(self._build_chips())
+        column.addLayout(self._build_chips())
         column.addLayout(fields)
         self._chips.idClicked.connect(self.changed)
         self._text.textChanged.connect(self._typing.start)
@@ -67,21 +66,18 @@ class ActivityFilters(QWidget):
         """True when nothing is filtered."""
         return self.wanted == EventFilter()
 
-    def _build_chips(self) -> WrappingRow:
+    def _build_chips(self) -> FlowRow:
         choices = [(tr("All"), frozenset[EventKind]())]
         choices += [(name, frozenset({kind})) for kind, name in KIND_NAMES.items()]
-        chips: list[QWidget] = []
+        row = FlowRow()
         for number, (name, kinds) in enumerate(choices):
             chip = TextButton(name, self, kind="chip")
             chip.setCheckable(True)
             chip.setChecked(number == 0)
             self._chips.addButton(chip, number)
             self._kinds[number] = kinds
-            chips.append(chip)
-        first, rest = chips[:_CHIPS_IN_FIRST_LINE], chips[_CHIPS_IN_FIRST_LINE:]
-        room = QWidget(self)
-        at = len(first)
-        return WrappingRow([*first, room], rest, at=at, stretched=at, min_px=0, spacing=6)
+            row.addWidget(chip)
+        return row
 
     @Slot()
     def _on_range_changed(self) -> None:

@@ -22,7 +22,7 @@ from desktop_rag.backup.manifest import ENDING
 from desktop_rag.backup.snapshots import KEPT, Snapshots
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError, Cancelled
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import told, tr
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import one_line, size_in_words
 from desktop_rag.ui.upkeep.import_dialog import ImportDialog
@@ -200,7 +200,7 @@ class BackupPage(ScrolledPage):
                     tr(
                         "Backed up to {file}: {in_words}.",
                         file=file,
-                        in_words=in_words(contents.counts),
+                        in_words=told(in_words(contents.counts)),
                     )
                 )
 
@@ -268,7 +268,7 @@ class BackupPage(ScrolledPage):
 
     def _finish(self, said: str) -> None:
         self._set_busy(False)
-        self._progress.setText(said)
+        self._progress.setText(told(said))
         self._state.setVisible(bool(said))
         self.refresh()
 
@@ -288,7 +288,7 @@ class BackupPage(ScrolledPage):
     @Slot()
     def _on_tick(self) -> None:
         if self._said:
-            self._progress.setText(self._said.popleft())
+            self._progress.setText(told(self._said.popleft()))
 
     @Slot()
     def _on_cancel_clicked(self) -> None:
@@ -298,7 +298,7 @@ class BackupPage(ScrolledPage):
 
 
 def _result(done: Imported) -> str:
-    said = [tr("Added or changed: {in_words}.", in_words=in_words(done.added))]
+    said = [tr("Added or changed: {in_words}.", in_words=told(in_words(done.added)))]
     if done.takes_settings:
         said.append(tr("The settings were taken too."))
     if done.no_index:

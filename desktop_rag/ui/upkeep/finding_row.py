@@ -3,7 +3,7 @@
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QWidget
 
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import told, tr
 from desktop_rag.diagnosis.finding import Finding, State
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import IconLabel, PlainLabel
@@ -25,12 +25,13 @@ class FindingRow(QWidget):
         super().__init__(parent)
         icon, word, tone = _LOOKS[finding.state]
         name = finding.check[:1].upper() + finding.check[1:]
-        told = f"{name}: {word}. {finding.title} {finding.hint}".strip()
-        self.setAccessibleName(told)
+        what, way_out = told(finding.title), told(finding.hint)
+        said = f"{name}: {word}. {what} {way_out}".strip()
+        self.setAccessibleName(said)
         state = PlainLabel(word, tone=tone)
         state.setMinimumWidth(_STATE_WIDTH_PX)
-        title = PlainLabel(finding.title, wrap=True, selectable=True)
-        title.setAccessibleName(told)
+        title = PlainLabel(what, wrap=True, selectable=True)
+        title.setAccessibleName(said)
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(10)
@@ -40,7 +41,7 @@ class FindingRow(QWidget):
         grid.addWidget(state, 0, 1, Qt.AlignmentFlag.AlignVCenter)
         grid.addWidget(PlainLabel(name, scale="heading"), 0, 2)
         grid.addWidget(title, 1, 2)
-        if finding.hint:
-            hint = PlainLabel(finding.hint, tone="muted", wrap=True, selectable=True)
-            hint.setAccessibleName(tr("{name}, the way out: {hint}", name=name, hint=finding.hint))
+        if way_out:
+            hint = PlainLabel(way_out, tone="muted", wrap=True, selectable=True)
+            hint.setAccessibleName(tr("{name}, the way out: {hint}", name=name, hint=way_out))
             grid.addWidget(hint, 2, 2)

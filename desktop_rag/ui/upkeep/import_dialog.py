@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from desktop_rag.backup.contents import BackupContents, day_in_words, in_words
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import told, tr
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 
 _WIDTH_PX = 520
@@ -49,7 +49,7 @@ class ImportDialog(QDialog):
             ),
             scale="heading",
         )
-        self._say(tr("It holds {in_words}.", in_words=in_words(contents.counts)))
+        self._say(tr("It holds {in_words}.", in_words=told(in_words(contents.counts))))
         self._say(_MERGED, tone="muted")
         if contents.has_settings:
             self._say(

@@ -15,6 +15,7 @@ from desktop_rag.models.connection_states import Connection, ConnectionState
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.wording import value_in_words
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, set_property
+from desktop_rag.ui.widgets.flow_row import FlowRow
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 _INTROS = {
@@ -111,11 +112,12 @@ class PrivacyPage(ScrolledPage):
         kind, state = connection.kind, connection.state
         name = PlainLabel(kind.name)
         name.setObjectName("connectionName")
+        said = FlowRow(spacing=10)
+        said.addWidget(name)
+        said.addWidget(PlainLabel(_state_words(connection), tone=_TONES.get(state, "muted")))
         head = QHBoxLayout()
         head.setSpacing(10)
-        head.addWidget(name)
-        head.addWidget(PlainLabel(_state_words(connection), tone=_TONES.get(state, "muted")))
-        head.addStretch(1)
+        head.addLayout(said, 1)
         if kind.place is not Place.NOWHERE:
             head.addWidget(self._change_button(connection))
         rows = QVBoxLayout()

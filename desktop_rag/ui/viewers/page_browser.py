@@ -6,25 +6,37 @@ It loads no resources: any image in the text is empty, and links are emitted, ne
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QUrl, Signal, Slot
+from PySide6.QtCore import QMimeData, QUrl, Signal, Slot
 from PySide6.QtGui import (
     QColor,
     QImage,
     QTextBlockFormat,
     QTextCharFormat,
     QTextCursor,
+    QTextFormat,
     QTextOption,
 )
 from PySide6.QtWidgets import QTextBrowser, QTextEdit, QWidget
 
 from desktop_rag.core.language.translation import tr
+from desktop_rag.ui.foundation.clipboard_data import clipboard_data
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.markdown.formula_object import (
+    OBJECT,
+    FormulaObject,
+    html_with_formulas,
+    text_with_formulas,
+)
 from desktop_rag.ui.markdown.markdown_html import safe_address
 from desktop_rag.ui.viewers.document_span import Span
 from desktop_rag.ui.viewers.page_source import Piece
 from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits
 from desktop_rag.ui.viewers.word_map import WordMap
+
+if TYPE_CHECKING:
+    from desktop_rag.ui.markdown.formula_drawing import Drawing
 
 _MARGIN_PX = 20
 _MAX_MARKS = 1_000
@@ -62,7 +74,19 @@ class PageBrowser(QTextBrowser):
         option = self.document().defaultTextOption()
         option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self.document().setDefaultTextOption(option)
+        self._drawings: dict[str, Drawing] = {}
+        self._formulas = FormulaObject(theme, self)
+        self._formulas.set_drawings(self._drawings)
+        layout = self.document().documentLayout()
+        layout.registerHandler(QTextFormat.ObjectTypes.ImageObject.value, self._formulas)
         self.anchorClicked.connect(self._on_anchor_clicked)
+
+    def createMimeDataFromSelection(self) -> QMimeData:
+        copied = super().createMimeDataFromSelection()
+        if OBJECT not in self.textCursor().selectedText():
+            return copied
+        html = html_with_formulas(copied.html())
+        return clipboard_data(text_with_formulas(self.textCursor()), html)
 
     def loadResource(self, kind: int, name: QUrl | str) -> QImage:
         # With None, Qt would read the file itself.
@@ -74,6 +98,7 @@ class PageBrowser(QTextBrowser):
         """Remove everything; the pieces that follow are of this text."""
         self._text = text
         self._placed.clear()
+        self._drawings.clear()
         self.setExtraSelections([])
         self.document().clear()
 
@@ -102,6 +127,7 @@ class PageBrowser(QTextBrowser):
         begin = QTextCursor(self.document())
         begin.setPosition(cursor.position())
         begin.setKeepPositionOnInsert(True)
+        self._drawings |= piece.drawings
         cursor.insertHtml(_BORDER + piece.html)
         begin.setKeepPositionOnInsert(False)
         return begin
@@ -189,7 +215,7 @@ class PageBrowser(QTextBrowser):
         source = self._text[placed.piece.start : placed.piece.end]
         begin, rendered = self._rendered(index)
         if placed.words is None:
-            placed.words = WordMap(source, rendered)
+            placed.words = WordMap(source, rendered, placed.piece.pictures)
         offset = placed.piece.start
         place = placed.words.rendered(max(0, span[0] - offset), min(len(source), span[1] - offset))
         if place is None:

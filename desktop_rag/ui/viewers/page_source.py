@@ -5,14 +5,16 @@ pieces, which are so small that the window can lay one out between two events.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 from desktop_rag.core.parsed import Heading
+from desktop_rag.ui.markdown.formula_drawing import Drawing
 from desktop_rag.ui.markdown.markdown_html import MarkdownStyle, render_html
 from desktop_rag.ui.markdown.segments import next_segment
 from desktop_rag.ui.viewers.document_span import Span
+from desktop_rag.ui.viewers.formula_pen import FormulaPen
 from desktop_rag.ui.viewers.section_html import section_html
 
 _CHAPTER_CHARS = 2_500
@@ -23,11 +25,17 @@ _PIECE_CHARS = 2_500
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The HTML of the text [start, end)."""
+    """The HTML of the text [start, end).
+
+    `pictures` are the formulas of this text that are drawn, as spans from its start on; `drawings`
+    are theirs by the names of their images.
+    """
 
     start: int
     end: int
     html: str
+    pictures: tuple[Span, ...] = ()
+    drawings: Mapping[str, Drawing] = field(default_factory=dict[str, Drawing])
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +69,10 @@ def section_source(
 
     def render(index: int, look: MarkdownStyle) -> list[Piece]:
         start, end = chapters[index]
-        return [Piece(start, end, section_html(text, (start, end), levels, look, is_plain))]
+        pen = FormulaPen()
+        draws = None if is_plain else pen
+        html = section_html(text, (start, end), levels, look, draws, is_plain=is_plain)
+        return [Piece(start, end, html, pen.pictures_in(text[start:end]), pen.drawings)]
 
     return PageSource(text, chapters, render)
 
@@ -72,11 +83,13 @@ def _markdown_pieces(
     start, end = chapters[index]
     chapter = text[start:end]
     pieces: list[Piece] = []
+    pen = FormulaPen()
     at, fence = 0, ""
     while at < len(chapter):
         segment = next_segment(chapter, at, fence)
-        html = render_html(segment.source, (), look)
-        pieces.append(Piece(start + at, start + segment.end, html))
+        html = render_html(segment.source, (), look, formulas=pen)
+        pictures = pen.pictures_in(chapter[at : segment.end])
+        pieces.append(Piece(start + at, start + segment.end, html, pictures, pen.drawings))
         at, fence = segment.end, segment.fence
     return pieces
 

@@ -1,5 +1,7 @@
 """Widgets side by side that go on in further lines where there is no more room. Qt thread."""
 
+from collections.abc import Iterator
+
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtWidgets import QLayout, QLayoutItem, QWidget
 
@@ -35,12 +37,12 @@ class FlowRow(QLayout):
         return self._place(QRect(0, 0, width, 0), is_only_measured=True)
 
     def sizeHint(self) -> QSize:
-        sizes = [item.sizeHint() for item in self._items]
+        sizes = [item.sizeHint() for item in self._items if not item.isEmpty()]
         width = sum(size.width() for size in sizes) + self.spacing() * max(0, len(sizes) - 1)
         return QSize(width, max((size.height() for size in sizes), default=0))
 
     def minimumSize(self) -> QSize:
-        sizes = [item.minimumSize() for item in self._items]
+        sizes = [item.minimumSize() for item in self._items if not item.isEmpty()]
         width = max((size.width() for size in sizes), default=0)
         return QSize(width, max((size.height() for size in sizes), default=0))
 
@@ -50,16 +52,33 @@ class FlowRow(QLayout):
 
     def _place(self, rect: QRect, *, is_only_measured: bool) -> int:
         """Place the widgets in the rectangle; returns the height that they take."""
-        left = top = line = 0
+        top = 0
+        for line in self._lines(rect.width()):
+            height = max(size.height() for _, size in line)
+            left = 0
+            for item, size in line:
+                if not is_only_measured:
+                    middle = top + (height - size.height()) // 2
+                    item.setGeometry(self._mirrored(rect, QPoint(left, middle), size))
+                left += size.width() + self.spacing()
+            top += height + self.spacing()
+        return max(0, top - self.spacing())
+
+    def _lines(self, width: int) -> Iterator[list[tuple[QLayoutItem, QSize]]]:
+        """The visible widgets with their sizes, by lines."""
+        line: list[tuple[QLayoutItem, QSize]] = []
+        left = 0
         for item in self._items:
-            size = item.sizeHint().boundedTo(QSize(rect.width(), 2**15))
-            if left and left + size.width() > rect.width():
-                left, top, line = 0, top + line + self.spacing(), 0
-            if not is_only_measured:
-                item.setGeometry(self._mirrored(rect, QPoint(left, top), size))
+            if item.isEmpty():
+                continue
+            size = item.sizeHint().boundedTo(QSize(width, 2**15))
+            if line and left + size.width() > width:
+                yield line
+                line, left = [], 0
+            line.append((item, size))
             left += size.width() + self.spacing()
-            line = max(line, size.height())
-        return top + line
+        if line:
+            yield line
 
     def _mirrored(self, rect: QRect, place: QPoint, size: QSize) -> QRect:
         parent = self.parentWidget()

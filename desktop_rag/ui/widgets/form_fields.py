@@ -1,8 +1,9 @@
 """Building blocks of settings forms: sections, rows and fields. Qt thread."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, QSize, Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QCheckBox,
@@ -16,9 +17,11 @@ from PySide6.QtWidgets import (
     QSpinBox,
     QVBoxLayout,
     QWidget,
+    QWidgetItem,
 )
 
 from desktop_rag.ui.widgets.controls import Card, PlainLabel
+from desktop_rag.ui.widgets.flow_row import FlowRow
 
 _LABEL_WIDTH_PX = 150
 _TEXT_MARGIN_PX = 7
@@ -26,6 +29,10 @@ _TEXT_MARGIN_PX = 7
 _NOTE_GAP_PX = 5
 _ROW_GAP_PX = 7
 _LINE_PX = 32
+# More than any scroll bar is wide.
+_SCROLL_BAR_PX = 40
+# Fields narrower than this stand below their label.
+_LEAST_FIELD_LETTERS = 26
 # A price per million tokens may be as small as this.
 _MOST_DIGITS = 6
 # Fields without a text of their own, which need an accessible name.
@@ -127,7 +134,10 @@ class WheelGuard(QObject):
 
 
 class SettingsSection(Card):
-    """A card with a heading, an introduction, and rows of labels and fields."""
+    """A card with a heading, an introduction, and rows of labels and fields.
+
+    Where there is no room for both, each label stands above its fields.
+    """
 
     def __init__(self, title: str, intro: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -144,6 +154,31 @@ class SettingsSection(Card):
         self._grid.setColumnMinimumWidth(0, _LABEL_WIDTH_PX)
         self._grid.setColumnStretch(1, 1)
         self._column.addLayout(self._grid)
+        self._is_stacked = False
+        self._form_rows: list[tuple[PlainLabel, QWidget, int, Qt.AlignmentFlag]] = []
+        self._form_notes: list[tuple[QWidget, int]] = []
+
+    @property
+    def is_stacked(self) -> bool:
+        """True while the labels stand above their fields."""
+        return self._is_stacked
+
+    def minimumSizeHint(self) -> QSize:
+        """That of stacked rows; a larger one would keep the card from ever getting so narrow."""
+        hint = super().minimumSizeHint()
+        if self._is_stacked or not self._form_rows:
+            return hint
+        return QSize(min(hint.width(), self._fields_px() + self._margins_px()), hint.height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._arrange()
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:
+            # A field was shown or hidden, or its text has changed.
+            self._arrange()
+        return super().event(event)
 
     def add_row(
         self,
@@ -163,19 +198,73 @@ class SettingsSection(Card):
         name.setBuddy(fields[0])
         if isinstance(fields[0], _UNNAMED) and not fields[0].accessibleName():
             fields[0].setAccessibleName(label)
-        row = QHBoxLayout()
-        row.setSpacing(spacing_px)
-        for position, field in enumerate(fields):
-            row.addWidget(field, 1 if is_wide and position == 0 else 0)
-        if not is_wide:
-            row.addStretch(1)
-        place = self._grid.rowCount() + 1
-        self._grid.setRowMinimumHeight(place - 1, _ROW_GAP_PX)
+        # A gap, and a line for the label where it stands above.
+        place = self._grid.rowCount() + 2
+        self._grid.setRowMinimumHeight(place - 2, _ROW_GAP_PX)
         side = Qt.AlignmentFlag.AlignTop if is_tall else Qt.AlignmentFlag.AlignVCenter
+        row = _row_of(fields, spacing_px, is_wide=is_wide)
+        self._form_rows.append((name, row, place, side))
         self._grid.addWidget(name, place, 0, side)
-        self._grid.addLayout(row, place, 1)
+        self._grid.addWidget(row, place, 1)
         return name
 
     def add_note(self, below: QWidget) -> None:
         """Add a widget under the fields of the row above."""
-        self._grid.addWidget(below, self._grid.rowCount(), 1)
+        place = self._grid.rowCount()
+        self._form_notes.append((below, place))
+        self._grid.addWidget(below, place, 1)
+
+    def _arrange(self) -> None:
+        labels = [name for name, *_ in self._form_rows if not name.isHidden()]
+        widths = [name.sizeHint().width() for name in labels]
+        label_px = max([_LABEL_WIDTH_PX, *widths]) + self._grid.horizontalSpacing()
+        least_px = max(
+            self._fields_px(), _LEAST_FIELD_LETTERS * self.fontMetrics().averageCharWidth()
+        )
+        needed_px = label_px + least_px + self._margins_px()
+        # A scroll bar comes and goes with the height, which must not turn the rows to and fro.
+        if self._is_stacked:
+            needed_px += _SCROLL_BAR_PX
+        is_stacked = bool(widths) and self.width() < needed_px
+        if is_stacked == self._is_stacked:
+            return
+        self._is_stacked = is_stacked
+        first, columns = (0, 2) if is_stacked else (1, 1)
+        self._grid.setColumnMinimumWidth(0, 0 if is_stacked else _LABEL_WIDTH_PX)
+        for name, row, place, side in self._form_rows:
+            self._grid.addWidget(name, place - int(is_stacked), 0, 1, columns, side)
+            self._grid.addWidget(row, place, first, 1, columns)
+        for below, place in self._form_notes:
+            self._grid.addWidget(below, place, first, 1, columns)
+        self.updateGeometry()
+
+    def _fields_px(self) -> int:
+        """The least width of the widest row of fields."""
+        parts = [
+            *(row for _, row, *_ in self._form_rows),
+            *(below for below, _ in self._form_notes),
+        ]
+        shown = (QWidgetItem(part) for part in parts if not part.isHidden())
+        return max((item.minimumSize().width() for item in shown), default=0)
+
+    def _margins_px(self) -> int:
+        margins = self._column.contentsMargins()
+        return margins.left() + margins.right()
+
+
+def _row_of(fields: Sequence[QWidget], spacing_px: int, *, is_wide: bool) -> QWidget:
+    """Fields side by side, in further lines where there is no room and none fills the row."""
+    holder = QWidget()
+    if not is_wide and not any(field.hasHeightForWidth() for field in fields):
+        flow = FlowRow(holder, spacing=spacing_px)
+        for field in fields:
+            flow.addWidget(field)
+        return holder
+    row = QHBoxLayout(holder)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.setSpacing(spacing_px)
+    for position, field in enumerate(fields):
+        row.addWidget(field, 1 if is_wide and position == 0 else 0)
+    if not is_wide:
+        row.addStretch(1)
+    return holder

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import told, tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import Card, IconButton, IconLabel, PlainLabel, TextButton
@@ -24,9 +24,9 @@ class NoticeCard(Card):
     def __init__(self, theme: Theme, notice: Notice, *, tone: str = "", action: str = "") -> None:
         super().__init__(kind="notice", tone=tone)
         self.notice = notice
-        self._title = PlainLabel(notice.title, wrap=True, selectable=True)
+        self._title = PlainLabel(told(notice.title), wrap=True, selectable=True)
         self._title.setObjectName("noticeTitle")
-        self._hint = PlainLabel(notice.hint, wrap=True, selectable=True)
+        self._hint = PlainLabel(told(notice.hint), wrap=True, selectable=True)
         self.action_button = TextButton(action, kind="quiet")
         close = IconButton(theme, "close:muted", tr("Dismiss"))
         close.clicked.connect(self.closed)

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWi
 from desktop_rag.ui.widgets.controls import Card, PlainLabel
 
 _WIDTH_PX = 780
-_SIDE_PX = 22
+_SIDE_PX = 18
 
 
 class ScrolledPage(QWidget):

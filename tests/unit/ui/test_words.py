@@ -1,5 +1,6 @@
 """Every text of the window is translated: found, marked, and there in each language."""
 
+import json
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -7,7 +8,10 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QTranslator
 
-from tests.untranslated import given_to_tr, untranslated
+from desktop_rag.core.language.translation import told, use_language
+from desktop_rag.ui.foundation.window_language import choose_language
+from tests.words.told_texts import LIST, told_texts
+from tests.words.untranslated import given_to_tr, untranslated
 
 PACKAGE = Path(__file__).parents[3] / "desktop_rag"
 WORDS = PACKAGE.parent / "resources" / "words"
@@ -26,6 +30,15 @@ NOT_TRANSLATED = {
 }  # fmt: skip
 # Doubled braces are text: the placeholders of prompts.
 _PLACE = re.compile(r"(?<!\{)\{[^{}]*\}(?!\})")
+# Failures are shown by `failure_in_words` and its neighbours, which translate them.
+_RAW_FAILURE = re.compile(r"(?:\{|setText\()(?:error|exc|failed|fault)\.(?:title|hint)\b")
+_TO_STANDARD_ERROR = "ui/foundation/fatal.py"
+
+
+@pytest.fixture(scope="module")
+def texts_told() -> list[str]:
+    """What the rooms outside the window tell, as the code has it now."""
+    return told_texts()
 
 
 def test_no_text_is_outside_of_translation() -> None:
@@ -52,9 +65,40 @@ def test_a_text_outside_is_noticed(tmp_path: Path, line: str) -> None:
     assert untranslated(planted)
 
 
+def test_the_list_of_told_texts_is_that_of_the_code(texts_told: list[str]) -> None:
+    assert json.loads(LIST.read_text(encoding="utf-8")) == texts_told, "run make words"
+
+
+def test_failures_are_shown_in_the_language() -> None:
+    raw = {
+        name: found
+        for path in (PACKAGE / "ui").rglob("*.py")
+        if (name := path.relative_to(PACKAGE).as_posix()) != _TO_STANDARD_ERROR
+        and (found := _RAW_FAILURE.findall(path.read_text(encoding="utf-8")))
+    }
+    assert raw == {}
+
+
 @pytest.mark.parametrize("file", OFFERED, ids=lambda path: path.stem)
-def test_a_language_has_every_text_with_its_places(file: Path) -> None:
-    texts = set[str]().union(*(given_to_tr(path) for path in PACKAGE.rglob("*.py")))
+def test_a_told_text_is_known_again_when_it_is_filled(file: Path, texts_told: list[str]) -> None:
+    translated = translations(file)
+
+    def filled(text: str) -> str:
+        number = re.sub(r"(?<!\{)\{\w+:,\}(?!\})", "12", text)
+        named = re.sub(r"(?<!\{)\{(\w)\w*\}(?!\})", r"Q\1q", number)
+        return named.replace("{{", "{").replace("}}", "}")
+
+    choose_language(WORDS, file.stem)
+    try:
+        other = {t: told(filled(t)) for t in texts_told if told(filled(t)) != filled(translated[t])}
+    finally:
+        use_language(None)
+    assert other == {}
+
+
+@pytest.mark.parametrize("file", OFFERED, ids=lambda path: path.stem)
+def test_a_language_has_every_text_with_its_places(file: Path, texts_told: list[str]) -> None:
+    texts = set(texts_told).union(*(given_to_tr(path) for path in PACKAGE.rglob("*.py")))
     translated = translations(file)
     assert texts - translated.keys() == set()
     assert translated.keys() - texts == set()

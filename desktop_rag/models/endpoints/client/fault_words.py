@@ -62,11 +62,12 @@ def in_words(found: FaultReport, endpoint: EndpointSettings, key: str) -> Endpoi
 
 def wait_in_words(wait_s: float) -> str:
     """An amount of time, rounded up: "34 seconds", "5 minutes"."""
-    for unit_s, unit in ((_AN_HOUR_S, "hour"), (_A_MINUTE_S, "minute")):
-        if wait_s >= 2 * unit_s:
-            return f"{-(-wait_s // unit_s):.0f} {unit}s"
+    if wait_s >= 2 * _AN_HOUR_S:
+        return f"{-(-wait_s // _AN_HOUR_S):.0f} hours"
+    if wait_s >= 2 * _A_MINUTE_S:
+        return f"{-(-wait_s // _A_MINUTE_S):.0f} minutes"
     count = max(1, round(wait_s))
-    return f"{count} second{'' if count == 1 else 's'}"
+    return "1 second" if count == 1 else f"{count} seconds"
 
 
 def _printable(said: str) -> str:

@@ -263,12 +263,9 @@ def _pairs(value: object) -> list[tuple[float, float]]:
 
 def limits_in_words(endpoint: EndpointSettings) -> str:
     """The limits per minute as words for the middle of a sentence."""
-    counts = [
-        f"{most:,} {what}{'' if most == 1 else 's'}"
-        for most, what in (
-            (endpoint.requests_per_minute, "request"),
-            (endpoint.tokens_per_minute, "token"),
-        )
-        if most
-    ]
-    return f"{' and '.join(counts)} a minute"
+    requests, tokens = endpoint.requests_per_minute, endpoint.tokens_per_minute
+    requests_said = "1 request" if requests == 1 else f"{requests:,} requests"
+    tokens_said = "1 token" if tokens == 1 else f"{tokens:,} tokens"
+    if requests and tokens:
+        return f"{requests_said} and {tokens_said} a minute"
+    return f"{requests_said} a minute" if requests else f"{tokens_said} a minute"

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import told, tr
 from desktop_rag.core.library_events import FileChange, FileChangeKind
 from desktop_rag.ui.foundation.wording import one_line, value_in_words
 from desktop_rag.ui.widgets.controls import plain_tooltip
@@ -101,7 +101,9 @@ class ChangesModel(QAbstractTableModel):
             return _text(row, index.column())
         if role == Qt.ItemDataRole.ToolTipRole:
             is_reason = index.column() == ChangeColumn.REASON
-            return plain_tooltip(row.change.reason if is_reason else one_line(row.change.name))
+            return plain_tooltip(
+                told(row.change.reason) if is_reason else one_line(row.change.name)
+            )
         return row.change if role == CHANGE_ROLE else None
 
 
@@ -116,7 +118,7 @@ def _text(row: ChangeRow, column: int) -> str:
         case ChangeColumn.FOLDER:
             return row.folder
         case _:
-            return one_line(row.change.reason)
+            return one_line(told(row.change.reason))
 
 
 def _row(change: FileChange) -> ChangeRow:

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QTimer, Signal, Slot
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QButtonGroup,
     QComboBox,
+    QHBoxLayout,
     QVBoxLayout,
     QWidget,
 )
@@ -29,8 +30,8 @@ from desktop_rag.ui.library.changes.changes_model import (
     rows_of,
 )
 from desktop_rag.ui.widgets.controls import TextButton
+from desktop_rag.ui.widgets.flow_row import FlowRow
 from desktop_rag.ui.widgets.row_table import RoleDelegate, RowTable
-from desktop_rag.ui.widgets.wrapping_row import WrappingRow
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
 # Read again at most this often while files change.
 _REFRESH_MS = 1000
 _PADDING_PX = 34
-_DAYS = {"Today": 0, "Since yesterday": 1, "Last 7 days": 6}
-_PERIODS = {0: "today", 1: tr("since yesterday"), 6: "in the last 7 days"}
+_DAYS = {tr("Today"): 0, tr("Since yesterday"): 1, tr("Last 7 days"): 6}
+_PERIODS = {0: tr("today"), 1: tr("since yesterday"), 6: tr("in the last 7 days")}
 _SAMPLES = {
     ChangeColumn.WHEN: tr("Wed 23:59"),
     ChangeColumn.CHANGE: tr("Removed"),
@@ -129,13 +130,14 @@ class ChangesPanel(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(10)
-        gap = QWidget(self)
-        column.addWidget(
-            WrappingRow(
-                [gap, self._period], list(self._chips.values()),
-                at=0, stretched=0, min_px=0, spacing=6,
-            )
-        )  # fmt: skip
+        chips = FlowRow()
+        for chip in self._chips.values():
+            chips.addWidget(chip)
+        head = QHBoxLayout()
+        head.setSpacing(6)
+        head.addLayout(chips, 1)
+        head.addWidget(self._period, 0, Qt.AlignmentFlag.AlignTop)
+        column.addLayout(head)
         column.addWidget(self._table, 1)
         group.buttonClicked.connect(self._on_kind_chosen)
         self._period.currentIndexChanged.connect(self._read)

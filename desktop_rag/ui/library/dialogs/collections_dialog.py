@@ -61,7 +61,7 @@ class CollectionsDialog(QDialog):
             method: QRadioButton(words) for method, words in _METHODS.items()
         }
         self._group = QButtonGroup(self)
-        self._overlap = number_field(0, 128, 8, " tokens")
+        self._overlap = number_field(0, 128, 8, tr(" tokens"))
         self._overlap.setAccessibleName(tr("Overlap between passages"))
         self._model = ModelField(tr("Embedding model"), tr("Same as in Settings"), self)
         self._hosts = QPlainTextEdit()

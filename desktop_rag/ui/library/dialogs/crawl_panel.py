@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop_rag.core.crawling.crawl_report import CrawlReport, CrawlState
-from desktop_rag.core.language.translation import count_of, tr
+from desktop_rag.core.language.translation import count_of, told, tr
 from desktop_rag.ui.foundation.wording import moment_in_words, one_line
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 
@@ -56,7 +56,7 @@ class CrawlPanel(Card):
         if report.copies:
             pieces.append(count_of(report.copies, tr("copy left out"), tr("copies left out")))
         self._counts.setText(" · ".join(pieces))
-        lines = [f"{one_line(each.url)}  {one_line(each.reason)}" for each in report.refused]
+        lines = [f"{one_line(each.url)}  {one_line(told(each.reason))}" for each in report.refused]
         if report.refused_count > len(lines):
             lines.append(tr("and {more:,} more", more=report.refused_count - len(lines)))
         text = "\n".join(lines)

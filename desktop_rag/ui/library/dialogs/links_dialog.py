@@ -8,7 +8,8 @@ from PySide6.QtWidgets import QComboBox, QDialog, QHBoxLayout, QPlainTextEdit, Q
 from desktop_rag.core.crawling.crawl_report import CrawlReport
 from desktop_rag.core.domain import Collection, Source, WebLinks
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import told, tr
+from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.library.collection_field import CollectionField
 from desktop_rag.ui.library.dialogs.crawl_panel import CrawlPanel
@@ -56,7 +57,7 @@ class LinksDialog(QDialog):
             "https://example.org/guide\nhttps://example.org/sitemap.xml"
         )
         self._addresses.setAccessibleName(tr("Addresses"))
-        self._limit = number_field(1, 10_000, 50, " pages")
+        self._limit = number_field(1, 10_000, 50, tr(" pages"))
         self._addresses.setPlainText("\n".join(links.urls))
         self._limit.setValue(links.page_limit)
         self._limit.setAccessibleName(tr("Maximum number of pages"))
@@ -133,11 +134,11 @@ class LinksDialog(QDialog):
 
     def show_error(self, error: AppError) -> None:
         """Show what is wrong with the addresses."""
-        self._show_problem(f"{error.title} {error.hint}", self._action)
+        self._show_problem(failure_in_words(error), self._action)
 
     def show_refused(self, refused: Sequence[tuple[str, str]]) -> None:
         """Show which addresses can't be fetched, each with its reason."""
-        lines = "\n".join(f"{one_line(url)}: {reason}" for url, reason in refused)
+        lines = "\n".join(f"{one_line(url)}: {told(reason)}" for url, reason in refused)
         count = (
             tr("This address") if len(refused) == 1 else tr("{count} addresses", count=len(refused))
         )

@@ -4,8 +4,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.language.translation import count_of, tr
+from desktop_rag.core.language.translation import count_of, told, tr
 from desktop_rag.core.library_events import FolderPreview, LeftOut
+from desktop_rag.ui.foundation.error_words import hint_of, title_of
 from desktop_rag.ui.foundation.wording import one_line, size_in_words, time_in_words
 from desktop_rag.ui.widgets.controls import Card, PlainLabel
 
@@ -46,7 +47,7 @@ class PreviewPanel(Card):
 
     def show_error(self, error: AppError) -> None:
         """Show why the folder can't be read."""
-        self._show_summary(error.title, error.hint)
+        self._show_summary(title_of(error), hint_of(error))
 
     def show_preview(self, preview: FolderPreview) -> None:
         """Show the files to index and the excluded ones."""
@@ -96,5 +97,5 @@ def _formats_in_words(by_format: dict[str, int]) -> str:
 
 def _left_out_label(left_out: LeftOut) -> PlainLabel:
     examples = "\n".join(f"    {one_line(path)}" for path in left_out.examples)
-    text = f"{left_out.files:,} × {one_line(left_out.reason)}"
+    text = f"{left_out.files:,} × {one_line(told(left_out.reason))}"
     return PlainLabel(f"{text}\n{examples}" if examples else text, scale="small", wrap=True)

@@ -1,0 +1,75 @@
+"""Finished English texts, in another language when they are shown."""
+
+import pytest
+
+from desktop_rag.core.language.told_texts import ToldTexts
+from desktop_rag.core.language.translation import told, use_language
+
+GERMAN = {
+    "The file is damaged": "Die Datei ist beschädigt",
+    "It is cut short.": "Sie ist abgeschnitten.",
+    "{name} can't be read.": "{name} kann nicht gelesen werden.",
+    "The file cannot be opened: {why}": "Die Datei kann nicht geöffnet werden: {why}",
+    "Permission denied": "Zugriff verweigert",
+    "Only the first {count:,} characters were read.": "Nur {count:,} Zeichen wurden gelesen.",
+    "There is no collection “{name}”.": "Eine Sammlung „{name}“ gibt es nicht.",
+    "{host} was not found. Check it.": "{host} wurde nicht gefunden. Bitte prüfen.",
+    "documents": "Dokumente",
+    "It needs {{name}}.": "Es braucht {{name}}.",
+}
+
+
+@pytest.fixture
+def german() -> ToldTexts:
+    return ToldTexts(GERMAN, lambda text: GERMAN.get(text, ""), ".")
+
+
+@pytest.mark.parametrize(
+    ("english", "expected"),
+    [
+        ("The file is damaged", "Die Datei ist beschädigt"),
+        # What is put beside others ends in a full stop.
+        ("The file is damaged. It is cut short.",
+         "Die Datei ist beschädigt. Sie ist abgeschnitten."),
+        ("The file cannot be opened: Permission denied",
+         "Die Datei kann nicht geöffnet werden: Zugriff verweigert"),
+        ("Only the first 10,000 characters were read.", "Nur 10.000 Zeichen wurden gelesen."),
+        ("12 documents", "12 Dokumente"),
+        ("a.b was not found. Check it. It is cut short.",
+         "a.b wurde nicht gefunden. Bitte prüfen. Sie ist abgeschnitten."),
+        ("It needs {name}.", "Es braucht {name}."),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_a_text_is_taken_apart_and_translated(
+    german: ToldTexts, english: str, expected: str
+) -> None:
+    assert german.translated(english) == expected
+
+
+def test_what_is_not_known_stays(german: ToldTexts) -> None:
+    said = "Server says: go away. It is cut short. Bye; now."
+    assert german.translated(said) == "Server says: go away. Sie ist abgeschnitten. Bye; now."
+
+
+def test_a_name_stays_a_name(german: ToldTexts) -> None:
+    assert german.translated("There is no collection “documents”.").count("„documents“") == 1
+    odd = "It is cut short. {name} can't be read."
+    assert german.translated(f"{odd}.pdf can't be read.").startswith(
+        "Sie ist abgeschnitten. {name}"
+    )
+
+
+def test_a_long_text_of_others_costs_nothing(german: ToldTexts) -> None:
+    for said in ("It is cut short. " * 1000, "a. " * 100):
+        assert german.translated(said) == said
+
+
+def test_without_a_language_it_stays_english() -> None:
+    use_language(None)
+    assert told("The file is damaged") == "The file is damaged"
+    use_language(lambda text: GERMAN.get(text, ""), ".", GERMAN)
+    try:
+        assert told("The file is damaged") == "Die Datei ist beschädigt"
+    finally:
+        use_language(None)
