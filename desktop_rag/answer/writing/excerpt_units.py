@@ -15,6 +15,11 @@ COLUMN = " | "
 # List and heading marks at the start, and emphasis; quoted sentences are plain text.
 _MARKUP = re.compile(r"^(?:[-*+>|•\s]|#{1,6}\s|\d+[.)]\s)+|\*\*|`")
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*\)")
+# LaTeX commands that only style the words inside them, and environments of running text.
+_STYLED = re.compile(r"\\(?:text(?:bf|it|md|rm|sc|sf|sl|tt|up)|emph|underline|uline)\{([^{}]*)\}")
+_ENVIRONMENT = re.compile(
+    r"\\(?:begin|end)\{(?:abstract|center|description|enumerate|itemize|quotation|quote)\}|\\item\b"
+)
 _ITEM = re.compile(r"^\s*(?:[-*•+]|\d{1,2}[.)])\s+")
 _FIGURE = r"(?:[(\-−–]?[$€£]?\s?\d[\d.,]*\s?%?\)?|[—–-])"
 # A label, then two figures or more; notes such as "(1)" may follow the label.
@@ -30,6 +35,10 @@ _LONGEST_TITLE = 70
 _TITLE_SHARE = 0.6
 _SHOUTED_SHARE = 0.8
 _MANY_LINES = 3
+_DEEPEST_STYLE = 3
+# Labels of a drawing: many lines in a row, each of a word or two, without a stop at the end.
+_MANY_LABELS = 6
+_LONGEST_LABELS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +81,8 @@ def units_of(text: str, header: str = "") -> Iterator[Unit]:
 
 def _prose(piece: str, start: int) -> Iterator[Unit]:
     lines = piece.splitlines()
+    if _are_labels(lines):
+        return
     while len(lines) > 1 and _is_title(lines[0], lines[1]):
         start += len(lines[0]) + 1
         lines = lines[1:]
@@ -117,12 +128,23 @@ def _figures(
 
 
 def plain(text: str) -> str:
-    """The text on one line, without marks of lists, headings and emphasis."""
-    return " ".join(_MARKUP.sub("", _LINK.sub(r"\1", text)).split())
+    """The text on one line, without marks of lists, headings, emphasis and styles."""
+    words = _ENVIRONMENT.sub(" ", _LINK.sub(r"\1", text))
+    for _ in range(_DEEPEST_STYLE):
+        words = _STYLED.sub(r"\1", words)
+    return " ".join(_MARKUP.sub("", words).split())
 
 
 def _cells_of(row: str) -> tuple[str, ...]:
     return tuple(plain(cell) for cell in row.strip().split("|")) if row else ()
+
+
+def _are_labels(lines: Sequence[str]) -> bool:
+    """True for the words in a drawing, which the text of a PDF has as short lines in a row."""
+    said = [line.strip() for line in lines if line.strip()]
+    if len(said) < _MANY_LABELS or said[-1].endswith((".", "!", "?", "。", "！", "？")):
+        return False
+    return sum(map(len, said)) <= _LONGEST_LABELS * len(said)
 
 
 def _has_other_figures(line: str) -> bool:

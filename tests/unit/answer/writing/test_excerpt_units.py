@@ -54,3 +54,15 @@ def test_items_of_lists_are_told() -> None:
     assert list(units_of("- Rung without stopping: leave all buildings.")) == [
         Unit("Rung without stopping: leave all buildings.", 0, is_item=True)
     ]
+
+
+def test_the_labels_of_a_drawing_are_left_out() -> None:
+    drawing = "RMSNorm\nAttention\nBlock × L\nInput Hidden\nShared Expert\nRouted Expert"
+    assert texts(drawing) == []
+    verse = "The lamp\nis lit\nat eight\nand put\nout again\nat five."
+    assert texts(verse) == ["The lamp is lit at eight and put out again at five."]
+
+
+def test_styles_of_latex_are_left_out() -> None:
+    text = r"\begin{quote} \textbf{Inputs of the \texttt{Linear} operator} are kept. \end{quote}"
+    assert texts(text) == ["Inputs of the Linear operator are kept."]
