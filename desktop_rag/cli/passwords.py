@@ -21,7 +21,6 @@ from desktop_rag.ingest.library import Library
 from desktop_rag.running_app import ask_running_app
 from desktop_rag.waiting import Waiting
 
-
 _MOST_TRIES = 3
 
 

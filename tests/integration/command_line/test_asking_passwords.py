@@ -1,4 +1,4 @@
-"""`index --ask-password`: passwords typed on a terminal, without echo; nobody else hears of them."""
+"""`index --ask-password`: passwords typed on a terminal, without echo and told to nobody else."""
 
 import os
 import subprocess
