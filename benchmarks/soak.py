@@ -74,6 +74,7 @@ class Soak:
         }
         self._told = dict.fromkeys(self._apps, 0)
         self._memory: list[tuple[float, int]] = []
+        self._parts: list[tuple[float, dict[str, int]]] = []
         self._lasted_s = 0.0
 
     def run(self, seconds: float) -> None:
@@ -86,6 +87,7 @@ class Soak:
                 app.check()
                 self._tell(name, app)
             self._memory.append((now_s, self._apps["lasting"].rss_bytes()))
+            self._parts.append((now_s, self._apps["lasting"].memory()))
         self._lasted_s = time.monotonic() - began_at
         for app in self._apps.values():
             app.close()
@@ -101,6 +103,7 @@ class Soak:
             done = sum(app.operations.values())
             print(f"{name}: {done} operations: {dict(sorted(app.operations.items()))}")
         print(f"seed {self._seed}, {self._lasted_s / 60:.1f} minutes")
+        self._print_parts()
         bars = [
             at_most("differences", 0, sum(self._told.values())),
             *self._memory_bars(),
@@ -109,8 +112,18 @@ class Soak:
         print("\n".join(table(bars)))
         return int(any(bar.is_met is False for bar in bars))
 
+    def _print_parts(self) -> None:
+        """Where the memory of the lasting app was at the base, and where it is at the end."""
+        later = [parts for at_s, parts in self._parts if at_s >= self._base_s()]
+        if later:
+            for name in sorted(later[0] | later[-1]):
+                print(f"{name}: {later[0].get(name, 0):,} → {later[-1].get(name, 0):,}")
+
+    def _base_s(self) -> float:
+        return _BASE_S if self._lasted_s >= 2 * _BASE_S else self._lasted_s / 2
+
     def _memory_bars(self) -> list[Bar]:
-        base_s = _BASE_S if self._lasted_s >= 2 * _BASE_S else self._lasted_s / 2
+        base_s = self._base_s()
         later = [size for at_s, size in self._memory if at_s >= base_s]
         if len(later) < 2:
             return [at_most("memory growth", _MOST_GROWTH, None)]

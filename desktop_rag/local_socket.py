@@ -12,6 +12,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.files.private_files import close_to_others
 from desktop_rag.core.paths import Home
 
 # The limit for the path of a Unix socket is 104 bytes on macOS, 108 on Linux.
@@ -57,6 +58,12 @@ def clear_address(home: Home) -> str:
     except OSError as exc:
         raise AppError("The command line cannot reach this window.", str(exc)) from exc
     return address
+
+
+def close_address(address: str) -> None:
+    """Take the rights of others from the socket, whatever the mask of the process is."""
+    if sys.platform != "win32":
+        close_to_others(Path(address))
 
 
 def can_be_listened_at(home: Home, address: str) -> bool:

@@ -19,7 +19,13 @@ from typing import Any
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
-from desktop_rag.local_socket import address_of, can_be_listened_at, clear_address, is_same_user
+from desktop_rag.local_socket import (
+    address_of,
+    can_be_listened_at,
+    clear_address,
+    close_address,
+    is_same_user,
+)
 
 log = logging.getLogger(__name__)
 
@@ -61,6 +67,7 @@ class AppServer:
             # Before it listens: who is connected finds the token.
             _write_token(home, self._token)
             self._listener = Listener(self.address)
+            close_address(self.address)
         except OSError as exc:
             raise AppError("The command line cannot reach this window.", str(exc)) from exc
         self._is_closed = False

@@ -1,6 +1,7 @@
 """Is every file with text searchable before the first picture is read?
 
-    python benchmarks/pictures/pictures_last.py [--shared ../shared] [--files 60] [--seed 1] [--pictures 20]
+    python benchmarks/pictures/pictures_last.py [--shared ../shared] [--files 60] [--seed 1]
+        [--pictures 20]
 
 A sample of real files, with every picture among them and the PDFs of which nobody knows what they
 are before they are read, is indexed as in the app, with OCR. It ends once so many pictures were

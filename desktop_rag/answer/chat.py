@@ -91,7 +91,7 @@ class Chat:
         self._finder = SourceFinder(retriever, documents, embedder)
         chosen = ChosenScope(self._finder, documents)
         self.scopes = Scopes(engine, chosen, self.set_up)
-        self._scoping = Scoping(engine.names, documents, chosen)
+        self._scoping = Scoping(engine.names, documents, engine.sources.collections, chosen)
         self._places_to_check = PlacesToCheck(self._finder, engine.names)
         answering = Answering(
             self._finder, engine, embedder, models,

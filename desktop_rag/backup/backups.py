@@ -181,16 +181,19 @@ class Backups:
     def _merge(self, archive: Archive, index: Path | None) -> tuple[Merge, Counter[str]]:
         done, added = Merge(), Counter[str]()
         places = places_of(archive.manifest, self._home)
+        # Before anybody waits: every value is checked, which takes the longest.
+        incoming = archive.coherent_entries()
 
         def plan(present: Iterable[Entry]) -> list[Entry]:
             known = {(entry.kind, entry.key): entry for entry in present}
-            merged = merge(list(present), archive.coherent_entries(), places)
+            merged = merge(list(present), incoming, places)
             done.overlapping = merged.overlapping
+            added.clear()
             for entry in merged.put:
                 added[entry.kind] += _is_new(entry, known.get((entry.kind, entry.key)))
             return merged.put
 
-        added["image"] = self._store.merge(plan, archive.images(), index)
+        added["image"] = self._store.merge(plan, archive.images, index)
         return done, added
 
     def _reason_without_index(self, manifest: Manifest, *, takes_index: bool) -> str:

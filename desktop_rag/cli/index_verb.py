@@ -12,8 +12,9 @@ from typing import Any
 from desktop_rag import app
 from desktop_rag.cli import output
 from desktop_rag.cli.argument_types import add_json, positive
+from desktop_rag.cli.passwords import ask_for_passwords, check_can_ask
 from desktop_rag.cli.terminal import open_services, print_document, say
-from desktop_rag.core.domain import Source, SourceRules, WebLinks
+from desktop_rag.core.domain import Document, Source, SourceRules, WebLinks
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import LibraryEvent, SourceScanned
 from desktop_rag.core.paths import find_home
@@ -49,11 +50,15 @@ def add_index(added: argparse.ArgumentParser) -> None:
     added.add_argument("--base-address", default="", metavar="URL", help=text)
     text = "read pictures and scanned pages even when that takes more than an hour"
     added.add_argument("--all-pictures", action="store_true", help=text)
+    text = "ask for the passwords of encrypted files, which are forgotten at the end; on a terminal"
+    added.add_argument("--ask-password", action="store_true", help=text)
     add_json(added)
 
 
 def _index(arguments: argparse.Namespace) -> int:
     """Add them, wait, and print the report; returns the exit code."""
+    if arguments.ask_password:
+        check_can_ask()
     urls = [name for name in arguments.folder if name.startswith(_SCHEMES)]
     folders = [name for name in arguments.folder if name not in urls]
     asked: dict[str, Any] = {
@@ -83,6 +88,8 @@ def _index(arguments: argparse.Namespace) -> int:
         with Waiting(library, say) as waiting:
             library.start(watch=arguments.watch)
             waiting.until_idle()
+            if arguments.ask_password and ask_for_passwords(library, _documents(library, added)):
+                waiting.until_idle()
             report = _report(library, added, began_at)
             print_document(report, output.index_lines, as_json=arguments.json)
             while arguments.watch:
@@ -138,13 +145,17 @@ def _report(
     library: Library, added: set[str], began_at: float, embedded_before: int = 0
 ) -> dict[str, Any]:
     return output.index_json(
-        [d for d in library.documents.all() if d.source_id in added],
+        _documents(library, added),
         embedded_chunks=library.indexing.embedded_chunks - embedded_before,
         seconds=time.monotonic() - began_at,
         words_seconds=max(0.0, library.indexing.searchable_at - began_at),
         pictures_waiting=library.indexing.progress().pictures.count,
         crawls=[report for key, report in library.sources.crawls().items() if key in added],
     )
+
+
+def _documents(library: Library, added: set[str]) -> list[Document]:
+    return [d for d in library.documents.all() if d.source_id in added]
 
 
 def _tell_scan(library: Library, event: LibraryEvent) -> None:

@@ -1,24 +1,27 @@
-"""The verb `password`: opens an encrypted file of the library with a password, or forgets one.
+"""Passwords of encrypted files: the verb `password`, and the questions of `index --ask-password`.
 
-The password is typed, or read from standard input; it is never an argument, which other programs
-could see.
+A password is typed without echo; the verb also reads it from standard input. It is never an
+argument, which other programs could see.
 """
 
 import argparse
 import getpass
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from desktop_rag import app
 from desktop_rag.cli.argument_types import add_json
-from desktop_rag.cli.terminal import open_services, print_document, say
+from desktop_rag.cli.terminal import open_services, print_document, printable, say
 from desktop_rag.core.domain import Document
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, WrongPasswordError
 from desktop_rag.core.paths import find_home
+from desktop_rag.ingest.library import Library
 from desktop_rag.running_app import ask_running_app
 from desktop_rag.waiting import Waiting
+
+_MOST_TRIES = 3
 
 
 def add_password(parser: argparse.ArgumentParser) -> None:
@@ -64,6 +67,59 @@ def _password(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def check_can_ask() -> None:
+    """AppError when nobody can be asked here: no terminal, or a window that asks for itself."""
+    if not sys.stdin.isatty():
+        raise AppError(
+            "Passwords can be asked for on a terminal only.",
+            "Leave out --ask-password, then enter them with: desktop-rag password FILE",
+        )
+    ask_running_app(find_home(), "password", {})
+
+
+def ask_for_passwords(library: Library, documents: Iterable[Document]) -> bool:
+    """Ask for the password of each locked file, and have it read; True when one was opened.
+
+    What was typed is tried on the other files before they are asked for, and is forgotten when the
+    library is closed.
+    """
+    locked = {d.path: d for d in documents if d.needs_password}
+    typed: list[str] = []
+    is_any_open = False
+    for path in sorted(locked):
+        try:
+            is_open = any(_opens(library, locked[path], known) for known in typed)
+            is_any_open |= is_open or _ask_to_open(library, locked[path], typed)
+        except EOFError:
+            break
+        except AppError as error:
+            say(f"{path}: {error.title} {error.hint}")
+    return is_any_open
+
+
+def _ask_to_open(library: Library, document: Document, typed: list[str]) -> bool:
+    """True once a typed password, which is added to `typed`, opened the file."""
+    for _ in range(_MOST_TRIES):
+        prompt = f"Password of {document.path} (Enter to leave it out): "
+        password = getpass.getpass(printable(prompt))
+        if not password:
+            return False
+        if _opens(library, document, password):
+            typed.append(password)
+            return True
+        say("This password does not open the file.")
+    return False
+
+
+def _opens(library: Library, document: Document, password: str) -> bool:
+    """True when the password is right; the file is then read with it."""
+    try:
+        library.passwords.enter(document, password, keeps=False, for_folder=False)
+    except WrongPasswordError:
+        return False
+    return True
+
+
 def _document(services: app.Services, path: Path) -> Document:
     """The document of a file; a part that needs the password goes before the file around it."""
     found = [d for d in services.library.documents.all() if d.path == path and not d.url]
@@ -74,7 +130,7 @@ def _document(services: app.Services, path: Path) -> Document:
 
 def _typed(path: Path) -> str:
     if sys.stdin.isatty():
-        password = getpass.getpass(f"Password of {path.name}: ")
+        password = getpass.getpass(printable(f"Password of {path.name}: "))
     else:
         password = sys.stdin.readline().rstrip("\r\n")
     if not password:

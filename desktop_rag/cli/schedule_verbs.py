@@ -174,7 +174,7 @@ def _listed(services: app.Services) -> list[dict[str, Any]]:
 def _ran(services: app.Services, name: str) -> dict[str, Any]:
     question = services.standing.find(name).question
     try:
-        return _run_json(services.standing.run(question, Event()))
+        return _run_json(services.standing.run(question, Event(), has_consent=True))
     except InterruptedAnswer as exc:
         raise AppError("Other questions came first.", "Try again in a while.") from exc
 

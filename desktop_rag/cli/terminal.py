@@ -50,14 +50,14 @@ def print_document(document: T, lines: Callable[[T], Sequence[str]], *, as_json:
         text = json.dumps(document, ensure_ascii=False)
         text = _CONTROLS.sub(lambda control: f"\\u{ord(control[0]):04x}", text)
     else:
-        text = _printable("\n".join(lines(document)))
+        text = printable("\n".join(lines(document)))
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
 def say(text: str) -> None:
     """Print a line of progress or an error."""
-    sys.stderr.write(_printable(text) + "\n")
+    sys.stderr.write(printable(text) + "\n")
 
 
 @contextmanager
@@ -80,6 +80,6 @@ def saying_what_is_waited_for(what: str) -> "Generator[None]":
         thread.join()
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Text of documents, models and names, with control characters as boxes."""
     return _CONTROLS.sub(_BOX, text.replace("\r\n", "\n"))

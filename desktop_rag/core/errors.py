@@ -25,6 +25,16 @@ class DiskFullError(AppError):
         super().__init__("The disk is full.", f"{detail} Free some space.".strip())
 
 
+class WrongPasswordError(AppError):
+    """A password does not open the file. Another may."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This password does not open the file.",
+            "Check capital letters and the layout of the keyboard, then try again.",
+        )
+
+
 class TooLongError(AppError):
     """A model refused a request for its length: one made for `fits_tokens` may be accepted."""
 

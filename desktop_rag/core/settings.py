@@ -21,7 +21,8 @@ class EndpointSettings:
     """An OpenAI-compatible endpoint; an empty `base_url` means excerpts only.
 
     The normalised address identifies it. `context_tokens` 0 means the measured context length.
-    Limits of 0 are off; prices are per million tokens.
+    Limits of 0 are off; prices are per million tokens. What runs without the person watching and
+    may cost more than `ask_above` needs their consent first; with 0 nothing does.
     """
 
     base_url: str = ""
@@ -34,6 +35,7 @@ class EndpointSettings:
     price_in: float = 0.0
     price_out: float = 0.0
     spend_per_day: float = 0.0
+    ask_above: float = 0.0
 
     @property
     def label(self) -> str:

@@ -19,7 +19,7 @@ from desktop_rag.core.experiments.question_set import (
     validated_set,
 )
 from desktop_rag.core.experiments.run import Judgement, Run, RunAnswer, RunState, SetUp
-from desktop_rag.core.experiments.run_estimate import RunEstimate, estimate
+from desktop_rag.core.experiments.run_estimate import CostlyError, RunEstimate, estimate
 from desktop_rag.core.experiments.scoring import RunScores, scored
 from desktop_rag.experiments.set_up_answering import setup_of
 from desktop_rag.store.contract.experiment_store import ExperimentStore
@@ -134,17 +134,25 @@ class Experiments:
 
     def estimate(self, question_set: QuestionSet, set_ups: Sequence[SetUp]) -> RunEstimate:
         """What asking the set with these set-ups may take. AppError when one can't be used."""
-        settings = [setup_of(self._chat, set_up).settings for set_up in set_ups]
+        settings = [
+            self._chat.models.with_prices(setup_of(self._chat, set_up).settings)
+            for set_up in set_ups
+        ]
         known: list[RunAnswer] = []
         for run in self.store.runs():
             known += self.store.answers(run.run_id)
         return estimate(len(question_set.questions), settings, known)
 
-    def begin(self, question_set: QuestionSet, set_ups: Sequence[SetUp]) -> list[Run]:
+    def begin(
+        self, question_set: QuestionSet, set_ups: Sequence[SetUp], *, has_consent: bool = False
+    ) -> list[Run]:
         """Store a run for each set-up, to be answered by the worker.
 
-        AppError, with nothing stored, when there is no question or a set-up can't be used.
+        AppError, with nothing stored, when there is no question, a set-up can't be used, or it may
+        cost more than the person set and `has_consent` does not say that they saw that.
         """
+        if not has_consent and (found := self.estimate(question_set, set_ups)).needs_consent:
+            raise CostlyError(found)
         if not question_set.questions:
             raise AppError(f"“{question_set.name}” has no questions.", "Add some first.")
         for set_up in set_ups:

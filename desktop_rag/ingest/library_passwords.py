@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from desktop_rag.core.domain import WRONG_PASSWORD, Document, DocumentState, Unlocked
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, WrongPasswordError
 from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
 from desktop_rag.ingest.pipeline import Pipeline
 from desktop_rag.models.file_passwords import FilePasswords
@@ -42,7 +42,8 @@ class LibraryPasswords:
         `for_folder` it is tried on all encrypted files in the folder of this one and below.
 
         Raises:
-            AppError: when the password is wrong, or the file can't be opened.
+            WrongPasswordError: nothing was changed.
+            AppError: when the file can't be opened.
         """
         self._check(document.path, password)
         place = document.path.parent if for_folder else document.path
@@ -79,10 +80,7 @@ class LibraryPasswords:
             parser.check_password(path, password)
         except ParseFailed as failed:
             if failed.title == WRONG_PASSWORD:
-                raise AppError(
-                    "This password does not open the file.",
-                    "Check capital letters and the layout of the keyboard, then try again.",
-                ) from failed
+                raise WrongPasswordError from failed
             raise
         finally:
             parser.close()

@@ -124,7 +124,7 @@ def _put_entries(
         done = copied_entries(present, incoming, places)
         return done.put
 
-    there.stores.precious.merge(plan, images)
+    there.stores.precious.merge(plan, lambda: images)
     return done
 
 

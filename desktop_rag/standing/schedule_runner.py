@@ -92,13 +92,14 @@ class ScheduleRunner:
             if self._closing.is_set():
                 return
             question = standing.question
-            if question.question_id in wanted or self._is_due_now(standing):
-                self._run(question)
+            is_wanted = question.question_id in wanted
+            if is_wanted or self._is_due_now(standing):
+                self._run(question, has_consent=is_wanted)
 
-    def _run(self, question: StandingQuestion) -> None:
+    def _run(self, question: StandingQuestion, *, has_consent: bool) -> None:
         self._due_since.pop(question.question_id, None)
         try:
-            self._questions.run(question, self._closing)
+            self._questions.run(question, self._closing, has_consent=has_consent)
         except AppError as error:
             log.info("a scheduled question was not answered: %s", error.title)
         except InterruptedAnswer:

@@ -10,6 +10,7 @@ from threading import Event, Lock
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Message
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.experiments.run_estimate import CostlyError, estimate
 from desktop_rag.core.standing.due_times import latest_occasion, retry_at
 from desktop_rag.core.standing.standing_events import (
     AnswerHasChanged,
@@ -152,11 +153,16 @@ class StandingQuestions:
             return self._chat.background.fingerprint(question.scope)
         return latest_occasion(question, self._now())
 
-    def run(self, question: StandingQuestion, cancel: Event) -> StandingRun:
+    def run(
+        self, question: StandingQuestion, cancel: Event, *, has_consent: bool = False
+    ) -> StandingRun:
         """Answer the question now, and store the answer with its changes.
 
+        `has_consent` says that the person wants this run, whatever it costs.
+
         Raises:
-            AppError: when there is no answer; the question then shows why.
+            AppError: when there is no answer, or it may cost more than the person set; the question
+                then shows why.
             InterruptedAnswer: when the person kept asking. Nothing is stored.
             Cancelled: after `cancel` was set. Nothing is stored.
         """
@@ -164,6 +170,8 @@ class StandingQuestions:
             self._show_running(question.question_id)
             occasion = self.occasion(question)
             try:
+                if not has_consent:
+                    self._check_cost(question)
                 run = self._answered(question, cancel)
             except AppError as error:
                 self._note_failure(question, occasion, error)
@@ -171,6 +179,12 @@ class StandingQuestions:
             finally:
                 self._show_running("")
             return self._stored(question, run, occasion)
+
+    def _check_cost(self, question: StandingQuestion) -> None:
+        settings = self._chat.set_up(question.assistant_id).settings
+        found = estimate(1, [self._chat.models.with_prices(settings)], ())
+        if found.needs_consent:
+            raise CostlyError(found)
 
     def _answered(self, question: StandingQuestion, cancel: Event) -> StandingRun:
         background = self._chat.background

@@ -1154,6 +1154,18 @@ Die vollständige Adresse lautet:
         <translation>etwa {cost:,.4g} in der Währung Ihrer Preise</translation>
     </message>
     <message>
+        <source>more than the {sum:,.4g} that you set</source>
+        <translation>mehr als die {sum:,.4g}, die Sie festgelegt haben</translation>
+    </message>
+    <message>
+        <source>This may cost more than you set for its endpoint: {said}</source>
+        <translation>Das kostet vielleicht mehr, als Sie für den Endpunkt festgelegt haben: {said}</translation>
+    </message>
+    <message>
+        <source>Run it yourself (in a terminal with --yes), or raise the sum in the settings of the endpoint.</source>
+        <translation>Starten Sie es selbst (im Terminal mit --yes), oder erhöhen Sie den Betrag in den Einstellungen des Endpunkts.</translation>
+    </message>
+    <message>
         <source>hour</source>
         <translation>Stunde</translation>
     </message>
@@ -2716,6 +2728,10 @@ Die vollständige Adresse lautet:
         <translation>Aufbau {number}</translation>
     </message>
     <message>
+        <source>Ask all the same</source>
+        <translation>Trotzdem fragen</translation>
+    </message>
+    <message>
         <source>Unnamed</source>
         <translation>Ohne Namen</translation>
     </message>
@@ -2916,8 +2932,8 @@ Die vollständige Adresse lautet:
         <translation> pro Million Token</translation>
     </message>
     <message>
-        <source>At a rate limit, a question waits up to 20 seconds before it fails with an explanation. Enter prices as listed by your provider, in any currency. Without them, those of the endpoint&apos;s list of models count, where it has any; they are in US dollars.</source>
-        <translation>Bei einer Ratenbegrenzung wartet eine Frage bis zu 20 Sekunden, bevor sie mit einer Erklärung fehlschlägt. Geben Sie Preise so ein, wie Ihr Anbieter sie nennt, in beliebiger Währung. Ohne Angabe gelten die aus der Modellliste des Endpunkts, sofern sie welche hat, in US-Dollar.</translation>
+        <source>At a rate limit, a question waits up to 20 seconds before it fails with an explanation. Enter prices as listed by your provider, in any currency. Without them, those of the endpoint&apos;s list of models count, where it has any; they are in US dollars. Runs of My questions and scheduled questions that may cost more than you set are not begun without you.</source>
+        <translation>Bei einer Ratenbegrenzung wartet eine Frage bis zu 20 Sekunden, bevor sie mit einer Erklärung fehlschlägt. Geben Sie Preise so ein, wie Ihr Anbieter sie nennt, in beliebiger Währung. Ohne Angabe gelten die aus der Modellliste des Endpunkts, sofern sie welche hat, in US-Dollar. Läufe von Meine Fragen und geplante Fragen, die mehr kosten können, als Sie festgelegt haben, beginnen nicht ohne Sie.</translation>
     </message>
     <message>
         <source> requests per minute</source>
@@ -2934,6 +2950,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>No token limit</source>
         <translation>Token unbegrenzt</translation>
+    </message>
+    <message>
+        <source>Never ask</source>
+        <translation>Nie fragen</translation>
     </message>
     <message>
         <source>Set limits and prices</source>
@@ -2958,6 +2978,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>Daily budget</source>
         <translation>Tagesbudget</translation>
+    </message>
+    <message>
+        <source>Ask before a run above</source>
+        <translation>Vor einem Lauf nachfragen ab</translation>
     </message>
     <message>
         <source>Spent today: {spent}</source>

@@ -32,6 +32,7 @@ from desktop_rag.ingest.scanning.recheck_schedule import RecheckTimes
 from desktop_rag.ingest.watching.watcher import WatchTimes
 from desktop_rag.rest import share_memory
 from tests.driving.index_invariants import broken_invariants
+from tests.driving.memory_parts import memory_parts
 
 # Shorter than those of the window, so that more happens in a minute.
 _TIMES = WatchTimes(
@@ -142,6 +143,7 @@ class AppProcess:
             "go_on_with_runs": lambda cancel, say: _go_on_with_runs(services, cancel, say),
             "run_answers": lambda: _run_answers(services),
             "rss": lambda: psutil.Process().memory_info().rss,
+            "memory": lambda: memory_parts(services),
         }
 
 

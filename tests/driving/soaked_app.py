@@ -82,6 +82,10 @@ class SoakedApp:
         """The memory of its process."""
         return int(self.app.call("rss"))
 
+    def memory(self) -> dict[str, int]:
+        """Where the memory of its process is."""
+        return self.app.call("memory")
+
     def close(self) -> None:
         """Finish what it does, and close it for good."""
         self._finish_questions()

@@ -10,7 +10,7 @@ from threading import Event
 
 from desktop_rag.answer.counting.conditions import Judged, Verdict, has_word, judged
 from desktop_rag.answer.counting.counted_set import CountedSet, CountedSets
-from desktop_rag.answer.counting.counting_text import MOST_LISTED, Counted, text_of
+from desktop_rag.answer.counting.counting_text import MOST_CITED, Counted, text_of
 from desktop_rag.answer.counting.counting_words import (
     CountingQuestion,
     content_words,
@@ -202,7 +202,7 @@ def _condition_in_words(question: CountingQuestion, choice: Choice) -> str:
 
 
 def _write(draft: AnswerDraft, counted: Counted, counted_set: CountedSet) -> None:
-    draft.sources = _sources([*counted.met, *counted.open][:MOST_LISTED])
+    draft.sources = _sources([*counted.met, *counted.open][:MOST_CITED])
     draft.nearest = ()
     draft.is_excerpts = draft.has_several_steps = True
     draft.text = text_of(counted)

@@ -10,8 +10,10 @@ from desktop_rag.answer.counting.record_choice import Choice
 from desktop_rag.answer.counting.record_forms import Kind, Record
 from desktop_rag.answer.writing.extractive_answer import quoted
 
-# Citations have up to three digits.
-MOST_LISTED = 999
+# Citations have up to three digits; the records after them are named without one.
+MOST_CITED = 999
+# What a person may still look through, and the window shows at once.
+_MOST_LISTED = 5_000
 _MOST_NAMED = 6
 
 
@@ -50,8 +52,7 @@ def text_of(counted: Counted) -> str:
         blocks.append(_listed(counted.open, 1))
     elif counted.open:
         blocks += [_open(counted), _listed(counted.open, len(counted.met) + 1)]
-    if len(counted.met) + len(counted.open) > MOST_LISTED:
-        blocks.append(f"Only the first {MOST_LISTED} are listed.")
+    blocks.append(_rest(len(counted.met) + len(counted.open)))
     return "\n\n".join(filter(None, blocks))
 
 
@@ -108,7 +109,14 @@ def _open(counted: Counted) -> str:
 
 def _listed(records: Sequence[Record], first: int) -> str:
     return "\n".join(
-        f"- {quoted(record.title or record.source.name)} [{n}]"
+        f"- {quoted(record.title or record.source.name)}{f' [{n}]' if n <= MOST_CITED else ''}"
         for n, record in enumerate(records, start=first)
-        if n <= MOST_LISTED
+        if n <= _MOST_LISTED
     )
+
+
+def _rest(count: int) -> str:
+    """What a long list lacks."""
+    said = [f"Of these, the first {MOST_CITED} have a source."] if count > MOST_CITED else []
+    said += [f"Only the first {_MOST_LISTED:,} are listed."] if count > _MOST_LISTED else []
+    return " ".join(said)

@@ -84,7 +84,7 @@ class ChatModels:
         if not endpoint.is_set:
             return None
         if self._examines_in_background:
-            self._examiner.begin(self._priced(endpoint))
+            self._examiner.begin(self.priced(endpoint))
         return self._client(endpoint)
 
     def warm_up(self) -> None:
@@ -137,7 +137,7 @@ class ChatModels:
         Raises:
             AppError: when it does not answer.
         """
-        return self._examiner.examine(self._priced(endpoint), key)
+        return self._examiner.examine(self.priced(endpoint), key)
 
     def profile(self, endpoint: EndpointSettings) -> ModelProfile:
         """The known limits and abilities of the endpoint's model."""
@@ -181,7 +181,7 @@ class ChatModels:
 
     def _client(self, endpoint: EndpointSettings) -> ChatClient:
         key = self._keys.get(endpoint.base_url)
-        endpoint = self._priced(endpoint)
+        endpoint = self.priced(endpoint)
         for known, known_key, client in reversed(self._clients):
             if (known, known_key) == (endpoint, key):
                 return client
@@ -191,7 +191,11 @@ class ChatModels:
         self._clients.append((endpoint, key, client))
         return client
 
-    def _priced(self, endpoint: EndpointSettings) -> EndpointSettings:
+    def with_prices(self, settings: Settings) -> Settings:
+        """The settings with the prices of the list of models, where the person entered none."""
+        return replace(settings, endpoint=self.priced(settings.endpoint))
+
+    def priced(self, endpoint: EndpointSettings) -> EndpointSettings:
         """The endpoint with the prices of its list, where the person entered none."""
         if endpoint.price_in or endpoint.price_out:
             return endpoint

@@ -13,7 +13,13 @@ from typing import Any
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.text import words
 
-_KINDS = ("idle", "content", "summary", "inside", "file", "folder")
+# Beside a name in languages without spaces.
+_OPENING, _CLOSING = '“"「『《 ', '”"」』》 '
+# The word before a name in a sentence: "the collection called “…".
+_LAST_WORD = re.compile(
+    r"(\w+)(?:\s+(?:called|named|titled|namens))?[\s:\"“”„«‘']*$", re.IGNORECASE
+)
+_KINDS = ("idle", "content", "summary", "inside", "file", "folder", "collection")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +35,16 @@ class FileWords:
     inside: frozenset[str]
     file: frozenset[str]
     folder: frozenset[str]
+    collection: frozenset[str]
     source: tuple[str, ...]
     has_pieces: bool
 
     @property
     def around(self) -> frozenset[str]:
         """All words that may surround a name without asking for something in particular."""
-        return self.idle.union(self.content, self.summary, self.inside, self.file, self.folder)
+        return self.idle.union(
+            self.content, self.summary, self.inside, self.file, self.folder, self.collection
+        )
 
     def read(self, text: str) -> frozenset[str] | None:
         """The words of the list in a text that has no others; None when it has others."""
@@ -68,6 +77,12 @@ def folder_words() -> frozenset[str]:
     return frozenset(word for language in file_words() for word in language.folder)
 
 
+@cache
+def collection_words() -> frozenset[str]:
+    """The words for a collection in all languages."""
+    return frozenset(word for language in file_words() for word in language.collection)
+
+
 def plain_words(text: str) -> list[str]:
     """The words in lower case, split at apostrophes unless a list has them whole."""
     found: list[str] = []
@@ -98,7 +113,7 @@ def is_beside(text_before: str, text_after: str, kind: str, *, names_more: bool)
     for language in file_words():
         nouns: frozenset[str] = getattr(language, kind)
         if language.has_pieces:
-            before, after = text_before.rstrip('“"「『《 '), text_after.lstrip('”"」』》 ')
+            before, after = text_before.rstrip(_OPENING), text_after.lstrip(_CLOSING)
             is_after = names_more and after.startswith(tuple(nouns))
             if before.endswith(tuple(nouns)) or is_after:
                 return True
@@ -112,6 +127,25 @@ def is_beside(text_before: str, text_after: str, kind: str, *, names_more: bool)
                 )
             if word not in language.idle:
                 break
+    return False
+
+
+def is_collection(text_before: str, text_after: str, *, is_as_written: bool) -> bool:
+    """True when a word for a collection stands directly beside a name.
+
+    Behind it only if the name is written as it is: "a stamp collection" names none called Stamp.
+    """
+    last = _LAST_WORD.search(text_before)
+    for language in file_words():
+        nouns = tuple(language.collection)
+        if language.has_pieces:
+            before, after = text_before.rstrip(_OPENING), text_after.lstrip(_CLOSING)
+            if before.endswith(nouns) or after.startswith(nouns):
+                return True
+        elif (last and last[1].casefold() in nouns) or (
+            is_as_written and _first(text_after) in nouns
+        ):
+            return True
     return False
 
 

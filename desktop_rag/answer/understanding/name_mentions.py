@@ -15,6 +15,7 @@ from desktop_rag.answer.understanding.file_words import (
     asks_for_content,
     cites_source,
     is_beside,
+    is_collection,
 )
 
 # Characters of scripts that are written with spaces: one beside a name is part of a longer word.
@@ -24,6 +25,7 @@ _ENDING = re.compile(r"\.[\w-]{1,8}$")
 _OTHER_ENDING = re.compile(r"\.[A-Za-z]\w{1,4}\b")
 _QUOTES = ("\"“”„«»'‘’「『《", "\"“”»'‘’」』》")
 _TYPED_FOLDERS = re.compile(r"(?:[^\s\"“”„«»]*[/\\])$")
+_SLASHES = re.compile(r"[/\\]")
 _LEAST_SQUEEZED = 3
 _LONGEST_NAME = 150
 # A name of one word with so many digits and letters is no word of a language.
@@ -84,6 +86,22 @@ def mentioned_folders(text: str, folders: Iterable[str]) -> list[Mention]:
     return [Mention(f.start, f.end, tuple(_outermost(f.paths)), has_ending=False) for f in found]
 
 
+def mentioned_collections(text: str, names: Iterable[str]) -> list[Mention]:
+    """The collections that a text names directly beside a word for a collection."""
+    # A slash divides no name of a collection.
+    by_plain = {_SLASHES.sub(" ", name): name for name in names}
+    found = _without_overlaps(_spans(_SLASHES.sub(" ", text), by_plain, has_ending=False, least=1))
+    return [
+        Mention(one.start, one.end, tuple(by_plain[path] for path in one.paths), has_ending=False)
+        for one in found
+        if is_collection(
+            text[: one.start],
+            text[one.end :],
+            is_as_written=text[one.start : one.end] in by_plain.values(),
+        )
+    ]
+
+
 def _outermost(paths: Sequence[str]) -> list[str]:
     kept = [
         path for path in paths if not any(p in PurePath(path).parents for p in map(PurePath, paths))
@@ -102,8 +120,10 @@ def without(text: str, spans: Sequence[tuple[int, int]]) -> str:
     return " ".join(" ".join([*kept, text[done:]]).split())
 
 
-def _spans(text: str, paths: Iterable[str], *, has_ending: bool = True) -> list[_Found]:
-    """Every place where a name occurs, with the files of that name.
+def _spans(
+    text: str, paths: Iterable[str], *, has_ending: bool = True, least: int = _LEAST_SQUEEZED
+) -> list[_Found]:
+    """Every place where a name of at least so many letters occurs, with the files of that name.
 
     Without `has_ending` the names are those of folders, which have none.
     """
@@ -113,7 +133,7 @@ def _spans(text: str, paths: Iterable[str], *, has_ending: bool = True) -> list[
         ending = _ENDING.search(name) if has_ending else None
         stem = name[: ending.start()] if ending else name
         letters = [c for c in stem if c.isalnum()]
-        if len(letters) < _LEAST_SQUEEZED:
+        if len(letters) < least:
             continue
         body = _SEPARATOR.join(map(re.escape, letters))
         tail = re.escape(ending[0][1:]) if ending else ""

@@ -1,20 +1,29 @@
-"""Limits a question to its scope, and to the files and folders that it names. Worker threads."""
+"""Limits a question to its scope, and to the files, folders and collections that it names.
+
+Worker threads.
+"""
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from desktop_rag.answer.understanding.chosen_scope import ChosenScope, why_unread
-from desktop_rag.answer.understanding.file_words import asks_for_content, folder_words
+from desktop_rag.answer.understanding.file_words import (
+    asks_for_content,
+    collection_words,
+    folder_words,
+)
 from desktop_rag.answer.understanding.name_mentions import (
     Mention,
+    mentioned_collections,
     mentioned_files,
     mentioned_folders,
     without,
 )
 from desktop_rag.answer.writing.answer_request import AnswerRequest
+from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import Filters, Query, parse_query
 from desktop_rag.core.question import NamedFiles, SearchScope
@@ -40,14 +49,23 @@ class _Named:
 
     files: NamedFiles
     folders: tuple[str, ...]
+    collection_ids: tuple[str, ...]
     spans: tuple[tuple[int, int], ...]
 
 
 class Scoping:
     """Finds what questions are about."""
 
-    def __init__(self, names: NameStore, documents: DocumentStore, chosen: ChosenScope) -> None:
+    def __init__(
+        self,
+        names: NameStore,
+        documents: DocumentStore,
+        collections: Callable[[], Sequence[Collection]],
+        chosen: ChosenScope,
+    ) -> None:
+        """`collections` gives the current ones."""
         self._names = names
+        self._collections = collections
         self._documents = documents
         self._chosen = chosen
 
@@ -74,6 +92,8 @@ class Scoping:
         query = _query_of(without(text, named.spans), request.query)
         if named.folders:
             query = replace(query, filters=replace(query.filters, folders=named.folders))
+        if named.collection_ids:
+            reach = replace(reach, collection_ids=named.collection_ids)
         if named.files.document_ids:
             reach = replace(reach, document_ids=named.files.document_ids)
         found = named.files
@@ -82,26 +102,40 @@ class Scoping:
         return replace(request, query=query, setup=replace(request.setup, reach=reach), named=found)
 
     def _named(self, text: str, scope: Scope) -> _Named | None:
+        collections, ids_by_name = self._named_collections(text, scope)
+        collection_ids = tuple(ids_by_name[name] for m in collections for name in m.paths)
+        scope = replace(scope, collection_ids=collection_ids) if collection_ids else scope
         spelled = self._names.spelled_in(text, scope, _MOST_NAMES)
         files = mentioned_files(text, dict.fromkeys(path for _, path in spelled))
         folders = self._folders(text, scope, files)
         hints: tuple[str, ...] = ()
         if not files and not folders:
             files, spelled, hints = self._alike(text, scope)
-        if not files and not folders:
+        if not files and not folders and not collections:
             return None
         paths = {path for mention in files for path in mention.paths}
         ids = tuple(document_id for document_id, path in spelled if path in paths)
-        spans = tuple((m.start, m.end) for m in (*files, *folders))
+        spans = tuple((m.start, m.end) for m in (*files, *folders, *collections))
         rest = without(text, spans)
         names = [
             *_shown(sorted(paths)),
             *(f"{PurePath(f).name}/" for m in folders for f in m.paths),
         ]
+        if not names:
+            names = list(dict.fromkeys(name for m in collections for name in m.paths))
         asks = bool(asks_for_content(rest)) or asks_for_summary(Query(rest))
         hints += _ambiguous(files)
         found = NamedFiles(tuple(names), ids, asks, hints, self._unread(ids))
-        return _Named(found, tuple(f"{f}/" for m in folders for f in m.paths), spans)
+        return _Named(
+            found, tuple(f"{f}/" for m in folders for f in m.paths), collection_ids, spans
+        )
+
+    def _named_collections(self, text: str, scope: Scope) -> tuple[list[Mention], dict[str, str]]:
+        """The collections of the scope that a text names, and their ids by name."""
+        if not any(word in text.casefold() for word in collection_words()):
+            return [], {}
+        ids = {c.name: c.collection_id for c in self._collections() if _may_find(scope, c)}
+        return mentioned_collections(text, ids), ids
 
     def _folders(self, text: str, scope: Scope, files: Sequence[Mention]) -> list[Mention]:
         if not _may_name_folder(text):
@@ -164,6 +198,11 @@ def _query_of(rest: str, asked: Query) -> Query:
         return parse_query(rest)
     except AppError:
         return replace(asked, text=rest)
+
+
+def _may_find(scope: Scope, collection: Collection) -> bool:
+    limits = [scope.collection_ids, scope.readable.collection_ids if scope.readable else None]
+    return all(ids is None or collection.collection_id in ids for ids in limits)
 
 
 def _may_name_folder(text: str) -> bool:

@@ -38,6 +38,8 @@ def add_runs(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
     added.add_argument("set", metavar="SET", help=text)
     text = "a .json list or .toml file of set-ups; without it, one with the settings as they are"
     added.add_argument("--setups", type=Path, metavar="FILE", help=text)
+    text = "begin though it may cost more than the sum above which the endpoint asks first"
+    added.add_argument("--yes", action="store_true", help=text)
     text = "only say what it may take"
     added.add_argument("--estimate", action="store_true", help=text)
     add_json(added)
@@ -73,6 +75,7 @@ def _run(arguments: argparse.Namespace) -> int:
         "set": str(Path(arguments.set).resolve()) if _is_file(arguments.set) else arguments.set,
         "setups": str(arguments.setups.resolve()) if arguments.setups else "",
         "estimate": arguments.estimate,
+        "yes": arguments.yes,
     }
     is_answered, begun = ask_running_app(find_home(), _RUN, asked)
     if is_answered:
@@ -100,7 +103,11 @@ def _begun(services: app.Services, asked: Mapping[str, Any]) -> dict[str, Any]:
     if asked["setups"]:
         set_ups = read_set_ups(Path(str(asked["setups"])), lambda kind, n: _id(services, kind, n))
     said = experiments.estimate(question_set, set_ups).in_words()
-    runs = [] if asked["estimate"] else experiments.begin(question_set, set_ups)
+    runs = (
+        []
+        if asked["estimate"]
+        else experiments.begin(question_set, set_ups, has_consent=bool(asked["yes"]))
+    )
     return {"estimate": said, "runs": [run.run_id for run in runs]}
 
 

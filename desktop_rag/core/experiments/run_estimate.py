@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from desktop_rag.core.errors import AppError
 from desktop_rag.core.experiments.run import RunAnswer
 from desktop_rag.core.language.translation import count_of, tr
-from desktop_rag.core.settings import Settings
+from desktop_rag.core.settings import EndpointSettings, Settings
 
 # What surrounds the sources in a prompt, and a usual answer, where nothing was measured yet.
 _PROMPT_TOKENS = 700
@@ -17,8 +18,9 @@ _PRICED_TOKENS = 1_000_000
 class RunEstimate:
     """Tokens of all answers; seconds is None where none was measured, cost where no price is set.
 
-    The cost is in the currency of the prices that the person entered. Without tokens no model is
-    asked.
+    The cost is in the currency of the prices. Without tokens no model is asked. `asks_above` is the
+    sum above which the person wants to be asked, of the endpoint whose cost is above it; 0 if none
+    is.
     """
 
     answers: int
@@ -26,6 +28,12 @@ class RunEstimate:
     tokens_out: int
     seconds: float | None
     cost: float | None
+    asks_above: float = 0.0
+
+    @property
+    def needs_consent(self) -> bool:
+        """True when the cost is above the sum that the person set."""
+        return bool(self.asks_above)
 
     def in_words(self) -> str:
         """`20 answers, about 62,000 tokens, about 3 minutes, no price is set.`"""
@@ -41,7 +49,22 @@ class RunEstimate:
             said.append(tr("no price is set for the endpoint"))
         else:
             said.append(tr("about {cost:,.4g} in the currency of your prices", cost=self.cost))
+        if self.needs_consent:
+            said.append(tr("more than the {sum:,.4g} that you set", sum=self.asks_above))
         return ", ".join(said) + "."
+
+
+class CostlyError(AppError):
+    """Something may cost more than the person set, and they were not asked."""
+
+    def __init__(self, found: RunEstimate) -> None:
+        super().__init__(
+            tr("This may cost more than you set for its endpoint: {said}", said=found.in_words()),
+            tr(
+                "Run it yourself (in a terminal with --yes), or raise the sum in the settings of"
+                " the endpoint."
+            ),
+        )
 
 
 def estimate(
@@ -51,6 +74,7 @@ def estimate(
     tokens_in = tokens_out = 0
     seconds: float | None = 0.0
     cost: float | None = 0.0
+    by_endpoint: dict[EndpointSettings, float] = {}
     for each in settings:
         endpoint = each.endpoint
         if not endpoint.is_set:
@@ -67,5 +91,11 @@ def estimate(
         mean_s = sum(a.seconds for a in like) / len(like) if like else None
         seconds = None if seconds is None or mean_s is None else seconds + questions * mean_s
         price = asked * endpoint.price_in + answered * endpoint.price_out
-        cost = None if cost is None or not price else cost + questions * price / _PRICED_TOKENS
-    return RunEstimate(questions * len(settings), tokens_in, tokens_out, seconds, cost)
+        own = questions * price / _PRICED_TOKENS
+        cost = None if cost is None or not price else cost + own
+        limited = EndpointSettings(endpoint.base_url, ask_above=endpoint.ask_above)
+        by_endpoint[limited] = by_endpoint.get(limited, 0.0) + own
+    above = [e.ask_above for e, spent in by_endpoint.items() if 0 < e.ask_above < spent]
+    return RunEstimate(
+        questions * len(settings), tokens_in, tokens_out, seconds, cost, min(above, default=0.0)
+    )

@@ -44,12 +44,14 @@ def persons_mask() -> Generator[None]:
                 os.umask(ours)
 
 
-def close_to_others(folder: Path) -> None:
-    """Take the rights of others from the folder, and so from all that it holds."""
+def close_to_others(path: Path) -> None:
+    """Take the rights of others from a file, or from a folder and so from all that it holds."""
     try:
-        mode = folder.stat().st_mode
+        mode = path.stat().st_mode
         if os.name == "posix" and mode & _OTHERS:
-            folder.chmod(stat.S_IMODE(mode) & ~_OTHERS)
+            path.chmod(stat.S_IMODE(mode) & ~_OTHERS)
+    except FileNotFoundError:
+        pass  # removed meanwhile
     except OSError as exc:
-        # A file system without modes, or the folder of another user: not the app's to change.
-        log.warning("%s stays open to other users: %s", folder, exc.strerror)
+        # A file system without modes, or the file of another user: not the app's to change.
+        log.warning("%s stays open to other users: %s", path, exc.strerror)

@@ -55,7 +55,8 @@ class Entry:
         return next(rows[0] for rows in self.rows.values() if rows)
 
 
-# From what the library holds to the entries to put into it; AppError refuses all of them.
+# From what the library holds to the entries to put into it; AppError refuses all of them. Called
+# again when the library changed meanwhile.
 Plan = Callable[[Sequence[Entry]], Sequence[Entry]]
 
 
@@ -83,10 +84,13 @@ class PreciousStore(Protocol):
         """
         ...
 
-    def merge(self, plan: Plan, images: Iterable[Entry], index: Path | None = None) -> int:
-        """Put the entries of `plan` and the images that are missing, in one transaction.
+    def merge(
+        self, plan: Plan, images: Callable[[], Iterable[Entry]], index: Path | None = None
+    ) -> int:
+        """Put the entries of `plan` and the images that are missing: all, or none of them.
 
-        Returns the number of images put.
+        Returns the number of images put. Other changes of the library go on meanwhile; they wait
+        only while the entries, planned before, are put.
 
         `plan` gets all entries but images; those it returns replace those with their keys. With
         `index`, a file made by `read`, that becomes the index. AppError, with nothing changed, when

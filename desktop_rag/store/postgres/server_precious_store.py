@@ -9,7 +9,14 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.store.contract.precious import Entry, Plan
 from desktop_rag.store.postgres.database.server_connection import ServerConnection
 from desktop_rag.store.postgres.database.server_database import ServerDatabase
-from desktop_rag.store.sql.precious_rows import Entity, all_rows, keys_of, put_rows, rows_of
+from desktop_rag.store.sql.precious_rows import (
+    Entity,
+    all_rows,
+    insert_rows,
+    keys_of,
+    put_rows,
+    rows_of,
+)
 
 _IMAGE = "image"
 _REFUSALS = (psycopg.DataError, psycopg.errors.DatatypeMismatch)
@@ -46,7 +53,9 @@ class ServerPreciousStore:
                 for entity, rows in rows_of(con, [Entity(_IMAGE, key)]):
                     take(Entry(entity.kind, entity.key, rows))
 
-    def merge(self, plan: Plan, images: Iterable[Entry], index: Path | None = None) -> int:
+    def merge(
+        self, plan: Plan, images: Callable[[], Iterable[Entry]], index: Path | None = None
+    ) -> int:
         """Put the entries of `plan` and the missing images, in one transaction."""
         if index:
             raise _no_index()
@@ -59,7 +68,7 @@ class ServerPreciousStore:
             ]
             _put(con, plan(present), changes)
             known, count = set(keys_of(con, _IMAGE)), 0
-            for image in images:
+            for image in images():
                 if image.key not in known:
                     _put(con, [image], changes)
                     count += 1
@@ -75,7 +84,7 @@ class ServerPreciousStore:
 
 def _put(con: ServerConnection, entries: Iterable[Entry], changes: list[Entity]) -> None:
     rows = [(Entity(e.kind, e.key, e.conversation_id), e.rows) for e in entries]
-    put_rows(con, rows, _REFUSALS)
+    put_rows(con, rows, insert_rows, _REFUSALS)
     changes.extend(entity for entity, _ in rows)
 
 

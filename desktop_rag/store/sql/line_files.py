@@ -2,13 +2,15 @@
 
 import errno
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from desktop_rag.core.errors import AppError, DiskFullError
 
+_SYNCING = 8
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -18,6 +20,23 @@ def append_lines(file: Path, lines: bytes) -> None:
     Only this user can read it. OSError when the disk refuses; a part may then be written, which
     the next call separates from what follows.
     """
+    if _append(file, lines):
+        _sync_folder(file.parent)
+
+
+def append_to_files(lines: Mapping[Path, bytes]) -> None:
+    """The same for many files at once, several at a time: a disk syncs them together."""
+    if len(lines) > _SYNCING:
+        with ThreadPoolExecutor(_SYNCING, thread_name_prefix="journal-sync") as pool:
+            are_new = list(pool.map(_append, lines, lines.values()))
+    else:
+        are_new = [_append(file, own) for file, own in lines.items()]
+    for folder in {file.parent for file, is_new in zip(lines, are_new, strict=True) if is_new}:
+        _sync_folder(folder)
+
+
+def _append(file: Path, lines: bytes) -> bool:
+    """True when the file is new, so that its name must be brought to the disk, too."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _opened(file) as written:
         if written.seek(0, os.SEEK_END) and not _ends_a_line(file):
@@ -26,8 +45,7 @@ def append_lines(file: Path, lines: bytes) -> None:
         written.write(lines)
         written.flush()
         os.fsync(written.fileno())
-    if is_new:
-        _sync_folder(file.parent)
+    return is_new
 
 
 def _opened(file: Path) -> BinaryIO:

@@ -5,13 +5,13 @@ inside a transaction of the caller.
 """
 
 import base64
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, cast
 
 from desktop_rag.store.contract.precious import KINDS, Rows
-from desktop_rag.store.sql.sql_engine import Connection
+from desktop_rag.store.sql.sql_engine import Connection, OwnConnection
 
 _BLOB = "base64"
 # The order of arrival: a pseudocolumn, or a column of its own.
@@ -28,6 +28,9 @@ class Entity:
     key: str
     conversation_id: str = ""
 
+
+# Into a table, the values of these columns, a sequence for each row.
+InsertRows = Callable[[OwnConnection, str, Sequence[str], Sequence[Sequence[Any]]], None]
 
 PRECIOUS_TABLES = tuple(table for kind in KINDS.values() for table in kind.tables)
 
@@ -82,9 +85,21 @@ def _found(
     return entities
 
 
+def insert_rows(
+    connection: Connection, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+) -> None:
+    """Insert rows as parameters, for engines without a faster way."""
+    for at in range(0, len(rows), _ROWS_TOGETHER):
+        part = rows[at : at + _ROWS_TOGETHER]
+        holes = ", ".join([f"({', '.join('?' * len(columns))})"] * len(part))
+        sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES {holes}"
+        connection.execute(sql, [value for row in part for value in row])
+
+
 def put_rows(
-    connection: Connection,
+    connection: OwnConnection,
     changed: Sequence[tuple[Entity, Rows]],
+    insert: InsertRows,
     refusals: tuple[type[Exception], ...],
 ) -> None:
     """Replace the rows of these entities. A column that the schema does not have is left out.
@@ -100,7 +115,9 @@ def put_rows(
                 [[entity.key for entity, _ in own]],
             )
             try:
-                _insert(connection, table, list(_new_rows(connection, table, own)))
+                rows = _new_rows(connection, table, own)
+                for columns, alike in groupby(rows, key=tuple):
+                    insert(connection, table, columns, [tuple(row.values()) for row in alike])
             except refusals as exc:
                 raise ValueError(f"a value does not fit {table}") from exc
 
@@ -115,16 +132,6 @@ def _new_rows(
             if row.get(KINDS[entity.kind].tables[table]) != entity.key:
                 raise ValueError(f"a row of {table} belongs to something else")
             yield {name: _decoded(value) for name, value in row.items() if name in known}
-
-
-def _insert(connection: Connection, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    for columns, alike in groupby(rows, key=tuple):
-        same = list(alike)
-        for at in range(0, len(same), _ROWS_TOGETHER):
-            part = same[at : at + _ROWS_TOGETHER]
-            holes = ", ".join([f"({', '.join('?' * len(columns))})"] * len(part))
-            sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES {holes}"
-            connection.execute(sql, [value for row in part for value in row.values()])
 
 
 def _rows(

@@ -223,7 +223,8 @@ class ExperimentActions(QObject):
             dialog.open()
 
         def begin(set_ups: list[SetUp]) -> None:
-            self.run(lambda: self.experiments.begin(question_set, set_ups))
+            # The dialog said what it may cost.
+            self.run(lambda: self.experiments.begin(question_set, set_ups, has_consent=True))
 
         self._bridge.run(self, load, show, self.failed.emit)
 

@@ -207,8 +207,9 @@ class SetUpDialog(QDialog):
         )
 
     def _show_estimate(self, found: RunEstimate) -> None:
-        self._said.set_tone("muted")
+        self._said.set_tone("warning" if found.needs_consent else "muted")
         self._said.setText(found.in_words())
+        self._start.setText(tr("Ask all the same") if found.needs_consent else tr("Ask"))
         self._start.setEnabled(True)
 
     def _show_error(self, error: AppError) -> None:

@@ -29,7 +29,8 @@ _PER_MILLION = tr(" per million tokens")
 _NOTE = tr(
     "At a rate limit, a question waits up to 20 seconds before it fails with an explanation. Enter"
     " prices as listed by your provider, in any currency. Without them, those of the endpoint's"
-    " list of models count, where it has any; they are in US dollars."
+    " list of models count, where it has any; they are in US dollars. Runs of My questions and"
+    " scheduled questions that may cost more than you set are not begun without you."
 )
 
 
@@ -49,6 +50,7 @@ class EndpointLimits(QWidget):
         self._price_in = money_field(100_000.0, _PER_MILLION)
         self._price_out = money_field(100_000.0, _PER_MILLION)
         self._spend = money_field(1_000_000.0)
+        self._ask_above = money_field(1_000_000.0)
         self._spent = note()
         named = {
             "Requests per minute": self._requests,
@@ -56,6 +58,7 @@ class EndpointLimits(QWidget):
             "Price per million input tokens": self._price_in,
             "Price per million output tokens": self._price_out,
             "Daily budget": self._spend,
+            "Ask before a run above": self._ask_above,
         }
         for name, field in named.items():
             field.setAccessibleName(name)
@@ -63,6 +66,7 @@ class EndpointLimits(QWidget):
         self._requests.setSpecialValueText(tr("No request limit"))
         self._tokens.setSpecialValueText(tr("No token limit"))
         self._spend.setSpecialValueText(_NO_LIMIT)
+        self._ask_above.setSpecialValueText(tr("Never ask"))
         self._open = TextButton(tr("Set limits and prices"), kind="quiet")
         self._open.clicked.connect(self._on_open_clicked)
         self._closed = [section.add_row(tr("Limits"), self._open), self._open]
@@ -73,6 +77,7 @@ class EndpointLimits(QWidget):
             section.add_row(tr("Input price"), self._price_in),
             section.add_row(tr("Output price"), self._price_out),
             section.add_row(tr("Daily budget"), self._spend, self._spent),
+            section.add_row(tr("Ask before a run above"), self._ask_above),
             *named.values(), explained, self._spent,
         ]  # fmt: skip
         section.add_note(explained)
@@ -81,7 +86,7 @@ class EndpointLimits(QWidget):
     @property
     def fields(self) -> Sequence[QWidget]:
         """The fields in Tab order."""
-        prices = (self._price_in, self._price_out, self._spend)
+        prices = (self._price_in, self._price_out, self._spend, self._ask_above)
         return (self._open, self._requests, self._tokens, *prices)
 
     def guard(self, guard: WheelGuard) -> None:
@@ -98,6 +103,7 @@ class EndpointLimits(QWidget):
         show_number(self._price_in, endpoint.price_in)
         show_number(self._price_out, endpoint.price_out)
         show_number(self._spend, endpoint.spend_per_day)
+        show_number(self._ask_above, endpoint.ask_above)
         if is_other_address:
             self._show_rows(self.limited(EndpointSettings()) != EndpointSettings())
             self._look_up_spending()
@@ -111,6 +117,7 @@ class EndpointLimits(QWidget):
             price_in=self._price_in.value(),
             price_out=self._price_out.value(),
             spend_per_day=self._spend.value(),
+            ask_above=self._ask_above.value(),
         )
 
     def _look_up_spending(self) -> None:

@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from desktop_rag.app import build_services
 from desktop_rag.core.files.private_files import keep_files_private, persons_mask
 from desktop_rag.core.paths import Home
+from desktop_rag.running_app import AppServer
+from desktop_rag.store.duckdb.database.database import Database
 from tests.command_line import document_of, run, run_process, settled, wait_for_window
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes are those of POSIX")
@@ -96,3 +99,29 @@ def test_r25_an_export_has_the_modes_of_the_persons_shell(home: Home, tmp_path: 
 def test_r25_the_command_line_sets_the_mask_of_its_process(home: Home) -> None:
     assert run("status", "--json").returncode == 0
     assert open_to_others(home) == {}
+
+
+def test_r25_a_program_that_uses_the_library_leaves_no_file_open(home: Home, papers: Path) -> None:
+    services = build_services(home)
+    try:
+        database = services.engine.storage
+        assert isinstance(database, Database)
+        services.library.sources.add(papers)
+        for _ in range(2):  # the log is made anew after a checkpoint
+            assert (home.root / "library.duckdb.wal").exists()
+            assert open_to_others(home) == {}
+            with database.read() as con:
+                con.execute("CHECKPOINT")
+            services.library.collections.find_or_add("Lamps")
+    finally:
+        services.close()
+
+
+def test_r25_the_socket_of_the_app_is_for_this_user_alone(home: Home) -> None:
+    home.create()
+    server = AppServer(home, {})
+    try:
+        assert Path(server.address).is_socket()
+        assert open_to_others(home) == {}
+    finally:
+        server.close()

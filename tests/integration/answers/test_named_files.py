@@ -91,6 +91,27 @@ def test_a_folder_is_a_scope(indexed: Services) -> None:
     assert "herring" not in answer.text
 
 
+def test_a_collection_is_a_scope(services: Services, folder: Path) -> None:
+    for name in ("plans", "money", "old"):
+        collection = services.library.collections.find_or_add(f"{name.title()} of 2025")
+        services.library.sources.add(folder / name, collection.collection_id)
+    services.library.start(watch=False)
+    assert services.library.indexing.wait_until_idle(50)
+    answer = ask(services, "What is in the collection plans of 2025?")
+    names = {Path(source.path).name for source in answer.sources}
+    assert names == {"emergency-plan.md", "report.md"}
+    assert answer.notes
+    assert answer.notes.scope == ("Plans of 2025",)
+    answer = ask(services, "Where is lamp oil in the Plans of 2025 collection?")
+    assert {Path(s.path).parent.name for s in answer.sources} == {"plans"}
+    # A name inside the collection, and a collection that the chat doesn't search.
+    answer = ask(services, "What is in report.md of the collection Plans of 2025?")
+    assert {Path(s.path).parent.name for s in answer.sources} == {"plans"}
+    other = services.library.collections.find("Money of 2025").collection_id
+    answer = ask(services, "What is in the collection Plans of 2025?", collection_id=other)
+    assert not answer.notes or answer.notes.scope != ("Plans of 2025",)
+
+
 def test_a_slip_of_the_keys_finds_the_file_and_an_unknown_name_is_told(indexed: Services) -> None:
     answer = ask(indexed, "What is in emergncy-plan.md?")
     assert answer.notes

@@ -4,12 +4,13 @@ import csv
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from desktop_rag.core.files.settings_file import save_settings
+from desktop_rag.core.files.settings_file import load_settings, save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
 from tests.command_line import run as run_verb
@@ -78,6 +79,20 @@ def test_runs_are_compared_in_plain_words_and_reported(ready: Path) -> None:
     assert {row["basis"] for row in rows} == {"expected"}
     kinds = [json.loads(line)["type"] for line in (ready / "raw.jsonl").read_text().splitlines()]
     assert (kinds.count("run"), kinds.count("answer")) == (2, 16)
+
+
+def test_a_run_above_the_sum_of_the_person_begins_with_their_consent(
+    ready: Path, home: Home
+) -> None:
+    lamps, (usual, _) = str(ready / "lamps.jsonl"), load_settings(home.settings)
+    priced = replace(usual.endpoint, price_in=5.0, price_out=5.0, ask_above=0.01)
+    save_settings(home.settings, replace(usual, endpoint=priced))
+    refused = run("run", lamps)
+    assert refused.returncode == 1
+    assert "more than the 0.01 that you set" in refused.stderr
+    assert "--yes" in refused.stderr
+    assert run_json("run", lamps, "--estimate")["runs"] == []
+    assert [row["state"] for row in run_json("run", lamps, "--yes")["runs"]] == ["done"]
 
 
 @pytest.mark.parametrize(

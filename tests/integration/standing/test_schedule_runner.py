@@ -95,6 +95,26 @@ def test_a_question_is_asked_at_once_and_then_once_a_day(
     assert answers(services) == ["The lamp is lit at dusk [1]."] * 2
 
 
+def test_a_run_above_the_sum_of_the_person_waits_for_them(
+    services: app.Services, server: ChatServer
+) -> None:
+    priced = replace(server.endpoint(), price_in=5.0, price_out=5.0, ask_above=0.001)
+    services.chat.apply(Settings(endpoint=priced))
+    question = services.standing.add(QUESTION)
+    services.schedule.check()
+    [standing] = services.standing.all()
+    assert "more than the 0.001 that you set" in standing.state.error_title
+    assert (answers(services), server.chats) == ([], [])
+    services.schedule.run_soon(question.question_id)
+    services.schedule.check()
+    assert answers(services) == ["The lamp is lit at dusk [1]."]
+    cheap = replace(priced, ask_above=1.0)
+    services.chat.apply(Settings(endpoint=cheap))
+    services.standing.add(replace(QUESTION, name="Again"))
+    services.schedule.check()
+    assert {bool(s.last) for s in services.standing.all()} == {True}
+
+
 def test_what_was_missed_is_made_up_once_after_a_start(
     services: app.Services, days: Days, start: Callable[[], app.Services]
 ) -> None:

@@ -1,7 +1,7 @@
-"""When the write-ahead log is written into the library file. On the write lane only.
+"""The write-ahead log: who may read it, and when it is written into the library file.
 
-The app decides it, since DuckDB does it in the middle of a commit: without room for it, all reads
-fail from then on until the file is opened again.
+On the write lane only. The app decides the time, since DuckDB's own is the middle of a commit:
+without room for it, all reads fail from then on until the file is opened again.
 """
 
 import logging
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import duckdb
 
+from desktop_rag.core.files.private_files import close_to_others
 from desktop_rag.store.duckdb.database.connections import Connection
 
 log = logging.getLogger(__name__)
@@ -46,6 +47,14 @@ class Checkpoints:
             log.info("a table is being built: the log grows until that is done")
         self._due_bytes = _LOG_BYTES
 
+    def keep_private(self) -> None:
+        """Close the log to others, as the library file is: DuckDB makes it anew after a checkpoint.
+
+        The mask of the process doesn't do: programs that use the package keep their own, and an
+        export lifts ours for a moment.
+        """
+        close_to_others(_log_file(self._path))
+
 
 def has_room(path: Path) -> bool:
     """True when the disk of the library file has room for a checkpoint."""
@@ -54,8 +63,11 @@ def has_room(path: Path) -> bool:
 
 
 def _log_bytes(path: Path) -> int:
-    log_file = path.with_name(f"{path.name}.wal")
     try:
-        return log_file.stat().st_size
+        return _log_file(path).stat().st_size
     except FileNotFoundError:
         return 0
+
+
+def _log_file(path: Path) -> Path:
+    return path.with_name(f"{path.name}.wal")

@@ -76,6 +76,7 @@ class Database:
                 self._connection = open_to_write(path, memory_mb, backups)
                 path.chmod(0o600)  # it holds the text of the documents
                 self._restore(path)
+                self._checkpoints.keep_private()
         self._queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._is_closed = False
         self._readers = ActiveReaders()
@@ -304,6 +305,7 @@ class Database:
         except BaseException:
             self._rollback()
             raise
+        self._checkpoints.keep_private()
         if changed:
             self._journal.settle()
             for listener in self._listeners:

@@ -20,8 +20,9 @@ from urllib.parse import quote
 
 from desktop_rag.core.files.atomic_file import write_atomically
 from desktop_rag.store.contract.precious import KINDS, Rows
+from desktop_rag.store.duckdb.database.bulk_rows import insert_rows
 from desktop_rag.store.duckdb.database.connections import REFUSALS, Connection
-from desktop_rag.store.sql.line_files import append_lines
+from desktop_rag.store.sql.line_files import append_to_files
 from desktop_rag.store.sql.precious_rows import (
     Entity,
     all_rows,
@@ -188,8 +189,9 @@ class Journal:
         by_file: dict[Path, list[Line]] = {}
         for line in lines:
             by_file.setdefault(self._place(line), []).append(line)
-        for file, own in by_file.items():
-            append_lines(file, b"".join(line.encoded() for line in own))
+        append_to_files(
+            {file: b"".join(line.encoded() for line in own) for file, own in by_file.items()}
+        )
 
     def _write_number(self) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -219,7 +221,7 @@ def _applied(connection: Connection, lines: Sequence[Line]) -> int:
     """Apply the lines in one transaction, or one by one when one of them does not fit."""
     connection.begin()
     try:
-        put_rows(connection, [(line.entity, line.rows) for line in lines], REFUSALS)
+        put_rows(connection, [(line.entity, line.rows) for line in lines], insert_rows, REFUSALS)
         connection.commit()
     except ValueError as exc:
         connection.rollback()

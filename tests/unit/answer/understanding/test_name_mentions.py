@@ -4,6 +4,7 @@ import pytest
 
 from desktop_rag.answer.understanding.file_words import asks_for_content
 from desktop_rag.answer.understanding.name_mentions import (
+    mentioned_collections,
     mentioned_files,
     mentioned_folders,
     without,
@@ -99,3 +100,36 @@ def test_a_folder_is_named_beside_its_word(question: str, folder: str) -> None:
     folders = ["/d", "/d/records", "/d/money", "/d/handbook", "/d/records/old/records"]
     found = [path for m in mentioned_folders(question, folders) for path in m.paths]
     assert found == ([folder] if folder else [])
+
+
+COLLECTIONS = ("Papers", "HR", "R/D 2026", "stamp", "年度")
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("What does the collection Papers say about proxies?", ["Papers"]),
+        ("what is in the collection papers", ["Papers"]),
+        ("What do the Papers collection and the collection “HR” say?", ["Papers", "HR"]),
+        ("In the collection called R/D 2026, who leads?", ["R/D 2026"]),
+        ("Was steht in der Sammlung Papers?", ["Papers"]),
+        ("Que dit la collection « Papers » ?", ["Papers"]),
+        ("Что в коллекции HR?", ["HR"]),
+        ("集合年度里有什么？", ["年度"]),
+        ("コレクション「年度」には何がありますか", ["年度"]),
+        ("Who wrote the papers?", []),
+        ("How large is his Stamp collection?", []),
+        ("Is there a collection of papers?", []),
+        ("This is my collection. Papers are read where?", []),
+        ("Which collection holds HR?", []),
+    ],
+)
+def test_a_collection_is_named_beside_the_word_for_one(question: str, names: list[str]) -> None:
+    found = mentioned_collections(question, COLLECTIONS)
+    assert sorted(name for m in found for name in m.paths) == sorted(names)
+
+
+def test_what_is_left_of_a_question_about_a_collection_asks_for_its_content() -> None:
+    for question in ("What is in the collection Papers?", "Was steht in der Sammlung Papers?"):
+        [mention] = mentioned_collections(question, COLLECTIONS)
+        assert asks_for_content(without(question, [(mention.start, mention.end)]))

@@ -355,11 +355,12 @@ def test_limits_are_hidden_until_requested(
     requests.setValue(20)
     field(form, QDoubleSpinBox, "Price per million input tokens").setValue(2.5)
     field(form, QDoubleSpinBox, "Daily budget").setValue(1.0)
-    expected = (20, 0, 2.5, 0.0, 1.0)
+    field(form, QDoubleSpinBox, "Ask before a run above").setValue(0.25)
+    expected = (20, 0, 2.5, 0.0, 1.0, 0.25)
     now = told[-1]
     assert expected == (
         now.requests_per_minute, now.tokens_per_minute, now.price_in, now.price_out,
-        now.spend_per_day,
+        now.spend_per_day, now.ask_above,
     )  # fmt: skip
     qtbot.waitUntil(lambda: "Spent today: 0.00" in texts(form))
     form.show_endpoint(EndpointSettings())
