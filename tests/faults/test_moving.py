@@ -16,6 +16,7 @@ from desktop_rag.core.library_events import ChangeSummary, DocumentsChanged
 from desktop_rag.core.parsed import ParsedDocument
 from desktop_rag.ingest.library import Library
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
+from desktop_rag.ingest.parsing.protocol import PictureWish
 from desktop_rag.ingest.pipeline import LibraryStores
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.models.answer_priority import AnswerPriority
@@ -266,11 +267,16 @@ class Meddler(ParserProcess):
         self._is_before = is_before
 
     def parse(
-        self, path: Path, *, is_web_page: bool = False, cancel: threading.Event | None = None
+        self,
+        path: Path,
+        *,
+        is_web_page: bool = False,
+        pictures: PictureWish | None = None,
+        cancel: threading.Event | None = None,
     ) -> ParsedDocument:
         if self._is_before:
             self._meddle_with(path)
-        parsed = super().parse(path, is_web_page=is_web_page, cancel=cancel)
+        parsed = super().parse(path, is_web_page=is_web_page, pictures=pictures, cancel=cancel)
         self._meddle_with(path)
         return parsed
 

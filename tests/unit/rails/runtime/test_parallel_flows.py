@@ -15,6 +15,7 @@ def test_a_parallel_flow_that_waits_for_ever_gives_way_to_newer_ones() -> None:
     engine = rails(_ECHO)
     conversation = engine.begin()
     begun: dict[int, None] = {}
+    runs: list[int] = []
     for number in range(60):
         turn = engine.react(conversation, UserIntent(f"something {number}"))
         list(turn)
