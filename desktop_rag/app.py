@@ -171,7 +171,7 @@ def build_services(
         models = _make_models(home, settings, keys, recorder)
         personal = _make_personal(home, engine, library, dense)
         embeds = rail_embeddings(home.rail_vectors, dense.bundled)
-        checker, rails = ClaimChecker(embeds[0]), AssistantRails(*embeds, home.rails, commands)
+        checker, rails = ClaimChecker(dense.bundled), AssistantRails(*embeds, home.rails, commands)
         chat = _make_chat(
             engine, retriever, dense, models, personal, recorder, checker=checker, rails=rails
         )

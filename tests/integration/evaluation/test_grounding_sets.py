@@ -1,4 +1,4 @@
-"""The committed checker on sets of claims that it did not learn from (decision 067)."""
+"""The committed checker on sets of claims that it did not learn from (decision 082)."""
 
 import pytest
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from desktop_rag.answer.checking.claims.differences import Differences, find_differences, words_of
 from desktop_rag.answer.checking.claims.features import SIMILARITY, Comparison, compare
 from desktop_rag.answer.checking.claims.languages import is_english, writing_of
-from desktop_rag.answer.checking.claims.meaning import Embed, Meaning
+from desktop_rag.answer.checking.claims.meaning import Meaning, OpenModel
 from desktop_rag.answer.checking.claims.model import CheckerModel
 from desktop_rag.answer.checking.claims.source_index import SourceIndex
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, tokenize_claim
@@ -57,9 +57,9 @@ class _Candidate:
 class ClaimChecker:
     """Checks claims one by one; the sources of an answer are indexed once."""
 
-    def __init__(self, embed: Embed | None = None) -> None:
-        """`embed` gives the vectors of `joined_embedding`; without it both models are loaded."""
-        self._meaning = Meaning(embed)
+    def __init__(self, open_model: OpenModel | None = None) -> None:
+        """`open_model` gives a bundled model by its spec; without it one is loaded for this."""
+        self._meaning = Meaning(open_model)
         self._indexes: OrderedDict[str, SourceIndex] = OrderedDict()
         self._cached = 0
         self._lock = threading.Lock()

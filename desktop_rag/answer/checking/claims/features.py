@@ -27,7 +27,7 @@ FEATURES: Mapping[str, int] = {
     "opposites": -1,
     # The share of neighbouring words that are no neighbours in the window.
     "neighbours_parted_in_window": -1,
-    # The similarity in meaning of the claim and the window, of both bundled models.
+    # The similarity in meaning of the claim and the window.
     SIMILARITY: 1,
 }
 # The number of sentences in a window.

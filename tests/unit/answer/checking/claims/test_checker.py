@@ -7,7 +7,8 @@ import pytest
 from desktop_rag.answer.checking.claims import checker as checking
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
 from desktop_rag.core.claims import CheckedClaim, DifferenceKind, Verdict
-from desktop_rag.models.embedding.joined_embedding import bundled_opener, joined_embedding
+from desktop_rag.models.embedding.bundled_models import BUNDLED, bundled_folders
+from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 from desktop_rag.models.ports import Vectors
 
 LIGHTHOUSE = (
@@ -281,17 +282,24 @@ def test_the_same_in_other_words_is_surer_than_a_wrong_number(checker: ClaimChec
 
 
 def test_only_the_sources_with_most_of_the_words_are_compared_in_meaning() -> None:
-    embed, compared = joined_embedding(bundled_opener(threads=1)), list[str]()
+    opened, compared = list[str](), list[str]()
 
-    def counted(texts: Sequence[str]) -> Vectors:
-        compared.extend(texts[1:])
-        return embed(texts)
+    class Counted(OnnxEmbedder):
+        def embed_passages(self, texts: Sequence[str]) -> Vectors:
+            compared.extend(texts[1:])
+            return super().embed_passages(texts)
+
+    def open_model(spec: str) -> OnnxEmbedder:
+        opened.append(spec)
+        return Counted(bundled_folders()[spec], threads=1)
 
     sources = [*(f"Page {n} is about boats and gulls." for n in range(20)), LIGHTHOUSE]
-    checked = ClaimChecker(counted).check("Visitors may climb the tower in October.", sources)
+    checked = ClaimChecker(open_model).check("Visitors may climb the tower in October.", sources)
     assert checked.evidence
     assert checked.evidence.source == 20
     assert len(compared) == 3
+    # The other bundled model takes as long and tells no more (decision 082).
+    assert opened == [BUNDLED]
 
 
 def test_numbers_in_words_and_figures_are_the_same(checker: ClaimChecker) -> None:
