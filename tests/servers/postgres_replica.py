@@ -76,6 +76,8 @@ def streaming_pair() -> Generator[Pair]:
                 connection.execute(f"ALTER SYSTEM SET {setting}".encode())
             connection.execute("SELECT pg_reload_conf()")
             socket = connection.info.host
+        # The package's list of its users stands among the data, which the server's user copies.
+        (folder / "primary" / ".handle_pids.json").chmod(0o644)
         binaries = Path(str(server.bin_path))
         copy = folder / "replica"
         _run(

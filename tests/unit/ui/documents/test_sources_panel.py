@@ -30,6 +30,7 @@ def panel(theme: Theme, qtbot: QtBot) -> SourcesPanel:
     panel.resize(340, 400)
     panel.show()
     panel.show_sources([FOUND, CITED])
+    qtbot.waitUntil(lambda: set(cards(panel)) == {1, 2})  # built in slices of a few milliseconds
     return panel
 
 

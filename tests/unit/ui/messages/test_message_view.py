@@ -237,7 +237,7 @@ def test_a_long_conversation_builds_only_the_newest_rows(view: MessageView, qtbo
 def test_a_long_conversation_grows_as_it_is_scrolled_and_lets_go_of_its_end(
     view: MessageView, qtbot: QtBot
 ) -> None:
-    load(view, [replace(QUESTION, text=f"Question {n}") for n in range(220)], qtbot)
+    load(view, [replace(QUESTION, text=f"Question {n}") for n in range(130)], qtbot)
     bar = view.verticalScrollBar()
 
     def goes(action: QAbstractSlider.SliderAction) -> int:
@@ -250,9 +250,9 @@ def test_a_long_conversation_grows_as_it_is_scrolled_and_lets_go_of_its_end(
 
     qtbot.waitUntil(lambda: goes(bar.SliderAction.SliderPageStepSub) == 0)
     qtbot.waitUntil(lambda: view.is_settled and len(view.findChildren(QuestionItem)) == 80)
-    assert "Question 219" not in labels(view)
-    qtbot.waitUntil(lambda: goes(bar.SliderAction.SliderPageStepAdd) > 200)
-    qtbot.waitUntil(lambda: "Question 219" in labels(view))
+    assert "Question 129" not in labels(view)
+    qtbot.waitUntil(lambda: goes(bar.SliderAction.SliderPageStepAdd) > 110)
+    qtbot.waitUntil(lambda: "Question 129" in labels(view))
 
 
 def test_another_conversation_replaces_the_first(view: MessageView, qtbot: QtBot) -> None:
