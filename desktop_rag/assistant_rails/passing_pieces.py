@@ -54,8 +54,12 @@ class PassingPieces:
                 yield from self._news()
 
     def _news(self) -> Iterator[SourcesFound | TextDelta]:
+        least_chars = self._checked_chars + self._checked_chars // _GROWTH
+        # Splitting the whole text into sentences for each token would take quadratic time.
+        if len(self._text) <= least_chars:
+            return
         end = _finished_end(self._text)
-        if end - self._checked_chars <= self._checked_chars // _GROWTH:
+        if end <= least_chars:
             return
         self._checked_chars = end
         passed = self._passes(Beginning(self._text[:end], self._found))

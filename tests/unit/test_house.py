@@ -216,8 +216,8 @@ def test_only_the_composition_root_uses_the_engine_of_the_services() -> None:
     users = {
         shown(path)
         for path in modules()
-        if shown(path).startswith(("desktop_rag/", "training/"))
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if shown(path).startswith(("desktop_rag/", "training/")) and "engine" in text_of(path)
+        for node in ast.walk(ast.parse(text_of(path)))
         if isinstance(node, ast.Attribute) and node.attr == "engine"
     }
     # The other one reads the setting of that name.

@@ -39,8 +39,10 @@ def untranslated(path: Path) -> list[str]:
 
 def given_to_tr(path: Path) -> set[str]:
     """The texts that a module translates."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_tr(node))
+    text = path.read_text(encoding="utf-8")
+    if "tr(" not in text:
+        return set()
+    calls = (n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Call) and _is_tr(n))
     return {_text_of(call.args[0]) for call in calls}
 
 

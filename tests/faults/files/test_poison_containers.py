@@ -81,7 +81,7 @@ def inflating(start: bytes, repeated: bytes, size_bytes: int) -> bytes:
     buffer = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(XLSX)) as parts,
-        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive,
+        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
     ):
         for name in parts.namelist():
             if name != "xl/worksheets/sheet1.xml":

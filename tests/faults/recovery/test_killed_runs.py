@@ -10,8 +10,7 @@ from desktop_rag.core.paths import Home
 from tests.driving.driven_app import DrivenApp
 from tests.servers.chat_server import ChatServer
 
-QUESTIONS, SET_UPS = 100, 3
-KILLED_AFTER = (40, 130, 220)
+SET_UPS = 3
 _ASKED = re.compile(r"Which lamp has number (\d+)\?")
 _SET_UP = re.compile(r"Set-up (\d)\.")
 
@@ -32,7 +31,13 @@ def stored(app: DrivenApp) -> set[tuple[str, str]]:
 
 
 @pytest.mark.timeout(420)
-def test_a_run_of_100_questions_and_3_set_ups_asks_nothing_twice(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("questions", "kills"),
+    [(12, (5, 16, 26)), pytest.param(100, (40, 130, 220), marks=pytest.mark.deep)],
+)
+def test_a_killed_run_asks_nothing_twice(
+    tmp_path: Path, questions: int, kills: tuple[int, ...]
+) -> None:
     folder = tmp_path / "docs"
     folder.mkdir()
     lamps = (f"Lamp number {n} is at pier {n}.\n\n" for n in range(20))
@@ -40,7 +45,7 @@ def test_a_run_of_100_questions_and_3_set_ups_asks_nothing_twice(tmp_path: Path)
     with ChatServer("It is at the pier [1].") as server:
         app = DrivenApp(Home(tmp_path / "home"))
         in_flight: set[tuple[str, str]] = set()
-        for round_number, killed_after in enumerate((*KILLED_AFTER, None)):
+        for round_number, killed_after in enumerate((*kills, None)):
             app.open()
             kept = stored(app)
             in_flight |= set(asked(server)) - kept
@@ -49,18 +54,18 @@ def test_a_run_of_100_questions_and_3_set_ups_asks_nothing_twice(tmp_path: Path)
             if round_number == 0:
                 app.call("add_source", path=str(folder), collection="Docs")
                 app.call("is_idle", timeout_s=60)
-                app.call("begin_runs", questions=QUESTIONS, set_ups=SET_UPS)
+                app.call("begin_runs", questions=questions, set_ups=SET_UPS)
             app.send("go_on_with_runs")
-            goal = killed_after or QUESTIONS * SET_UPS
+            goal = killed_after or questions * SET_UPS
             app.wait_for(lambda said, goal=goal: said.get("in_all", 0) >= goal)
             if killed_after:
                 app.kill()
-        assert len(stored(app)) == QUESTIONS * SET_UPS
+        assert len(stored(app)) == questions * SET_UPS
         app.close()
         counts = asked(server)
         assert app.bugs == []
-    assert len(counts) == QUESTIONS * SET_UPS
+    assert len(counts) == questions * SET_UPS
     # Only the one under way at a kill, whose answer never arrived, is asked again.
     assert {pair for pair, count in counts.items() if count > 1} <= in_flight
-    assert len(in_flight) <= len(KILLED_AFTER)
+    assert len(in_flight) <= len(kills)
     assert max(counts.values()) <= 2

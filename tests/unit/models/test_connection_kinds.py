@@ -40,6 +40,7 @@ RUNNING_TOOLS = {"desktop.entries.desktop_entries"}
 # Functions that run another program, or code that no import names.
 _RUNNING = {"execv", "execve", "fork", "popen", "posix_spawn", "spawnv", "startfile", "system"}
 _DYNAMIC = {"__import__", "eval", "exec", "import_module", "run_module", "run_path"}
+_NAMED_CALL = re.compile(rf"\b(?:{'|'.join(sorted(_RUNNING | _DYNAMIC))})\b")
 # The readers, which run in the parser process, and the verbs, whose modules are searched here too.
 _DYNAMIC_MODULES = {"ingest.read.readers", "cli.main"}
 NO_CONNECTION = PASSING_ON | RUNNING_TOOLS | _DYNAMIC_MODULES
@@ -66,13 +67,17 @@ _NETWORK_DOORS = {name for name in DOORS if "." not in name or name.startswith((
 _NETWORK_DOORS -= {"keyring", "multiprocessing", "pty", "subprocess"}
 
 
-def imports_of(path: Path) -> Iterator[str]:
+@cache
+def imports_of(path: Path) -> tuple[str, ...]:
     """The dotted names that a module imports when it runs, wherever in it."""
-    yield from _imports_below(ast.parse(path.read_bytes()))
+    return tuple(_imports_below(ast.parse(path.read_bytes())))
 
 
 def _imports_below(node: ast.AST) -> Iterator[str]:
+    """Expressions, which import nothing, are passed over."""
     for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr):
+            continue
         if isinstance(child, ast.Import):
             yield from (alias.name for alias in child.names)
         elif isinstance(child, ast.ImportFrom):
@@ -90,7 +95,11 @@ def opens(path: Path) -> set[str]:
     for name in imports_of(path):
         found |= {door for door in DOORS if name == door or name.startswith(f"{door}.")}
         found |= {name.rpartition(".")[2]} & OWN_DOORS
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    text = path.read_text("utf-8")
+    # Walking through every expression of every module takes seconds.
+    if not _NAMED_CALL.search(text):
+        return found
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Call):
             called = ast.unparse(node.func).rpartition(".")
             is_os = called[0] == "os" and called[2] in _RUNNING
@@ -99,6 +108,7 @@ def opens(path: Path) -> set[str]:
     return found
 
 
+@cache
 def opening_modules(package: Path) -> dict[str, set[str]]:
     """The doors of each module of a package that has any."""
     modules = {

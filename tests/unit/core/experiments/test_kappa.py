@@ -16,9 +16,10 @@ def judged(pick: random.Random, count: int, noise: float) -> tuple[list[str], li
     return one, [pick.choice(KINDS) if pick.random() < noise else said for said in one]
 
 
-def test_kappa_equals_scikit_learns_on_1000_random_tables() -> None:
+@pytest.mark.parametrize("tables", [100, pytest.param(1000, marks=pytest.mark.deep)])
+def test_kappa_equals_scikit_learns_on_random_tables(tables: int) -> None:
     pick = random.Random(3)
-    for _ in range(1_000):
+    for _ in range(tables):
         one, other = judged(pick, pick.randrange(2, 40), pick.random())
         if len({*one, *other}) > 1:
             assert cohens_kappa(one, other) == pytest.approx(cohen_kappa_score(one, other))
