@@ -12,6 +12,7 @@ from desktop_rag.core.shared_library import SharedLibraryReport
 from desktop_rag.store.contract.engine import Engine, EngineOpener
 from desktop_rag.store.duckdb.duckdb_engine import DuckdbOpener
 from desktop_rag.store.duckdb.tables.table_queries import TableQueries
+from desktop_rag.store.joined.shared_library import OpenedShared
 
 _EMBEDDED, _ON_SERVER = "duckdb", "postgres"
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
@@ -71,6 +72,27 @@ def check_shared_library(shared: SharedLibrarySettings, password: str) -> Shared
     except ImportError as exc:
         raise _nothing_installed() from exc
     return check_server(shared, password)
+
+
+def open_shared_library(
+    home: Home, settings: Settings, shared: SharedLibrarySettings, password: str
+) -> OpenedShared:
+    """Connect to a library on a server, to read it beside the own one.
+
+    AppError as `check_shared_library` when it can't be reached or read.
+    """
+    try:
+        from desktop_rag.store.postgres.postgres_engine import PostgresOpener  # noqa: PLC0415
+        from desktop_rag.store.postgres.server_check import (  # noqa: PLC0415
+            CONNECT_S,
+            check_server,
+            conninfo_of,
+        )
+    except ImportError as exc:
+        raise _nothing_installed() from exc
+    check_server(shared, password)
+    opener = PostgresOpener(conninfo_of(shared, password), shared.library, TableQueries())
+    return opener.open_shared(home, settings.index.database_memory_mb, CONNECT_S)
 
 
 def _nothing_installed() -> AppError:
