@@ -6,7 +6,7 @@ Frozen values, pure. An id from there begins with a mark, so that every part of 
 from dataclasses import dataclass
 from enum import StrEnum
 
-from desktop_rag.core.domain import Collection, Source
+from desktop_rag.core.domain import Collection, Document, Source
 from desktop_rag.core.question_scope import ScopeItem, ScopeKind
 
 _MARK = "shared:"
@@ -30,6 +30,11 @@ def id_there(key: str) -> str:
 def is_shared_item(item: ScopeItem) -> bool:
     """True for a document, source or collection of the shared library; folders are of both."""
     return item.kind is not ScopeKind.FOLDER and is_shared(item.key)
+
+
+def can_open(document: Document) -> bool:
+    """False for a file on another computer: one with its path here would be another file."""
+    return bool(document.address) or not is_shared(document.document_id)
 
 
 class SharedState(StrEnum):

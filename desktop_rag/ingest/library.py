@@ -79,10 +79,12 @@ class Library:
             stores.sources, stores.documents, catalogue, self._watch, pipeline.scans, rules,
             publish=publish, changed=self._on_documents_changed,
         )  # fmt: skip
-        self.collections = LibraryCollections(stores.sources, self.sources, pipeline)
+        self.collections = LibraryCollections(
+            stores.sources, stores.findable.sources, self.sources, pipeline
+        )
         self.documents = LibraryDocuments(
             stores.documents, stores.tags, catalogue, pipeline, self._pages, self._attacher,
-            changed=self._on_documents_changed,
+            findable=stores.findable.documents, changed=self._on_documents_changed,
         )  # fmt: skip
         self.sent = self._make_sent(catalogue)
         self.tags = LibraryTags(stores.tags, stores.documents, changed=self._on_documents_changed)

@@ -47,10 +47,18 @@ _LONGEST_PASSAGE = 512
 
 
 @dataclass(frozen=True, slots=True)
+class Findable:
+    """The documents and sources that questions may find: with a shared library, those of both."""
+
+    documents: DocumentStore
+    sources: SourceStore
+
+
+@dataclass(frozen=True, slots=True)
 class LibraryStores:
     """The stores of the library, and its folders of fetched pages and of sent documents.
 
-    Without `recordings` those are not read.
+    Without `recordings` those are not read. Without `joined` there is no other library beside it.
     """
 
     documents: DocumentStore
@@ -61,6 +69,12 @@ class LibraryStores:
     pages: Path
     sent: Path
     recordings: RecordingKit | None = None
+    joined: Findable | None = None
+
+    @property
+    def findable(self) -> Findable:
+        """What questions may find."""
+        return self.joined or Findable(self.documents, self.sources)
 
 
 class _Part(Protocol):

@@ -53,12 +53,14 @@ _DEEPEST = 40_000
 class RetrievalResult:
     """Passages, best first, and the words that were corrected.
 
-    `matching` are the chunks of all candidates that seem to be relevant.
+    `matching` are the chunks of all candidates that seem to be relevant. `missed` are sentences
+    about what could not be searched.
     """
 
     passages: list[Passage]
     repaired: tuple[tuple[str, str], ...] = ()
     matching: tuple[int, ...] = ()
+    missed: tuple[str, ...] = ()
 
 
 class Retriever:
@@ -74,12 +76,16 @@ class Retriever:
         priority: AnswerPriority,
         names: FilenameMatcher,
         fusion: FusionModel,
+        missed: Callable[[Scope], tuple[str, ...]] = lambda _: (),
     ) -> None:
-        """`answering` gives the embedders that can answer now, with their vectors."""
+        """`answering` gives the embedders that can answer now, with their vectors, and `missed`
+        says what of a scope could not be searched.
+        """
         self.lexical = lexical
         self.candidate_search = CandidateSearch(lexical, answering, priority, names)
         self._priority = priority
         self._fusion = fusion
+        self._missed = missed
         self.reader = QuestionReader(lexical)
 
     def search(
@@ -97,7 +103,9 @@ class Retriever:
         """
         # Background work would slow down every step, not only the embedding.
         with self._priority.answering():
-            return self._search(query, mode, limit, reach, lexical_weight)
+            found = self._search(query, mode, limit, reach, lexical_weight)
+        scope, _ = self._scope(query, reach)
+        return replace(found, missed=self._missed(scope))
 
     def best_of(
         self,

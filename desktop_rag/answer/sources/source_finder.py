@@ -54,7 +54,7 @@ class SourceFinder:
             reach=reach,
             lexical_weight=settings.lexical_weight,
         )
-        filters, hints = limits_in_words(reach.limits, query), hints_for(query)
+        filters, hints = limits_in_words(reach.limits, query), (*hints_for(query), *found.missed)
         is_said = bool(found.repaired or filters or hints)
         count = len(found.passages)
         notes = SearchNotes(found.repaired, filters, count, hints) if is_said else None

@@ -18,6 +18,9 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import Settings, SharedLibrarySettings
 from desktop_rag.core.shared_library import SharedLibraryStatus, SharedState
 from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.contract.scope import Scope
+from desktop_rag.store.contract.vectors import ModelRow
+from desktop_rag.store.joined.shared_ids import scope_there
 from desktop_rag.store.joined.shared_side import NOTHING_SEEN, SharedFacts, read_facts
 
 log = logging.getLogger(__name__)
@@ -73,6 +76,12 @@ class SharedLibrary:
         """What was last seen of it; it stays while the library is away."""
         return self._facts
 
+    def models(self) -> dict[str, ModelRow | None]:
+        """The model whose vectors answer for each of its collections, if there is one."""
+        facts = self._facts
+        ids = (each.collection_id for each in facts.collections)
+        return {collection_id: facts.answering.get(collection_id) for collection_id in ids}
+
     @property
     def status(self) -> SharedLibraryStatus:
         """Its state now. Cheap."""
@@ -105,6 +114,15 @@ class SharedLibrary:
             return otherwise
 
         return wait
+
+    def missed(self, scope: Scope) -> tuple[str, ...]:
+        """A sentence for the answer to a question whose scope it could not be asked about."""
+        status = self._status
+        if not status.is_away or scope_there(scope) is None:
+            return ()
+        if status.state is SharedState.CONNECTING:
+            return (tr("The shared library is not connected yet, so it was not searched."),)
+        return (tr("The shared library is offline, so it was not searched."),)
 
     def wait_until_known(self, timeout_s: float) -> None:
         """Until it is online or known to be away, or there is none; at most so long."""

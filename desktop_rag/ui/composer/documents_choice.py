@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QComboBox, QWidget
 
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.language.translation import tr
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import collection_name
 
 ALL = tr("All documents")
 WITHOUT = tr("Without documents")
@@ -60,7 +60,7 @@ class DocumentsChoice(QComboBox):
         self.addItem(ASSISTANT_COLLECTIONS if self._allowed_ids else ALL, "")
         for collection in self._collections:
             if not self._allowed_ids or collection.collection_id in self._allowed_ids:
-                self.addItem(one_line(collection.name), collection.collection_id)
+                self.addItem(collection_name(collection), collection.collection_id)
         self.insertSeparator(self.count())
         self.addItem(WITHOUT, _WITHOUT_KEY)
         self.setCurrentIndex(max(0, self.findData(chosen)))

@@ -6,9 +6,10 @@ import unicodedata
 from datetime import datetime
 from enum import Enum
 
-from desktop_rag.core.domain import DocumentState, SourceState
+from desktop_rag.core.domain import Collection, DocumentState, SourceState
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.library_events import ChangeSummary, DocumentCounts
+from desktop_rag.core.shared_library import is_shared
 
 _KB = 1024
 _MINUTE_S = 60
@@ -65,6 +66,12 @@ _VALUES = {
     "off": tr("off"),
     "never": tr("never"),
 }
+
+
+def collection_name(collection: Collection) -> str:
+    """The name of a collection in a list; one of the shared library is marked."""
+    name = one_line(collection.name)
+    return tr("{name} (shared)", name=name) if is_shared(collection.collection_id) else name
 
 
 def one_line(text: str) -> str:

@@ -18,6 +18,7 @@ from desktop_rag.core.library_events import (
 )
 from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.paths import Home
+from desktop_rag.core.shared_library import SharedLibraryChanged
 from desktop_rag.ui.chat.chat_state import ChatState
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.shortcuts import PLACE
@@ -104,7 +105,7 @@ class WindowPages(QStackedWidget):
             match event:
                 case ProgressChanged(progress=progress):
                     self.built_search.show_progress(progress)
-                case DocumentsChanged():
+                case DocumentsChanged() | SharedLibraryChanged():
                     self.built_search.on_library_changed()
                 case _:
                     pass
