@@ -180,7 +180,8 @@ def build_services(
         joined, shared = join_shared_library(home, settings, engine, access.password_of)
         opener = embedder_opener(keys, recorder)
         dense = _make_dense(engine, settings.index, opener, shared)
-        stores = _library_stores(home, engine, joined, keys, recorder)
+        findable = Findable(joined.documents, joined.sources, lambda: shared.status)
+        stores = _library_stores(home, engine, findable, keys, recorder)
         library = _make_library(home, settings, stores, dense, priority, times, recorder)
         retriever = _make_retriever(joined, dense, priority, shared)
         commands = Commands(home, library)
@@ -351,13 +352,13 @@ def _make_searchable(library: Library, rewrites: Path) -> None:
 
 
 def _library_stores(
-    home: Home, engine: Engine, joined: Engine, keys: KeyStore, recorder: Recorder
+    home: Home, engine: Engine, findable: Findable, keys: KeyStore, recorder: Recorder
 ) -> LibraryStores:
     return LibraryStores(
         engine.documents, engine.sources, engine.web_pages, engine.tags, engine.upkeep,
         pages=home.pages, sent=home.sent.absolute(),
         recordings=RecordingKit(home.transcripts, TranscriptionClient(keys.get, recorder)),
-        joined=Findable(joined.documents, joined.sources),
+        joined=findable,
     )  # fmt: skip
 
 

@@ -80,7 +80,7 @@ class Library:
             publish=publish, changed=self._on_documents_changed,
         )  # fmt: skip
         self.collections = LibraryCollections(
-            stores.sources, stores.findable.sources, self.sources, pipeline
+            stores.sources, stores.findable, self.sources, pipeline
         )
         self.documents = LibraryDocuments(
             stores.documents, stores.tags, catalogue, pipeline, self._pages, self._attacher,

@@ -6,9 +6,9 @@ from collections.abc import Set as AbstractSet
 from desktop_rag.core.domain import Collection, Source
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ChunkSettings
-from desktop_rag.core.shared_library import id_there, is_shared
+from desktop_rag.core.shared_library import SharedLibraryStatus, id_there, is_shared
 from desktop_rag.ingest.library_sources import LibrarySources
-from desktop_rag.ingest.pipeline import Pipeline
+from desktop_rag.ingest.pipeline import Findable, Pipeline
 from desktop_rag.ingest.web.intranet_hosts import parse_intranet_hosts
 from desktop_rag.store.contract.sources import SourceStore
 
@@ -19,7 +19,7 @@ class LibraryCollections:
     def __init__(
         self,
         store: SourceStore,
-        findable: SourceStore,
+        findable: Findable,
         sources: LibrarySources,
         pipeline: Pipeline,
     ) -> None:
@@ -35,11 +35,16 @@ class LibraryCollections:
 
     def searchable(self) -> list[Collection]:
         """All that questions can be limited to: the own ones, then those of a shared library."""
-        return self._findable.collections()
+        return self._findable.sources.collections()
 
     def searchable_sources(self) -> list[Source]:
         """The sources of these collections; only the own ones can be changed."""
-        return self._findable.sources()
+        return self._findable.sources.sources()
+
+    @property
+    def shared_status(self) -> SharedLibraryStatus:
+        """How the shared library is. Cheap."""
+        return self._findable.status()
 
     def by_words_only(self) -> list[Collection]:
         """Those of a shared library that are not searched by meaning: their model is not here."""

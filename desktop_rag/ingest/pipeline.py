@@ -13,6 +13,7 @@ from desktop_rag.core.domain import Collection, Document
 from desktop_rag.core.errors import DiskFullError
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.core.settings import IndexSettings, TranscriptionSettings
+from desktop_rag.core.shared_library import SharedLibraryStatus
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.ingest.background.pipeline_callbacks import PipelineCallbacks
 from desktop_rag.ingest.background.progress import ProgressMeter
@@ -48,10 +49,14 @@ _LONGEST_PASSAGE = 512
 
 @dataclass(frozen=True, slots=True)
 class Findable:
-    """The documents and sources that questions may find: with a shared library, those of both."""
+    """The documents and sources that questions may find: with a shared library, those of both.
+
+    `status` tells how the shared library is.
+    """
 
     documents: DocumentStore
     sources: SourceStore
+    status: Callable[[], SharedLibraryStatus] = SharedLibraryStatus
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,9 @@ def join_shared_library(
 
     Nothing is connected before settings are applied to it.
     """
-    shared = SharedLibrary(lambda s: open_shared_library(home, settings, s, password_of(s)))
+    shared = SharedLibrary(
+        lambda s: open_shared_library(home, settings, s, password_of(s)), home.shared_library
+    )
     return joined_engine(own, shared), shared
 
 

@@ -32,6 +32,11 @@ class TeamServer:
             self.socket, 5432, "postgres", "postgres", LIBRARY, Encryption.NONE
         )
 
+    @property
+    def address(self) -> str:
+        """The address for whoever runs the server."""
+        return str(self._server.get_uri())
+
     @contextmanager
     def library(self) -> Generator[Engine]:
         """The library, for whoever runs the server."""

@@ -11,12 +11,15 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from pathlib import Path
+from typing import TypeVar, cast
 
+from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.files.atomic_file import read_object, write_object
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import Settings, SharedLibrarySettings
-from desktop_rag.core.shared_library import SharedLibraryStatus, SharedState
+from desktop_rag.core.shared_library import SharedLibraryStatus, SharedState, is_shared
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.contract.vectors import ModelRow
@@ -51,12 +54,17 @@ class SharedLibrary:
     def __init__(
         self,
         connect: Callable[[SharedLibrarySettings], OpenedShared],
+        memory: Path,
         *,
         limit_s: float = _LIMIT_S,
         pause_s: float = _PAUSE_S,
     ) -> None:
-        """Nothing is connected before `apply`. `connect` raises AppError when it can't."""
+        """Nothing is connected before `apply`. `connect` raises AppError when it can't.
+
+        `memory` is the file that keeps the names of its collections, for a start without it.
+        """
         self._connect = connect
+        self._memory = memory
         self._limit_s = limit_s
         self._pause_s = pause_s
         self._changed = threading.Condition()
@@ -148,9 +156,10 @@ class SharedLibrary:
             self._wanted = shared
             self._is_hurried = True
             if is_another:
-                self._facts = NOTHING_SEEN
+                self._facts = known = self._remembered(shared) if shared.is_set else NOTHING_SEEN
                 state = SharedState.CONNECTING if shared.is_set else SharedState.NOT_SET
-                self._status = SharedLibraryStatus(state, time.time())
+                since = time.time()
+                self._status = SharedLibraryStatus(state, since, collections=known.collections)
             if self._thread is None and shared.is_set:
                 self._thread = threading.Thread(
                     target=self._run, name="shared-library", daemon=True
@@ -241,8 +250,22 @@ class SharedLibrary:
             )
             self._changed.notify_all()
         if self._status != seen:
+            self._remember(shared, facts)
             self._tell()
         return True
+
+    def _remember(self, shared: SharedLibrarySettings, facts: SharedFacts) -> None:
+        names = {c.collection_id: c.name for c in facts.collections}
+        write_object(self._memory, {"library": _name_of(shared), "collections": names})
+
+    def _remembered(self, shared: SharedLibrarySettings) -> SharedFacts:
+        """Its collections when it was last connected; none of another library."""
+        kept = read_object(self._memory)
+        names = kept.get("collections")
+        if kept.get("library") != _name_of(shared) or not isinstance(names, dict):
+            return NOTHING_SEEN
+        pairs = cast("dict[str, object]", names).items()
+        return SharedFacts(tuple(Collection(key, str(n)) for key, n in pairs if is_shared(key)))
 
     def _lose(self, opened: OpenedShared, error: AppError) -> None:
         with self._changed:
@@ -269,6 +292,10 @@ class SharedLibrary:
     def _tell(self) -> None:
         for listener in self._listeners:
             listener(self._status)
+
+
+def _name_of(shared: SharedLibrarySettings) -> str:
+    return f"{shared.address}/{shared.library}"
 
 
 def _silent(limit_s: float) -> AppError:

@@ -171,6 +171,13 @@ def size_in_words(size_bytes: int) -> str:
     return tr("{value:.1f} TB", value=amount / _KB)
 
 
+def clock_in_words(moment: float) -> str:
+    """`14:05`, or `2024-11-03 14:05` of another day."""
+    then = time.localtime(moment)
+    is_today = then[:3] == time.localtime()[:3]
+    return time.strftime("%H:%M" if is_today else "%Y-%m-%d %H:%M", then)
+
+
 def moment_in_words(moment: float, now: float | None = None) -> str:
     """`just now`, `5 min ago`, `14:05`, `3 Nov`, `3 Nov 2024`; "" for 0, meaning never."""
     if not moment:

@@ -1,6 +1,5 @@
 """The shared library as it is now: online or since when not, and its collections. Qt thread."""
 
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,7 +11,7 @@ from desktop_rag.core.domain import Collection
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.shared_library import SharedLibraryChanged, SharedLibraryStatus, SharedState
 from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import clock_in_words, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection
 
@@ -108,18 +107,11 @@ def state_in_words(status: SharedLibraryStatus) -> str:
     """One or two sentences about the connection."""
     match status.state:
         case SharedState.ONLINE:
-            return tr("Online since {time}.", time=_clock(status.since))
+            return tr("Online since {time}.", time=clock_in_words(status.since))
         case SharedState.CONNECTING:
             return tr("Connecting…")
         case SharedState.OFFLINE:
-            offline = tr("Offline since {time}.", time=_clock(status.since))
+            offline = tr("Offline since {time}.", time=clock_in_words(status.since))
             return " ".join(filter(None, (offline, status.title, status.hint)))
         case SharedState.NOT_SET:
             return ""
-
-
-def _clock(at: float) -> str:
-    """The time of a moment, with its day unless that is today."""
-    then, now = time.localtime(at), time.localtime()
-    is_today = then[:3] == now[:3]
-    return time.strftime("%H:%M" if is_today else "%Y-%m-%d %H:%M", then)

@@ -36,7 +36,10 @@ if TYPE_CHECKING:
     from desktop_rag.ui.settings.settings_page import SettingsPage
 
 CHAT, LIBRARY, SEARCH, SETTINGS = range(len(PAGES))
-LIBRARY_EVENTS = (DocumentsChanged, NothingUsed, ProgressChanged, SourceScanned, SourcesChanged)
+LIBRARY_EVENTS = (
+    DocumentsChanged, NothingUsed, ProgressChanged, SharedLibraryChanged, SourceScanned,
+    SourcesChanged,
+)  # fmt: skip
 
 
 class WindowPages(QStackedWidget):

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import Settings
+from desktop_rag.core.settings import Settings, SharedLibrarySettings
 from desktop_rag.core.shared_library import SharedLibraryStatus, SharedState, is_shared
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.joined.joined_engine import joined_engine
-from desktop_rag.store.joined.shared_library import SharedLibrary
+from desktop_rag.store.joined.shared_library import OpenedShared, SharedLibrary
 from desktop_rag.store.opening import open_shared_library
 from tests.engines import UNTESTED, duckdb_in
 from tests.servers.team_server import TeamServer, team_server
@@ -68,6 +69,7 @@ def connect(tmp_path: Path) -> Iterator[Callable[[Settings], Connected]]:
         put(own, "own.txt", "the lamp of mine")
         shared = SharedLibrary(
             lambda wanted: open_shared_library(Home(tmp_path), Settings(), wanted, "secret"),
+            tmp_path / "shared.json",
             limit_s=LIMIT_S,
             pause_s=0.2,
         )
@@ -128,6 +130,24 @@ def test_it_goes_and_comes_back_while_questions_are_asked(
     assert connected.lamps() == {OWN, TEAM, BOARD}
     assert not connected.shared.missed(EVERYWHERE)
     caplog.clear()  # the pool reports connections that are gone
+
+
+def test_a_start_without_the_server_knows_its_collections(
+    connect: Callable[[Settings], Connected], team: TeamServer, tmp_path: Path
+) -> None:
+    connect(settings_of(team)).waits_for(SharedState.ONLINE)
+
+    def away(_shared: SharedLibrarySettings) -> OpenedShared:
+        raise AppError("The server can't be reached.")
+
+    later = SharedLibrary(away, tmp_path / "shared.json")
+    later.apply(settings_of(team))
+    later.wait_until_known(WAIT_S)
+    assert later.status.state is SharedState.OFFLINE
+    assert [c.name for c in later.status.collections] == ["Team", "Board"]
+    later.apply(Settings(shared_library=replace(team.settings, library="another")))
+    assert not later.status.collections
+    later.close()
 
 
 def test_a_silent_server_costs_one_question_its_limit(
