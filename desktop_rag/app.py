@@ -157,51 +157,41 @@ Verb = Callable[[Services, dict[str, Any]], Any]
 
 
 def build_services(
-    home: Home,
-    *,
-    times: WatchTimes | None = None,
-    now: Callable[[], datetime] = datetime.now,
+    home: Home, *, times: WatchTimes | None = None, now: Callable[[], datetime] = datetime.now
 ) -> Services:
     """Open the store and build the services over it; nothing runs until `library.start`.
 
     `now` is the local time. AppError when the store can't be opened; a missing model is a notice.
     """
     settings, notices = _settings(home)
-    engine = open_engine(home, settings)
-    event_log = EventLog(EventFiles(home.activity))
+    engine, event_log = open_engine(home, settings), EventLog(EventFiles(home.activity))
     recorder = Recorder(event_log, is_on=settings.activity.is_recorded)
+    access = SharedLibraryAccess(check_shared_library, LibraryPasswords())
+    joined, shared = join_shared_library(home, settings, engine, access.password_of)
     try:
         backups = Backups(home, engine.precious, engine.sources.collections)
         snapshots = Snapshots(home, backups, engine.precious)
         if lost := snapshots.restore_lost():
             settings, notices = load_settings(home.settings)
         priority, keys = AnswerPriority(), KeyStore()
-        access = SharedLibraryAccess(check_shared_library, LibraryPasswords())
-        joined, shared = join_shared_library(home, settings, engine, access.password_of)
         opener = embedder_opener(keys, recorder)
         dense = _make_dense(engine, settings.index, opener, shared)
-        findable = Findable(joined.documents, joined.sources, lambda: shared.status)
-        stores = _library_stores(home, engine, findable, keys, recorder)
+        stores = _library_stores(home, engine, _findable(joined, shared), keys, recorder)
         library = _make_library(home, settings, stores, dense, priority, times, recorder)
-        retriever = _make_retriever(joined, dense, priority, shared)
         commands = Commands(home, library)
+        retriever = _make_retriever(joined, dense, priority, shared)
         models = _make_models(home, settings, keys, recorder)
-        personal = _make_personal(home, engine, library, dense)
         embeds = rail_embeddings(home.rail_vectors, dense.bundled)
         checker, rails = ClaimChecker(embeds[0]), AssistantRails(*embeds, home.rails, commands)
-        chat = _make_chat(
-            joined, retriever, dense, models, personal, recorder, checker=checker, rails=rails
-        )
+        personal = _make_personal(home, engine, library, dense)
+        chat = _make_chat(joined, retriever, dense, models, personal, recorder, checker, rails)
         faults = _faults(dense, [*restored_notices(engine), *lost], recorder)
         backups.leave_to(library.sources.look_again, commands.take)
     except BaseException:
         engine.close()
         recorder.close()
         raise
-    rest = resting(
-        library, chat, priority, opener.prepare,
-        [opener.let_go, checker.let_go, engine.storage.let_go],
-    )  # fmt: skip
+    let_go = [opener.let_go, checker.let_go, engine.storage.let_go, shared.let_go]
     standing = StandingQuestions(engine.standing, chat, now)
     activity = Activity(event_log, chat.history.feedback.newest_first, chat.history.titles)
     server = ServerSwitch(Served(home, chat, library, dense.embedder, activity))
@@ -211,7 +201,7 @@ def build_services(
     return Services(
         home, settings, engine, library, chat, retriever, StoredRuns(engine.evaluations), keys,
         backups, snapshots, (*notices, *faults), tuple(notices), recorder, activity,
-        rest, standing,
+        resting(library, chat, priority, opener.prepare, let_go), standing,
         ScheduleRunner(standing, library, now),
         RunWorker(engine.experiments, chat, library, partial(scratch_library, build_services, home)
         ), changes, server, Notes(home.notes, chat, library), rails, commands, shared, access,
@@ -258,14 +248,13 @@ def opened_models(home: Home) -> Generator[OpenedModels]:
         recorder.close()
 
 
-def _make_chat(
+def _make_chat(  # noqa: PLR0917  each is made once, in this order
     engine: Engine,
     retriever: Retriever,
     dense: EmbedderRegistry,
     models: ChatModels,
     personal: Personal,
     recorder: Recorder,
-    *,
     checker: ClaimChecker,
     rails: AssistantRails,
 ) -> Chat:
@@ -349,6 +338,10 @@ def _make_searchable(library: Library, rewrites: Path) -> None:
     if all(source.path != rewrites for source in library.sources.all()):
         collection = library.collections.find_or_add(COLLECTION)
         library.sources.add(rewrites, collection.collection_id)
+
+
+def _findable(joined: Engine, shared: SharedLibrary) -> Findable:
+    return Findable(joined.documents, joined.sources, lambda: shared.status)
 
 
 def _library_stores(

@@ -14,7 +14,7 @@ from desktop_rag.store.contract.engine import Engine, EngineOpener
 from desktop_rag.store.duckdb.duckdb_engine import DuckdbOpener
 from desktop_rag.store.duckdb.tables.table_queries import TableQueries
 from desktop_rag.store.joined.joined_engine import joined_engine
-from desktop_rag.store.joined.shared_library import OpenedShared, SharedLibrary
+from desktop_rag.store.joined.shared_connection import OpenedShared, SharedLibrary
 
 _EMBEDDED, _ON_SERVER = "duckdb", "postgres"
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")

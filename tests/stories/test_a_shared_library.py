@@ -13,12 +13,13 @@ from desktop_rag.core.settings import Encryption, Settings, StoreSettings
 from desktop_rag.ui.shared_library.shared_library_page import SharedLibrarySection
 from tests.conftest import FAST_TIMES
 from tests.engines import UNTESTED
-from tests.servers.team_server import LIBRARY, TeamServer, team_server
 from tests.stories.conftest import Person
+from tests.unit.store.joined.team_server import LIBRARY, TeamServer, team_server
 
 pytestmark = [
     pytest.mark.skipif("postgres" in UNTESTED, reason=UNTESTED.get("postgres", "")),
     pytest.mark.filterwarnings("ignore:XDG_RUNTIME_DIR"),
+    pytest.mark.timeout(180),
 ]
 BOILER = "The boiler of the office is serviced in March by Hanna Weber of the building team."
 WAIT_S = 120.0

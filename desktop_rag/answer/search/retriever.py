@@ -53,14 +53,12 @@ _DEEPEST = 40_000
 class RetrievalResult:
     """Passages, best first, and the words that were corrected.
 
-    `matching` are the chunks of all candidates that seem to be relevant. `missed` are sentences
-    about what could not be searched.
+    `matching` are the chunks of all candidates that seem to be relevant.
     """
 
     passages: list[Passage]
     repaired: tuple[tuple[str, str], ...] = ()
     matching: tuple[int, ...] = ()
-    missed: tuple[str, ...] = ()
 
 
 class Retriever:
@@ -103,9 +101,19 @@ class Retriever:
         """
         # Background work would slow down every step, not only the embedding.
         with self._priority.answering():
-            found = self._search(query, mode, limit, reach, lexical_weight)
-        scope, _ = self._scope(query, reach)
-        return replace(found, missed=self._missed(scope))
+            return self._search(query, mode, limit, reach, lexical_weight)
+
+    def missed(self, reach: SearchScope) -> tuple[str, ...]:
+        """What of these documents can't be searched now, in sentences for an answer."""
+        return self._missed(
+            Scope(
+                collection_ids=reach.collection_ids or None,
+                document_ids=reach.document_ids,
+                attached=reach.attached,
+                about=reach.about,
+                readable=reach.readable,
+            )
+        )
 
     def best_of(
         self,

@@ -5,7 +5,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.tables import TableQueries
-from desktop_rag.store.joined.shared_library import OpenedShared
+from desktop_rag.store.joined.shared_connection import OpenedShared
 from desktop_rag.store.postgres.database.read_replica import Replica
 from desktop_rag.store.postgres.database.server_database import ServerDatabase
 from desktop_rag.store.postgres.documents.server_chunk_store import ServerChunkStore

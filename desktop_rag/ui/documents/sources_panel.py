@@ -112,11 +112,14 @@ class SourceCard(Card):
             text, everywhere = _copies_in_words(also_in), "\n".join(also_in)
             column.addWidget(_muted(text, Qt.TextElideMode.ElideMiddle, everywhere))
         column.addLayout(foot)
-        # Only once they are in the card: a parentless visible widget is a window.
+        self._show_buttons()
+
+    def _show_buttons(self) -> None:
+        """Only once they are in the card: a parentless visible widget is a window."""
         self._fold.setVisible(self._passage.is_longer)
         for button in (self._ask, self._open, self._read):
-            button.setVisible(source.is_in_library)
-        if is_shared(source.document_id) and not source.url:
+            button.setVisible(self.source.is_in_library)
+        if is_shared(self.source.document_id) and not self.source.url:
             self._open.hide()  # its file is on another computer
 
     def _build_words(self) -> QVBoxLayout:

@@ -43,7 +43,7 @@ class OpenedShared:
     closes it.
     """
 
-    engine: Engine
+    library: Engine
     is_limited: bool
     break_off: Callable[[], None]
 
@@ -104,7 +104,7 @@ class SharedLibrary:
 
         def work() -> None:
             try:
-                result.set_result(read(opened.engine))
+                result.set_result(read(opened.library))
             except BaseException as error:
                 result.set_exception(error)
 
@@ -178,6 +178,11 @@ class SharedLibrary:
             self._is_hurried = True
             self._changed.notify_all()
 
+    def let_go(self) -> None:
+        """Free what is kept in memory of it."""
+        if opened := self._opened:
+            opened.library.storage.let_go()
+
     def close(self) -> None:
         """Close the connection; nothing is asked any more. Idempotent."""
         with self._changed:
@@ -233,10 +238,10 @@ class SharedLibrary:
         self, shared: SharedLibrarySettings, opened: OpenedShared, *, is_first: bool = False
     ) -> bool:
         """Read what is there; False when this connection is not wanted any more."""
-        facts = read_facts(opened.engine, is_limited=opened.is_limited)
+        facts = read_facts(opened.library, is_limited=opened.is_limited)
         if is_first:
             # What every question needs is read from the server's disk now.
-            opened.engine.lexical.languages()
+            opened.library.lexical.languages()
         with self._changed:
             if self._is_closed or self._wanted != shared:
                 return False

@@ -15,11 +15,11 @@ from desktop_rag.core.shared_library import SharedLibraryStatus, SharedState, is
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.joined.joined_engine import joined_engine
-from desktop_rag.store.joined.shared_library import OpenedShared, SharedLibrary
+from desktop_rag.store.joined.shared_connection import OpenedShared, SharedLibrary
 from desktop_rag.store.opening import open_shared_library
 from tests.engines import UNTESTED, duckdb_in
-from tests.servers.team_server import TeamServer, team_server
 from tests.stored_rows import found, put
+from tests.unit.store.joined.team_server import TeamServer, team_server
 
 pytestmark = [
     pytest.mark.skipif("postgres" in UNTESTED, reason=UNTESTED.get("postgres", "")),
