@@ -33,6 +33,7 @@ T = TypeVar("T")
 _LIMIT_S = 3.0
 _PAUSE_S = 10.0
 _LOOK_S = 60.0
+_LOOK_LIMIT_S = 20.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,15 +161,16 @@ class SharedLibrary:
                 state = SharedState.CONNECTING if shared.is_set else SharedState.NOT_SET
                 since = time.time()
                 self._status = SharedLibraryStatus(state, since, collections=known.collections)
+                # The thread closes what was opened.
+                self._opened = None
             if self._thread is None and shared.is_set:
                 self._thread = threading.Thread(
                     target=self._run, name="shared-library", daemon=True
                 )
                 self._thread.start()
-            opened, self._opened = (self._opened, None) if is_another else (None, self._opened)
             self._changed.notify_all()
-        if opened:
-            opened.break_off()
+        if is_another and not shared.is_set:
+            self._memory.unlink(missing_ok=True)
         if is_another:
             self._tell()
 
@@ -238,10 +240,17 @@ class SharedLibrary:
         self, shared: SharedLibrarySettings, opened: OpenedShared, *, is_first: bool = False
     ) -> bool:
         """Read what is there; False when this connection is not wanted any more."""
-        facts = read_facts(opened.library, is_limited=opened.is_limited)
-        if is_first:
-            # What every question needs is read from the server's disk now.
-            opened.library.lexical.languages()
+        # A silent server would hold up this thread, and with it the way back.
+        guard = threading.Timer(_LOOK_LIMIT_S, opened.break_off)
+        guard.daemon = True
+        guard.start()
+        try:
+            facts = read_facts(opened.library, is_limited=opened.is_limited)
+            if is_first:
+                # What every question needs is read from the server's disk now.
+                opened.library.lexical.languages()
+        finally:
+            guard.cancel()
         with self._changed:
             if self._is_closed or self._wanted != shared:
                 return False

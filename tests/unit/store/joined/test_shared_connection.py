@@ -168,14 +168,30 @@ def test_a_silent_server_costs_one_question_its_limit(
     caplog.clear()
 
 
-def test_changed_settings_hold_at_once(
+def test_another_version_may_change_the_library_meanwhile(
     connect: Callable[[Settings], Connected], team: TeamServer
+) -> None:
+    connected = connect(settings_of(team))
+    connected.waits_for(SharedState.ONLINE)
+    team.run("ALTER TABLE team.chunks RENAME COLUMN anchor TO place")
+    try:
+        assert connected.lamps() == {OWN}
+        assert any("another version" in status.title for status in connected.told)
+    finally:
+        team.run("ALTER TABLE team.chunks RENAME COLUMN place TO anchor")
+    connected.waits_for(SharedState.ONLINE)
+    assert connected.lamps() == {OWN, TEAM, BOARD}
+
+
+def test_changed_settings_hold_at_once(
+    connect: Callable[[Settings], Connected], team: TeamServer, tmp_path: Path
 ) -> None:
     connected = connect(settings_of(team))
     connected.waits_for(SharedState.ONLINE)
     connected.shared.apply(Settings())
     assert connected.lamps() == {OWN}
     assert connected.shared.status.state is SharedState.NOT_SET
+    assert not (tmp_path / "shared.json").exists(), "nothing of it is kept"
     assert len(connected.joined.sources.collections()) == 1
 
     elsewhere = replace(team.settings, library="another")
