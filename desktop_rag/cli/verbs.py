@@ -118,4 +118,4 @@ def _attached(library: Library, chat: Chat, names: Sequence[str]) -> list[Attach
 
 
 def _collection_id(library: Library, name: str) -> str:
-    return library.collections.find(name).collection_id if name else ""
+    return library.collections.find_searchable(name).collection_id if name else ""

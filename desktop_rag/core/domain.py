@@ -251,6 +251,7 @@ class FileCondition(StrEnum):
     CHANGED = "changed"
     MISSING = "missing"
     OUT_OF_REACH = "out of reach"
+    ELSEWHERE = "on another computer"
 
 
 @dataclass(frozen=True)

@@ -165,6 +165,11 @@ class Home:
         return self.root / "window.json"
 
     @property
+    def shared_library(self) -> Path:
+        """The names of the collections that the shared library last had."""
+        return self.root / "shared_library.json"
+
+    @property
     def popup(self) -> Path:
         """The size of the quick ask."""
         return self.root / "popup.json"

@@ -1,7 +1,8 @@
 """What other processes and the desktop ask of the running app. Frozen values; any thread."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event
 from typing import cast
 from urllib.parse import parse_qs, urlsplit
 
@@ -10,6 +11,13 @@ from desktop_rag.desktop.identity import URL_SCHEME
 
 _MAX_TEXT = 4_000
 _MAX_PATHS = 100
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RequestHandled:
+    """Posted after a request: when its turn comes, the request has been dealt with."""
+
+    handled: Event = field(default_factory=Event)
 
 
 @dataclass(frozen=True, slots=True)

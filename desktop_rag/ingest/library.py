@@ -65,7 +65,7 @@ class Library:
         self._times = times or WatchTimes()
         self._is_started = False
         self._events = EventPublisher()
-        publish = self._events.publish
+        publish, findable = self._events.publish, stores.findable
         catalogue = Catalogue(stores.sources, stores.pages, stores.sent)
         self._watch = SourceWatch(catalogue, state_changed=self._on_state_changed, notify=publish)
         self._pipeline = pipeline = Pipeline(
@@ -79,10 +79,10 @@ class Library:
             stores.sources, stores.documents, catalogue, self._watch, pipeline.scans, rules,
             publish=publish, changed=self._on_documents_changed,
         )  # fmt: skip
-        self.collections = LibraryCollections(stores.sources, self.sources, pipeline)
+        self.collections = LibraryCollections(stores.sources, findable, self.sources, pipeline)
         self.documents = LibraryDocuments(
             stores.documents, stores.tags, catalogue, pipeline, self._pages, self._attacher,
-            changed=self._on_documents_changed,
+            findable=findable.documents, changed=self._on_documents_changed,
         )  # fmt: skip
         self.sent = self._make_sent(catalogue)
         self.tags = LibraryTags(stores.tags, stores.documents, changed=self._on_documents_changed)

@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from desktop_rag.core.domain import Collection
+from desktop_rag.core.domain import Collection, Source
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ChunkSettings
+from desktop_rag.core.shared_library import SharedLibraryStatus, id_there, is_shared
 from desktop_rag.ingest.library_sources import LibrarySources
-from desktop_rag.ingest.pipeline import Pipeline
+from desktop_rag.ingest.pipeline import Findable, Pipeline
 from desktop_rag.ingest.web.intranet_hosts import parse_intranet_hosts
 from desktop_rag.store.contract.sources import SourceStore
 
@@ -15,8 +16,16 @@ from desktop_rag.store.contract.sources import SourceStore
 class LibraryCollections:
     """Collections with their settings for chunking and embedding: `library.collections`."""
 
-    def __init__(self, store: SourceStore, sources: LibrarySources, pipeline: Pipeline) -> None:
+    def __init__(
+        self,
+        store: SourceStore,
+        findable: Findable,
+        sources: LibrarySources,
+        pipeline: Pipeline,
+    ) -> None:
+        """`findable` has the collections of a shared library too."""
         self._store = store
+        self._findable = findable
         self._sources = sources
         self._pipeline = pipeline
 
@@ -24,11 +33,41 @@ class LibraryCollections:
         """All collections, the oldest first."""
         return self._store.collections()
 
+    def searchable(self) -> list[Collection]:
+        """All that questions can be limited to: the own ones, then those of a shared library."""
+        return self._findable.sources.collections()
+
+    def searchable_sources(self) -> list[Source]:
+        """The sources of these collections; only the own ones can be changed."""
+        return self._findable.sources.sources()
+
+    @property
+    def shared_status(self) -> SharedLibraryStatus:
+        """How the shared library is. Cheap."""
+        return self._findable.status()
+
+    def by_words_only(self) -> list[Collection]:
+        """Those of a shared library that are not searched by meaning: their model is not here."""
+        registry = self._pipeline.embedders
+        ids = registry.by_words_only() if registry else ()
+        return [c for c in self.searchable() if c.collection_id in ids]
+
+    def find_searchable(self, name: str) -> Collection:
+        """The collection of this name, an own one first; `shared:NAME` is of the shared library.
+
+        AppError with the existing names when there is none.
+        """
+        every = self.searchable()
+        shared = [c for c in every if is_shared(c.collection_id)]
+        if is_shared(name) and (found := _named(shared, id_there(name))):
+            return found
+        return _named(every, name) or self.find(name)
+
     def find(self, name: str) -> Collection:
         """The collection of this name; AppError with the existing names when there is none."""
-        collections = self.all()
-        found = _named(collections, name)
+        found = _named(self.all(), name)
         if found is None:
+            collections = self.searchable()
             names = ", ".join(f"“{c.name}”" for c in collections) or "none yet"
             raise AppError(f"There is no collection “{name}”.", f"Collections: {names}.")
         return found

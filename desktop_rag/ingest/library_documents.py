@@ -19,6 +19,7 @@ from desktop_rag.core.parsed import Chunk, ColourSpan, ParsedDocument
 from desktop_rag.core.places import Places, places_from_json
 from desktop_rag.core.quote_alignment import locate
 from desktop_rag.core.recordings.recording_marks import NO_TRANSCRIPTION
+from desktop_rag.core.shared_library import is_shared
 from desktop_rag.ingest.indexing.attacher import Attacher
 from desktop_rag.ingest.parsing.page_renderer import PageRenderer
 from desktop_rag.ingest.pipeline import Pipeline
@@ -43,9 +44,12 @@ class LibraryDocuments:
         pages: PageRenderer,
         attacher: Attacher,
         *,
+        findable: DocumentStore,
         changed: Callable[[Sequence[Document]], None],
     ) -> None:
+        """`findable` has the documents of a shared library too, which can only be read."""
         self._store = store
+        self._findable = findable
         self._tags = tags
         self._catalogue = catalogue
         self._pipeline = pipeline
@@ -64,7 +68,7 @@ class LibraryDocuments:
 
     def of_ids(self, document_ids: Sequence[str]) -> list[Document]:
         """The rows of these documents, in any order, without those that do not exist (any more)."""
-        return self._as_now(self._store.get(document_ids))
+        return self._as_now(self._findable.get(document_ids))
 
     def below(self, path: Path) -> list[Document]:
         """The document of this file, or those of all files in this folder, parts included."""
@@ -81,7 +85,9 @@ class LibraryDocuments:
         return self._as_now([d for d in documents if not self._attacher.has(d)])
 
     def counts(self, source_id: str = "") -> DocumentCounts:
-        """The numbers of files and web pages in each state."""
+        """The numbers of files and web pages in each state; of all own sources, or of any one."""
+        if is_shared(source_id):
+            return self._findable.counts(source_id)
         total: dict[DocumentState, int] = {}
         for source in self._catalogue.sources():
             if source_id not in ("", source.source_id):
@@ -94,7 +100,7 @@ class LibraryDocuments:
 
     def facets(self) -> LibraryFacets:
         """The formats and folders of the documents that searches may find."""
-        return self._store.facets()
+        return self._findable.facets()
 
     def changes_since(self, at: float) -> list[FileChange]:
         """What happened to files from this time on, the newest first; kept for a week."""
@@ -104,15 +110,15 @@ class LibraryDocuments:
 
     def text(self, document_id: str) -> str:
         """The whole extracted text; empty when there is none."""
-        return self._store.text(document_id) or ""
+        return self._findable.text(document_id) or ""
 
     def chunks(self, document_id: str) -> list[Chunk]:
         """The chunks of a document in reading order."""
-        return self._store.chunks(document_id)
+        return self._findable.chunks(document_id)
 
     def place(self, document_id: str, start: int, end: int) -> Anchor:
         """The exact place of the text [start, end)."""
-        marks, headings, _ = places_from_json(self._store.content(document_id)[1])
+        marks, headings, _ = places_from_json(self._findable.content(document_id)[1])
         return Places(marks, headings).anchor(start, end)
 
     def locate(self, document_id: str, quote: str) -> tuple[int, int] | None:
@@ -124,11 +130,14 @@ class LibraryDocuments:
         document = self.get(document_id)
         if document is None:
             return None
-        text, places = self._store.content(document_id)
-        return StoredText(document, text or "", places, tuple(self._store.parts(document_id)))
+        text, places = self._findable.content(document_id)
+        return StoredText(document, text or "", places, tuple(self._findable.parts(document_id)))
 
     def file_condition(self, document: Document) -> FileCondition:
         """How its file is now. It may take long where the file is far away."""
+        if is_shared(document.document_id):
+            # A file with this path here would be another one.
+            return FileCondition.ELSEWHERE
         if self._state(document.source_id, document.state) is DocumentState.OFFLINE:
             return FileCondition.OUT_OF_REACH
         try:
@@ -144,11 +153,12 @@ class LibraryDocuments:
     def page_view(
         self, document: Document, wish: PageWish, *, cancel: threading.Event
     ) -> PageView | None:
-        """A picture of a page of its file with the words marked; None for a file inside another.
+        """A picture of a page of its file with the words marked; None for a file inside another,
+        and for one on another computer.
 
         AppError when the page can't be drawn, Cancelled soon after `cancel` is set.
         """
-        if document.part:
+        if document.part or is_shared(document.document_id):
             return None
         wish = replace(wish, quote=wish.quote[:_LONGEST_QUOTE_CHARS])
         return self._pages.draw(document.path, wish, cancel=cancel)
@@ -157,6 +167,8 @@ class LibraryDocuments:
         self, document: Document, text: str, *, cancel: threading.Event
     ) -> tuple[ColourSpan, ...]:
         """The colours of the stored text of source code; none if the file has changed since."""
+        if is_shared(document.document_id):
+            return ()
         return self._pages.colours(document.path, text, cancel=cancel)
 
     def prepare_pages(self) -> None:
@@ -234,12 +246,14 @@ class LibraryDocuments:
 
     def _as_now(self, documents: Sequence[Document]) -> list[Document]:
         """The rows with their current state and with the tags given to their files."""
-        paths = [d.path for d in documents] if len(documents) <= _FEW else None
+        own = [d for d in documents if not is_shared(d.document_id)]
+        paths = [d.path for d in own] if len(own) <= _FEW else None
         given = self._tags.given(paths)
-        return [
+        now = [
             replace(d, state=self._state(d.source_id, d.state), given_tags=given.get(d.path, ()))
-            for d in map(self._pipeline.recordings.as_now, self._store.with_sites(documents))
+            for d in map(self._pipeline.recordings.as_now, self._store.with_sites(own))
         ]
+        return [*now, *(d for d in documents if is_shared(d.document_id))]
 
     def _state(self, source_id: str, stored: DocumentState) -> DocumentState:
         """The stored state, or OFFLINE while the source can't be reached."""

@@ -14,6 +14,7 @@ from desktop_rag.core.errors import DiskFullError
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.core.pictures.waiting_pictures import PICTURES_WAIT, TO_HAVE_THEM_READ
 from desktop_rag.core.settings import IndexSettings, TranscriptionSettings
+from desktop_rag.core.shared_library import SharedLibraryStatus
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.ingest.background.pipeline_callbacks import PipelineCallbacks
 from desktop_rag.ingest.background.progress import ProgressMeter
@@ -50,11 +51,24 @@ _LONGEST_PASSAGE = 512
 
 
 @dataclass(frozen=True, slots=True)
+class Findable:
+    """The documents and sources that questions may find: with a shared library, those of both.
+
+    `status` tells how the shared library is.
+    """
+
+    documents: DocumentStore
+    sources: SourceStore
+    status: Callable[[], SharedLibraryStatus] = SharedLibraryStatus
+
+
+@dataclass(frozen=True, slots=True)
 class LibraryStores:
     """The stores of the library, and its folders of fetched pages and of sent documents.
 
     Without `recordings` those are not read; without `pictures`, the folder for their texts, the
-    pictures in a file are read with it and not last.
+    pictures in a file are read with it and not last. Without `joined` there is no other library
+    beside it.
     """
 
     documents: DocumentStore
@@ -66,6 +80,12 @@ class LibraryStores:
     sent: Path
     recordings: RecordingKit | None = None
     pictures: Path | None = None
+    joined: Findable | None = None
+
+    @property
+    def findable(self) -> Findable:
+        """What questions may find."""
+        return self.joined or Findable(self.documents, self.sources)
 
 
 class _Part(Protocol):

@@ -252,10 +252,14 @@ KINDS: tuple[ConnectionKind, ...] = (
         Reach.NETWORK,
         tr("The PostgreSQL server that you named as shared library."),
         tr(
-            "The name of the role and its password; then questions about versions, size, slow"
-            " queries and the names of collections. No document of yours."
+            "The name of the role and its password. For each question that may find its documents:"
+            " the words searched for, the vector of the question and the filters. No document of"
+            " yours."
         ),
-        tr("When you press Test or Connect, and when you open the page of a connected library."),
+        tr(
+            "When you press Test or Connect; once it is connected, at each question and once a"
+            " minute."
+        ),
         tr("Press Disconnect."),
         Place.SHARED_LIBRARY,
         ("store.postgres.server_check",),

@@ -156,7 +156,7 @@ def _library_server(facts: Facts) -> _Found:
 
 def _shared_library(facts: Facts) -> _Found:
     shared = facts.settings.shared_library
-    return _on_request([f"postgresql://{shared.host}:{shared.port}"] if shared.is_set else [])
+    return _on_where([f"postgresql://{shared.host}:{shared.port}"] if shared.is_set else [])
 
 
 def _on_where(addresses: Iterable[str]) -> _Found:

@@ -16,13 +16,17 @@ class SharedLibraryAccess:
         self._check = check
         self._passwords = passwords
 
+    def password_of(self, shared: SharedLibrarySettings) -> str:
+        """The password that is kept for this address and role; "" for none."""
+        return self._passwords.get(shared.address) if shared.is_set else ""
+
     def has_password(self, shared: SharedLibrarySettings) -> bool:
         """True when a password is kept for this address and role."""
-        return bool(shared.is_set and self._passwords.get(shared.address))
+        return bool(self.password_of(shared))
 
     def test(self, shared: SharedLibrarySettings, typed: str = "") -> SharedLibraryReport:
         """Look at the library; AppError says what is wrong. Without `typed`, the kept password."""
-        return self._check(shared, typed or self._passwords.get(shared.address))
+        return self._check(shared, typed or self.password_of(shared))
 
     def connect(
         self, shared: SharedLibrarySettings, typed: str = ""

@@ -1,6 +1,7 @@
 """Opens the engine that the settings name. Any thread; once per process."""
 
 import re
+from collections.abc import Callable
 
 from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
@@ -12,6 +13,8 @@ from desktop_rag.core.shared_library import SharedLibraryReport
 from desktop_rag.store.contract.engine import Engine, EngineOpener
 from desktop_rag.store.duckdb.duckdb_engine import DuckdbOpener
 from desktop_rag.store.duckdb.tables.table_queries import TableQueries
+from desktop_rag.store.joined.joined_engine import joined_engine
+from desktop_rag.store.joined.shared_connection import OpenedShared, SharedLibrary
 
 _EMBEDDED, _ON_SERVER = "duckdb", "postgres"
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
@@ -71,6 +74,40 @@ def check_shared_library(shared: SharedLibrarySettings, password: str) -> Shared
     except ImportError as exc:
         raise _nothing_installed() from exc
     return check_server(shared, password)
+
+
+def open_shared_library(
+    home: Home, settings: Settings, shared: SharedLibrarySettings, password: str
+) -> OpenedShared:
+    """Connect to a library on a server, to read it beside the own one.
+
+    AppError as `check_shared_library` when it can't be reached or read.
+    """
+    try:
+        from desktop_rag.store.postgres.postgres_engine import PostgresOpener  # noqa: PLC0415
+        from desktop_rag.store.postgres.server_check import (  # noqa: PLC0415
+            CONNECT_S,
+            check_server,
+            conninfo_of,
+        )
+    except ImportError as exc:
+        raise _nothing_installed() from exc
+    check_server(shared, password)
+    opener = PostgresOpener(conninfo_of(shared, password), shared.library, TableQueries())
+    return opener.open_shared(home, settings.index.database_memory_mb, CONNECT_S)
+
+
+def join_shared_library(
+    home: Home, settings: Settings, own: Engine, password_of: Callable[[SharedLibrarySettings], str]
+) -> tuple[Engine, SharedLibrary]:
+    """The own library with the shared one of the settings, and what connects to that.
+
+    Nothing is connected before settings are applied to it.
+    """
+    shared = SharedLibrary(
+        lambda s: open_shared_library(home, settings, s, password_of(s)), home.shared_library
+    )
+    return joined_engine(own, shared), shared
 
 
 def _nothing_installed() -> AppError:

@@ -688,6 +688,10 @@
         <translation>Dateien, Ordner, Sammlungen und Assistenten</translation>
     </message>
     <message>
+        <source>the shared library</source>
+        <translation>der gemeinsamen Bibliothek</translation>
+    </message>
+    <message>
         <source>Ask about your documents…</source>
         <translation>Frage zu Ihren Dokumenten…</translation>
     </message>
@@ -860,6 +864,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>Not in your library</source>
         <translation>Nicht in Ihrer Bibliothek</translation>
+    </message>
+    <message>
+        <source>From the shared library</source>
+        <translation>Aus der gemeinsamen Bibliothek</translation>
     </message>
     <message>
         <source>Searching your documents…</source>
@@ -1100,6 +1108,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>never</source>
         <translation>nie</translation>
+    </message>
+    <message>
+        <source>{name} (shared)</source>
+        <translation>{name} (gemeinsam)</translation>
     </message>
     <message>
         <source>No files yet</source>
@@ -3640,12 +3652,12 @@ Die vollständige Adresse lautet:
         <translation>Der PostgreSQL-Server, den Sie als gemeinsame Bibliothek angegeben haben.</translation>
     </message>
     <message>
-        <source>The name of the role and its password; then questions about versions, size, slow queries and the names of collections. No document of yours.</source>
-        <translation>Der Name der Rolle und ihr Passwort; dann Fragen nach Versionen, Größe, langsamen Abfragen und den Namen der Sammlungen. Kein Dokument von Ihnen.</translation>
+        <source>The name of the role and its password. For each question that may find its documents: the words searched for, the vector of the question and the filters. No document of yours.</source>
+        <translation>Der Name der Rolle und ihr Passwort. Bei jeder Frage, die ihre Dokumente finden kann: die gesuchten Wörter, der Vektor der Frage und die Filter. Kein Dokument von Ihnen.</translation>
     </message>
     <message>
-        <source>When you press Test or Connect, and when you open the page of a connected library.</source>
-        <translation>Wenn Sie „Testen“ oder „Verbinden“ drücken, und wenn Sie die Seite einer verbundenen Bibliothek öffnen.</translation>
+        <source>When you press Test or Connect; once it is connected, at each question and once a minute.</source>
+        <translation>Wenn Sie „Testen“ oder „Verbinden“ drücken; ist sie verbunden, bei jeder Frage und einmal in der Minute.</translation>
     </message>
     <message>
         <source>Press Disconnect.</source>
@@ -4184,6 +4196,10 @@ Die vollständige Adresse lautet:
         <translation>Unten steht die Textstelle, wie sie zitiert wurde.</translation>
     </message>
     <message>
+        <source>The shared library is offline, or no longer has this document.</source>
+        <translation>Die gemeinsame Bibliothek ist offline, oder sie hat dieses Dokument nicht mehr.</translation>
+    </message>
+    <message>
         <source>This document needs a password.</source>
         <translation>Dieses Dokument braucht ein Passwort.</translation>
     </message>
@@ -4194,6 +4210,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>They were: “{one_line}”</source>
         <translation>Sie lauteten: „{one_line}“</translation>
+    </message>
+    <message>
+        <source>From the shared library: its file is on another computer.</source>
+        <translation>Aus der gemeinsamen Bibliothek: Die Datei liegt auf einem anderen Computer.</translation>
     </message>
     <message>
         <source>{one_line} was moved or deleted.</source>
@@ -10058,6 +10078,10 @@ Was kostet der Eintritt?</translation>
         <translation>Die Bibliothek auf dem Server stammt von einer neueren Version der App.</translation>
     </message>
     <message>
+        <source>The library on the server was changed by another version of the app.</source>
+        <translation>Eine andere Version der App hat die Bibliothek auf dem Server geändert.</translation>
+    </message>
+    <message>
         <source>The library stops at change {stored:,}, its journal at {written:,}.</source>
         <translation>Die Bibliothek endet bei Änderung {stored:,}, ihr Journal bei {written:,}.</translation>
     </message>
@@ -10704,6 +10728,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Update the app.</source>
         <translation>Aktualisieren Sie die App.</translation>
+    </message>
+    <message>
+        <source>Update this app, or start it again.</source>
+        <translation>Aktualisieren Sie diese App, oder starten Sie sie neu.</translation>
     </message>
     <message>
         <source>Use the words of your documents, or write about all documents.</source>
@@ -11548,6 +11576,62 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>“{value}” is not a date.</source>
         <translation>„{value}“ ist kein Datum.</translation>
+    </message>
+    <message>
+        <source>The shared library is not connected yet, so it was not searched.</source>
+        <translation>Die gemeinsame Bibliothek ist noch nicht verbunden und wurde daher nicht durchsucht.</translation>
+    </message>
+    <message>
+        <source>The shared library is offline, so it was not searched.</source>
+        <translation>Die gemeinsame Bibliothek ist offline und wurde daher nicht durchsucht.</translation>
+    </message>
+    <message>
+        <source>The server of the shared library did not answer in time.</source>
+        <translation>Der Server der gemeinsamen Bibliothek hat nicht rechtzeitig geantwortet.</translation>
+    </message>
+    <message>
+        <source>It was given {seconds} seconds. It is tried again.</source>
+        <translation>Er hatte {seconds} Sekunden. Es wird wieder versucht.</translation>
+    </message>
+    <message>
+        <source>no collections</source>
+        <translation>keine Sammlungen</translation>
+    </message>
+    <message>
+        <source>Shared, connecting…: {names}</source>
+        <translation>Gemeinsam, wird verbunden …: {names}</translation>
+    </message>
+    <message>
+        <source>Shared, offline since {time}: {names}</source>
+        <translation>Gemeinsam, offline seit {time}: {names}</translation>
+    </message>
+    <message>
+        <source>Shared: {names}</source>
+        <translation>Gemeinsam: {names}</translation>
+    </message>
+    <message>
+        <source>Questions search your own library and the collections of the shared one together. Nothing is written there.</source>
+        <translation>Fragen durchsuchen Ihre eigene Bibliothek und die Sammlungen der gemeinsamen zusammen. Dort wird nichts geschrieben.</translation>
+    </message>
+    <message>
+        <source>Now</source>
+        <translation>Jetzt</translation>
+    </message>
+    <message>
+        <source>Try now</source>
+        <translation>Jetzt versuchen</translation>
+    </message>
+    <message>
+        <source>Searched by words only, because their model is not on this computer: {names}</source>
+        <translation>Nur nach Wörtern durchsucht, weil ihr Modell nicht auf diesem Computer ist: {names}</translation>
+    </message>
+    <message>
+        <source>Online since {time}.</source>
+        <translation>Online seit {time}.</translation>
+    </message>
+    <message>
+        <source>Offline since {time}.</source>
+        <translation>Offline seit {time}.</translation>
     </message>
 </context>
 </TS>

@@ -56,7 +56,7 @@ class QuestionReader:
 
         With `readable` the index is what that covers.
         """
-        languages = self._lexical.languages(readable)
+        languages = list(self._lexical.languages(readable))
         text = query.text
         groups = word_groups(text, languages)
         weights = self._lexical.weigh(groups, readable)
@@ -98,7 +98,7 @@ class QuestionReader:
         """All terms of a text, each in the stems of every language of the library."""
         if not text:
             return ()
-        ways = [terms(text, language) for language in self._lexical.languages(readable) or [""]]
+        ways = [terms(text, language) for language in self._lexical.languages(readable) or {"": 0}]
         # Every language splits a text into the same number of terms.
         words_in = [tuple(dict.fromkeys(word)) for word in zip(*ways, strict=True)]
         return tuple(dict.fromkeys(words_in))

@@ -74,12 +74,16 @@ class Retriever:
         priority: AnswerPriority,
         names: FilenameMatcher,
         fusion: FusionModel,
+        missed: Callable[[Scope], tuple[str, ...]] = lambda _: (),
     ) -> None:
-        """`answering` gives the embedders that can answer now, with their vectors."""
+        """`answering` gives the embedders that can answer now, with their vectors, and `missed`
+        says what of a scope could not be searched.
+        """
         self.lexical = lexical
         self.candidate_search = CandidateSearch(lexical, answering, priority, names)
         self._priority = priority
         self._fusion = fusion
+        self._missed = missed
         self.reader = QuestionReader(lexical)
 
     def search(
@@ -98,6 +102,18 @@ class Retriever:
         # Background work would slow down every step, not only the embedding.
         with self._priority.answering():
             return self._search(query, mode, limit, reach, lexical_weight)
+
+    def missed(self, reach: SearchScope) -> tuple[str, ...]:
+        """What of these documents can't be searched now, in sentences for an answer."""
+        return self._missed(
+            Scope(
+                collection_ids=reach.collection_ids or None,
+                document_ids=reach.document_ids,
+                attached=reach.attached,
+                about=reach.about,
+                readable=reach.readable,
+            )
+        )
 
     def best_of(
         self,

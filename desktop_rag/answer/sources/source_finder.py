@@ -54,12 +54,17 @@ class SourceFinder:
             reach=reach,
             lexical_weight=settings.lexical_weight,
         )
-        filters, hints = limits_in_words(reach.limits, query), hints_for(query)
+        filters = limits_in_words(reach.limits, query)
+        hints = (*hints_for(query), *self.missed(reach))
         is_said = bool(found.repaired or filters or hints)
         count = len(found.passages)
         notes = SearchNotes(found.repaired, filters, count, hints) if is_said else None
         is_relevant = self.is_any_relevant(found.passages)
         return SearchResult(tuple(found.passages), notes, is_relevant, found.matching)
+
+    def missed(self, reach: SearchScope) -> tuple[str, ...]:
+        """What of these documents can't be searched now, in sentences for an answer."""
+        return self._retriever.missed(reach)
 
     def files(
         self, query: Query, first: int, most: int, reach: SearchScope = EVERYTHING

@@ -11,6 +11,7 @@ from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.query import Query
 from desktop_rag.core.question import NamedFiles, Readable, SearchScope
 from desktop_rag.core.question_scope import ScopeItem, ScopeKind
+from desktop_rag.core.shared_library import is_shared_item
 from desktop_rag.core.summary_request import asks_for_summary
 from desktop_rag.store.contract.documents import DocumentStore
 
@@ -19,6 +20,7 @@ _MOST_WHOLE = 50
 # The documents looked at to tell which of the files have any, with those inside them.
 _MOST_INSIDE = 5_000
 _ANY = Query("")
+_AWAY = "the shared library is offline"
 _GONE = "it is no longer in the library"
 _OUTSIDE = "it is not among the documents of this assistant"
 _NOTHING_YET = "nothing in it can be searched yet"
@@ -81,6 +83,8 @@ class ChosenScope:
         if readable:
             # Whether there is such a document is not for everyone to know.
             return _GONE
+        if self._finder.missed(SearchScope(about=(item,))) and is_shared_item(item):
+            return _AWAY
         if item.kind is not ScopeKind.FILE:
             return _NOTHING_YET
         return why_unread(self._documents.get([item.key]))

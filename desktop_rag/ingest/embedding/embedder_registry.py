@@ -10,7 +10,8 @@ that a question in another language finds it.
 
 import logging
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -96,9 +97,11 @@ class EmbedderRegistry:
         *,
         default: str,
         threads: int,
+        elsewhere: Callable[[], Mapping[str, ModelRow | None]] = dict[str, ModelRow | None],
     ) -> None:
         """`default` is the spec of the settings. Its embedder is opened at once; when it can't be,
-        `fault` says why. Vectors that nobody needs any more are dropped.
+        `fault` says why. Vectors that nobody needs any more are dropped. `elsewhere` gives
+        collections that are searched but not embedded here, each with the model that answers there.
         """
         self._models = models
         self.chunks = chunks
@@ -106,6 +109,7 @@ class EmbedderRegistry:
         self._open = open_embedder
         self._default = default
         self._threads = threads
+        self._elsewhere = elsewhere
         self._lock = threading.Lock()
         self._loading = threading.Lock()
         self._embedders: dict[str, Embedder] = {}
@@ -173,14 +177,34 @@ class EmbedderRegistry:
             if index is not None:
                 group = groups.setdefault(index.vectors.model_id, (index, []))
                 group[1].append(collection.collection_id)
+        others = self._elsewhere()
+        for collection_id, row in others.items():
+            if row and (index := self._index_of(row)):
+                group = groups.setdefault(index.vectors.model_id, (index, []))
+                group[1].append(collection_id)
         found: list[Answering] = []
         for index, ids in groups.values():
-            which = None if len(ids) == len(collections) else tuple(ids)
+            which = None if len(ids) == len(collections) + len(others) else tuple(ids)
             second = self._multilingual() if index.spec == BUNDLED else None
             found.append(Answering(index, which, QUESTIONS_OF_ENGLISH_MODEL if second else None))
             if second:
                 found.append(Answering(second, which, QUESTIONS_OF_MULTILINGUAL_MODEL))
         return found
+
+    def by_words_only(self) -> list[str]:
+        """The collections elsewhere whose model is not available here."""
+        others = self._elsewhere()
+        return [key for key, row in others.items() if not (row and self._index_of(row))]
+
+    def _index_of(self, row: ModelRow) -> DenseIndex | None:
+        """The index of the same model here; none that would have to be fetched first."""
+        if self._default not in self._wanted and not is_address(self._default):
+            with suppress(AppError):
+                self._wanted_index(self._default)
+        for index in list(self._wanted.values()):
+            if (index.embedder.name, index.embedder.dimensions) == (row.name, row.dimensions):
+                return index
+        return None
 
     def _multilingual(self) -> DenseIndex | None:
         try:

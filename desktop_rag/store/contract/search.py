@@ -3,7 +3,7 @@
 The constants of the ranking are part of the contract: every engine returns the same scores.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -55,6 +55,24 @@ class Weights:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class WordCounts:
+    """What the weights of words are made of, in a library or a part of one.
+
+    `chunks` is the number of its chunks, `terms` that of the terms in them. `counts` are the
+    numbers of chunks that each word occurs in.
+    """
+
+    chunks: int
+    terms: int
+    counts: Mapping[tuple[str, ...], int]
+
+    def joined(self, other: "WordCounts") -> "WordCounts":
+        """Those of a library that has the chunks of both; of the same words."""
+        counts = {word: count + other.counts[word] for word, count in self.counts.items()}
+        return WordCounts(self.chunks + other.chunks, self.terms + other.terms, counts)
+
+
 class LexicalStore(Protocol):
     """Ranks chunks by the words of a question, with BM25 over the whole library.
 
@@ -74,6 +92,10 @@ class LexicalStore(Protocol):
 
         n may count deleted chunks until the next `Upkeep.run`, but not with `readable`.
         """
+        ...
+
+    def count(self, words: Words, readable: Readable | None = None) -> WordCounts:
+        """What `weigh` makes its weights of: several libraries can be ranked as one."""
         ...
 
     def best(
@@ -110,8 +132,10 @@ class LexicalStore(Protocol):
         """
         ...
 
-    def languages(self, readable: Readable | None = None) -> list[str]:
-        """The languages of the documents, the most frequent first; "" is unknown."""
+    def languages(self, readable: Readable | None = None) -> Mapping[str, int]:
+        """The number of documents in each language, "" for unknown; the most frequent first, then
+        by code points.
+        """
         ...
 
     def nearest_term(self, term: str, errors: int, readable: Readable | None = None) -> str:

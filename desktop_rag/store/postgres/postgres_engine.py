@@ -5,6 +5,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.tables import TableQueries
+from desktop_rag.store.joined.shared_connection import OpenedShared
 from desktop_rag.store.postgres.database.read_replica import Replica
 from desktop_rag.store.postgres.database.server_database import ServerDatabase
 from desktop_rag.store.postgres.documents.server_chunk_store import ServerChunkStore
@@ -53,6 +54,18 @@ class PostgresOpener:
     def open_to_read(self, home: Home, memory_mb: int) -> Engine:
         """Open an existing library so that nothing in it changes."""
         return self._engine(home, self._database(is_read_only=True), memory_mb)
+
+    def open_shared(self, home: Home, memory_mb: int, connect_s: int) -> OpenedShared:
+        """Open an existing library that is searched beside the own one; nothing in it changes."""
+        database = ServerDatabase(
+            self._address, self._library, is_read_only=True, connect_s=connect_s
+        )
+        try:
+            engine = self._engine(home, database, memory_mb)
+            return OpenedShared(engine, database.is_limited, database.break_off)
+        except BaseException:
+            database.close()
+            raise
 
     def restore(self, home: Home) -> None:
         """There is no journal beside the library: the server has its own."""

@@ -18,11 +18,14 @@ from desktop_rag.store.postgres.database.server_errors import mapping_server_err
 from desktop_rag.store.postgres.database.server_migrations import LATEST, version_of
 
 # A person waits for the answer, and a search must not.
-_CONNECT_S = 4
+CONNECT_S = 4
 _STATEMENT_MS = 15_000
 _LEAST_VERSION = 170_000
 _LEAST_VECTOR = (0, 8)
-_READ = ("library_state", "collections", "sources", "documents", "chunks")
+_READ = (
+    "migrations", "library_state", "collections", "sources", "documents", "document_texts",
+    "chunks", "terms", "posting_blocks", "posting_state", "dead_chunks", "models", "file_tags",
+)  # fmt: skip
 _SLOWEST = 5
 _WORDS_OF_SLOW = 160
 
@@ -40,9 +43,9 @@ def conninfo_of(settings: SharedLibrarySettings, password: str) -> str:
         user=settings.role,
         password=password or None,
         sslmode=settings.encryption.value,
-        connect_timeout=_CONNECT_S,
-        tcp_user_timeout=_CONNECT_S * 1000,
-        options=f"-c statement_timeout={_STATEMENT_MS}",
+        connect_timeout=CONNECT_S,
+        tcp_user_timeout=CONNECT_S * 1000,
+        options=f"-c statement_timeout={_STATEMENT_MS} -c default_transaction_read_only=on",
         application_name="desktop-rag",
         **certificate,
     )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from desktop_rag.store.contract.search import K1, Weights, Words
+from desktop_rag.store.contract.search import K1, Weights, WordCounts, Words
 from desktop_rag.store.sql.neighbour_scores import length_norm
 from desktop_rag.store.sql.posting_lists import Ids, Numbers, PostingList, merged, summed
 from desktop_rag.store.sql.text_sql import key_of
@@ -21,23 +21,28 @@ CHEAP = 20_000
 Read = Callable[[Sequence[int]], Mapping[int, Sequence[PostingList]]]
 
 
-def weighted(
+def counted(
     words: Words,
     counts_of: Callable[[Sequence[int]], Mapping[int, int]],
-    total: int,
-    mean_length: float,
-) -> Weights:
-    """The weight of each distinct word among `total` chunks, the rarest first."""
-    distinct = list(dict.fromkeys(words))
-    keys = {word: [key_of(term) for term in word] for word in distinct}
-    found = counts_of([key for word in distinct for key in keys[word]])
-    counts = {word: sum(found[key] for key in keys[word]) for word in distinct}
-    order = sorted(distinct, key=lambda word: (counts[word], word))
+    chunks: int,
+    terms: int,
+) -> WordCounts:
+    """The counts of each distinct word in a library of so many chunks and terms."""
+    keys = {word: [key_of(term) for term in word] for word in dict.fromkeys(words)}
+    found = counts_of([key for those in keys.values() for key in those])
+    counts = {word: sum(found[key] for key in those) for word, those in keys.items()}
+    return WordCounts(chunks, terms, counts)
+
+
+def weighted(found: WordCounts) -> Weights:
+    """The weight of each word, the rarest first."""
+    order = sorted(found.counts, key=lambda word: (found.counts[word], word))
+    counts = tuple(found.counts[word] for word in order)
     return Weights(
         tuple(order),
-        tuple(math.log(1 + max(0.5, total - counts[w] + 0.5) / (counts[w] + 0.5)) for w in order),
-        tuple(counts[word] for word in order),
-        mean_length,
+        tuple(math.log(1 + max(0.5, found.chunks - n + 0.5) / (n + 0.5)) for n in counts),
+        counts,
+        found.terms / found.chunks if found.terms else 1.0,
     )
 
 

@@ -34,7 +34,11 @@ class LibraryOverview(QObject):
         library = self._library
         self._bridge.run(
             self,
-            lambda: (library.collections.all(), library.sources.all(), library.documents.counts()),
+            lambda: (
+                library.collections.searchable(),
+                library.collections.searchable_sources(),
+                library.documents.counts(),
+            ),
             self._on_read,
         )
 

@@ -69,7 +69,7 @@ class Composer(Card):
         self.scope_bar = ScopeBar(self._theme)
         self.scope_bar.serve(self._field)
         self.setFocusProxy(self._field)
-        self._documents = DocumentsChoice()
+        self._documents = DocumentsChoice(self._theme)
         self._hint = PlainLabel(_KEYS, tone="muted", scale="small")
         self._send = IconButton(self._theme, "send:accent_text", tr("Send"))
         self._send.setObjectName("sendButton")

@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 
+from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QComboBox, QWidget
 
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.language.translation import tr
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.core.shared_library import is_shared
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import collection_name
 
 ALL = tr("All documents")
 WITHOUT = tr("Without documents")
@@ -18,8 +21,9 @@ _MOST_PX = 240
 class DocumentsChoice(QComboBox):
     """Offers all documents, the collections, and a chat without documents."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._theme = theme
         self._collections: Sequence[Collection] = ()
         self._allowed_ids: Sequence[str] = ()
         self.setObjectName("collectionPicker")
@@ -59,8 +63,10 @@ class DocumentsChoice(QComboBox):
         self.clear()
         self.addItem(ASSISTANT_COLLECTIONS if self._allowed_ids else ALL, "")
         for collection in self._collections:
-            if not self._allowed_ids or collection.collection_id in self._allowed_ids:
-                self.addItem(one_line(collection.name), collection.collection_id)
+            key = collection.collection_id
+            if not self._allowed_ids or key in self._allowed_ids:
+                icon = self._theme.icon("server:muted") if is_shared(key) else QIcon()
+                self.addItem(icon, collection_name(collection), key)
         self.insertSeparator(self.count())
         self.addItem(WITHOUT, _WITHOUT_KEY)
         self.setCurrentIndex(max(0, self.findData(chosen)))

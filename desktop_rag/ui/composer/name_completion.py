@@ -20,6 +20,7 @@ from desktop_rag.core.question_scope import (
     ScopeItem,
     ScopeKind,
 )
+from desktop_rag.core.shared_library import is_shared_item
 from desktop_rag.ui.composer.field_completion import FieldCompletion
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import one_line
@@ -166,6 +167,8 @@ def choices_for(chat: "Chat", typed: str) -> list[NamedChoice]:
 
 
 def _choice_of(item: ScopeItem) -> NamedChoice:
+    if is_shared_item(item):
+        return NamedChoice(item.name, item, where=tr("the shared library"))
     place = item.key if item.kind is ScopeKind.FOLDER else item.path
     parents = re.split(r"[\\/]", place)[:-1]
     return NamedChoice(item.name, item, where=parents[-1] if parents else "")

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
 from desktop_rag.core.conversation import NEAREST, SourceRef
 from desktop_rag.core.language.translation import count_of, tr
+from desktop_rag.core.shared_library import is_shared
 from desktop_rag.ui.documents.passage_text import PassageText
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
@@ -31,6 +32,7 @@ _MAX_COPIES = 2
 _PAGE_LINE_CHARS = 40
 _TEXT_LINE_CHARS = 60
 _MISSING = tr("Not in your library")
+_SHARED = tr("From the shared library")
 _SEARCHING = tr("Searching your documents…")
 _NONE = tr("This answer has no sources.")
 # The gap between passages of one document, and the extra gap between documents.
@@ -110,10 +112,15 @@ class SourceCard(Card):
             text, everywhere = _copies_in_words(also_in), "\n".join(also_in)
             column.addWidget(_muted(text, Qt.TextElideMode.ElideMiddle, everywhere))
         column.addLayout(foot)
-        # Only once they are in the card: a parentless visible widget is a window.
+        self._show_buttons()
+
+    def _show_buttons(self) -> None:
+        """Only once they are in the card: a parentless visible widget is a window."""
         self._fold.setVisible(self._passage.is_longer)
         for button in (self._ask, self._open, self._read):
-            button.setVisible(source.is_in_library)
+            button.setVisible(self.source.is_in_library)
+        if is_shared(self.source.document_id) and not self.source.url:
+            self._open.hide()  # its file is on another computer
 
     def _build_words(self) -> QVBoxLayout:
         """Title, location and file, without repeating a text."""
@@ -129,7 +136,9 @@ class SourceCard(Card):
         words = QVBoxLayout()
         words.setSpacing(1)
         shown = [""]
-        missing = _muted("" if source.is_in_library else _MISSING, Qt.TextElideMode.ElideRight)
+        origin = "" if source.is_in_library else _MISSING
+        origin = _SHARED if is_shared(source.document_id) else origin
+        missing = _muted(origin, Qt.TextElideMode.ElideRight)
         for line in (place,) if self._follows else (title, place, file, missing):
             if line.full_text not in shown:
                 shown.append(line.full_text)

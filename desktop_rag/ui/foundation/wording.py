@@ -6,9 +6,10 @@ import unicodedata
 from datetime import datetime
 from enum import Enum
 
-from desktop_rag.core.domain import DocumentState, SourceState
+from desktop_rag.core.domain import Collection, DocumentState, SourceState
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.library_events import ChangeSummary, DocumentCounts
+from desktop_rag.core.shared_library import is_shared
 
 _KB = 1024
 _MINUTE_S = 60
@@ -65,6 +66,12 @@ _VALUES = {
     "off": tr("off"),
     "never": tr("never"),
 }
+
+
+def collection_name(collection: Collection) -> str:
+    """The name of a collection in a list; one of the shared library is marked."""
+    name = one_line(collection.name)
+    return tr("{name} (shared)", name=name) if is_shared(collection.collection_id) else name
 
 
 def one_line(text: str) -> str:
@@ -162,6 +169,13 @@ def size_in_words(size_bytes: int) -> str:
         if amount < _KB:
             return f"{amount:.1f} {unit}"
     return tr("{value:.1f} TB", value=amount / _KB)
+
+
+def clock_in_words(moment: float) -> str:
+    """`14:05`, or `2024-11-03 14:05` of another day."""
+    then = time.localtime(moment)
+    is_today = then[:3] == time.localtime()[:3]
+    return time.strftime("%H:%M" if is_today else "%Y-%m-%d %H:%M", then)
 
 
 def moment_in_words(moment: float, now: float | None = None) -> str:

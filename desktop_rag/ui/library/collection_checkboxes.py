@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.language.translation import tr
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import collection_name, one_line
 
 _MAX_ROWS = 5
 _ROW_PX = 26
@@ -27,7 +27,7 @@ class CollectionCheckboxes(QListWidget):
         self.setObjectName("collectionChecks")
         self.setAccessibleName(tr("Collections"))
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        names = {collection.collection_id: collection.name for collection in collections}
+        names = {each.collection_id: collection_name(each) for each in collections}
         for collection_id in dict.fromkeys((*names, *chosen)):
             item = QListWidgetItem(one_line(names.get(collection_id, _REMOVED)), self)
             item.setData(Qt.ItemDataRole.UserRole, collection_id)

@@ -76,6 +76,7 @@ class FirstRun(QWidget):
     ) -> None:
         """`kinds_read` names the supported kinds of files, such as `PDF`."""
         super().__init__(parent)
+        self.setProperty("kind", "page")
         self._kinds_read = tr(
             "{join} and {value}", join=", ".join(kinds_read[:-1]), value=kinds_read[-1]
         )

@@ -17,6 +17,7 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import IndexProgress, NothingUsed, Notice
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.core.settings import LongReading
+from desktop_rag.core.shared_library import SharedLibraryChanged
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.ask_request import MOST_ITEMS, AskAboutRequested
 from desktop_rag.ui.foundation.bridge import Bridge
@@ -34,6 +35,7 @@ from desktop_rag.ui.library.library_reading import LibraryReading
 from desktop_rag.ui.library.picture.library_picture import LibraryPicture
 from desktop_rag.ui.library.pictures_bar import PicturesBar
 from desktop_rag.ui.library.progress_strip import ProgressStrip
+from desktop_rag.ui.library.shared_line import SharedLine
 from desktop_rag.ui.library.source_actions import SourceActions
 from desktop_rag.ui.library.source_list import SourceList
 from desktop_rag.ui.passwords.password_actions import PasswordActions
@@ -104,7 +106,9 @@ class LibraryPage(QWidget):
     @Slot(object)
     def on_library_event(self, event: object) -> None:
         """Apply an event of the library; other events are ignored."""
-        if not isinstance(event, NothingUsed):
+        if isinstance(event, SharedLibraryChanged):
+            self._shared.show_status(event.status)
+        elif not isinstance(event, NothingUsed):
             self._feed.handle_event(event)
         elif not self.window().isVisible():
             self.let_go()
@@ -126,10 +130,9 @@ class LibraryPage(QWidget):
         self.setProperty("kind", "page")
         # Created from top to bottom, which sets the Tab order.
         self._header = LibraryHeader(self._theme, self)
+        self._shared = SharedLine(self._theme, self._library.collections.shared_status, self)
         self._first_run = FirstRun(self._theme, kinds_read)
-        self._empty = QScrollArea(self)
-        self._empty.setWidgetResizable(True)
-        self._first_run.setProperty("kind", "page")
+        self._empty = QScrollArea(self, widgetResizable=True)
         self._empty.setWidget(self._first_run)
         self._opening = PlainLabel(tr("Opening the library…"), tone="muted")
         self._opening.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -163,6 +166,7 @@ class LibraryPage(QWidget):
         column.setContentsMargins(22, 18, 22, 18)
         column.setSpacing(12)
         column.addWidget(self._header)
+        column.addWidget(self._shared)
         column.addWidget(self._opening, 1)
         column.addWidget(self._empty, 1)
         column.addWidget(self._content, 1)

@@ -138,7 +138,7 @@ class NotesPage(ScrolledPage):
 
         def load() -> tuple[Path, list[QuestionScope], str]:
             items = [
-                *map(ScopeItem.of_collection, self._library.collections.all()),
+                *map(ScopeItem.of_collection, self._library.collections.searchable()),
                 *map(ScopeItem.of_source, self._library.sources.all()),
             ]
             cost = cost_in_words(*self._chat.background.model_name(""))

@@ -8,6 +8,7 @@ from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.domain import StoredText
 from desktop_rag.core.places import Places
 from desktop_rag.core.quote_alignment import locate
+from desktop_rag.core.shared_library import is_shared
 from desktop_rag.ui.viewers.code_viewer import CodeLines, code_lines
 from desktop_rag.ui.viewers.content_kind import ContentKind, kind_of
 from desktop_rag.ui.viewers.document_span import DocumentSpan, Span
@@ -55,7 +56,8 @@ def load(library: "Library", place: DocumentSpan, *, as_text: bool = False) -> L
         return Loaded(place, stored, ContentKind.PLAIN, (0, 0), page)
     span, is_lost = _span_now(place, stored.text)
     kind = kind_of(stored.document)
-    if as_text and kind is ContentKind.PAGES:
+    if (as_text or is_shared(place.document_id)) and kind is ContentKind.PAGES:
+        # The file of a shared document is on another computer.
         kind = ContentKind.PLAIN
     grids = tuple(sheet_grids(stored)) if kind is ContentKind.SHEETS else ()
     if kind is ContentKind.SHEETS and not grids:

@@ -6,6 +6,7 @@ from enum import Enum, auto
 from desktop_rag.core.domain import Document, DocumentState, FileCondition
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import told, tr
+from desktop_rag.core.shared_library import is_shared
 from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.reading.document_loading import Loaded
@@ -41,6 +42,11 @@ class StateNotice:
 
 def notice_of_text(loaded: Loaded) -> StateNotice | None:
     """What is to say about the stored text; None when all is well."""
+    if loaded.stored is None and is_shared(loaded.place.document_id):
+        return StateNotice(
+            tr("The shared library is offline, or no longer has this document."),
+            tr("Below is the passage as it was cited.") if loaded.place.passage else "",
+        )
     if loaded.stored is None:
         return StateNotice(
             tr("This document is no longer in your library."),
@@ -64,6 +70,11 @@ def notice_of_file(document: Document, condition: FileCondition) -> StateNotice 
     """What is to say about the file; None when it is as it was read."""
     if document.url:
         return None
+    if condition is FileCondition.ELSEWHERE:
+        path = one_line(str(document.path))
+        return StateNotice(
+            tr("From the shared library: its file is on another computer."), f"{path} {_STORED}"
+        )
     if document.state is DocumentState.GONE or condition is FileCondition.MISSING:
         title = tr("{one_line} was moved or deleted.", one_line=one_line(document.path.name))
         return StateNotice(title, _STORED, WayOut.FOLDER)

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from desktop_rag.core.anchors import HEADING_SEPARATOR
 from desktop_rag.core.domain import Document
 from desktop_rag.core.language.translation import tr
+from desktop_rag.core.shared_library import can_open
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import ElidedLabel, IconButton
@@ -103,7 +104,7 @@ class ReadingHeader(QWidget):
         self._place.set_full_text("")
         self._place.setToolTip("")
         self._ask.setEnabled(document is not None)
-        self._open.setEnabled(document is not None)
+        self._open.setEnabled(document is not None and can_open(document))
         self._details.setEnabled(document is not None)
         self._text.setVisible(has_pages)
         self._text.setChecked(is_text)

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from desktop_rag.core.domain import Document, FileCondition
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
+from desktop_rag.core.shared_library import is_shared
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.error_words import hint_of, title_of
 from desktop_rag.ui.foundation.shortcuts import INSIDE, PLACE, bind
@@ -310,4 +311,4 @@ class ReadingPane(QWidget):
 
 
 def _has_pages(document: Document) -> bool:
-    return kind_of(document) is ContentKind.PAGES
+    return kind_of(document) is ContentKind.PAGES and not is_shared(document.document_id)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from desktop_rag.core.domain import Source
 from desktop_rag.core.question_scope import ScopeItem
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import collection_name, one_line
 from desktop_rag.ui.search.search_filters import FilterKind, SearchFilter
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ Choices = Mapping[FilterKind, Sequence[Choice]]
 
 def choices_of(library: "Library") -> Choices:
     """What can be chosen now; dates are always the same."""
-    facets, sources = library.documents.facets(), library.sources.all()
+    facets, sources = library.documents.facets(), library.collections.searchable_sources()
     searchable = {s.source_id: library.documents.counts(s.source_id).searchable for s in sources}
     types = [
         Choice(SearchFilter(FilterKind.TYPE, _shown(name), name), count)
@@ -41,10 +41,10 @@ def choices_of(library: "Library") -> Choices:
     tags = sorted(library.tags.counts(), key=lambda tag: -tag.files)[:_MOST_TAGS]
     collections = [
         Choice(
-            SearchFilter(FilterKind.COLLECTION, one_line(c.name), ScopeItem.of_collection(c)),
+            SearchFilter(FilterKind.COLLECTION, collection_name(c), ScopeItem.of_collection(c)),
             sum(searchable[s.source_id] for s in sources if s.collection_id == c.collection_id),
         )
-        for c in library.collections.all()
+        for c in library.collections.searchable()
     ]
     return {
         FilterKind.TYPE: types,

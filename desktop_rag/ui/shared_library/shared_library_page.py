@@ -18,11 +18,13 @@ from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.error_words import hint_of, title_of
 from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.shared_library.report_words import report_in_words
+from desktop_rag.ui.shared_library.shared_state import SharedLibraryFace, SharedStateSection
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, WheelGuard, note, number_field
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 if TYPE_CHECKING:
+    from desktop_rag.ingest.library import Library
     from desktop_rag.models.library_access import SharedLibraryAccess
 
 SHARED_LIBRARY = tr("Shared library")
@@ -52,10 +54,15 @@ _NO_PASSWORD = tr("No password is saved for this address and role.")
 
 
 def shared_library_page(
-    bridge: Bridge, settings: EditedSettings, access: "SharedLibraryAccess"
+    bridge: Bridge,
+    settings: EditedSettings,
+    access: "SharedLibraryAccess",
+    shared: SharedLibraryFace,
+    library: "Library",
 ) -> ScrolledPage:
-    """The page with its one section."""
+    """The page: what is shared now, and the form that connects it."""
     page = ScrolledPage(SHARED_LIBRARY)
+    page.column.addWidget(SharedStateSection(bridge, shared, library))
     page.column.addWidget(SharedLibrarySection(bridge, settings, access))
     return page
 

@@ -64,7 +64,7 @@ class StandingActions(QObject):
         """Let the person change a question, or make one that was asked in this collection."""
 
         def load() -> tuple[QuestionScope, list[QuestionScope], str]:
-            collections = self._library.collections.all()
+            collections = self._library.collections.searchable()
             asked = [c for c in collections if c.collection_id == collection_id]
             items = map(ScopeItem.of_collection, asked)
             chosen = question.scope if question.scope.is_limited else QuestionScope.of(*items)

@@ -36,6 +36,7 @@ from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.paths import Home
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.core.settings import Settings
+from desktop_rag.core.shared_library import SharedLibraryChanged
 from desktop_rag.core.standing.standing_events import StandingEvent
 from desktop_rag.desktop.requests import (
     PassageRequested,
@@ -336,7 +337,7 @@ class MainWindow(QMainWindow):
                 self._notices.show_notice(event)
             case ProgressChanged(progress=progress):
                 self._strip.show_progress(progress)
-            case SourcesChanged():
+            case SourcesChanged() | SharedLibraryChanged():
                 self.chats.overview.refresh()
             case DocumentsChanged():
                 self.chats.overview.refresh_soon()

@@ -23,6 +23,7 @@ from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.paths import Home
 from desktop_rag.core.pictures.waiting_pictures import PictureHold, WaitingPictures
 from desktop_rag.core.settings import LongReading
+from desktop_rag.core.shared_library import SharedLibraryChanged
 from desktop_rag.progress_words import pictures_question
 from desktop_rag.ui.chat.chat_state import ChatState
 from desktop_rag.ui.foundation.bridge import Bridge
@@ -44,7 +45,10 @@ _ANSWER_THERE = tr(
     "Everything else is searchable. The page Library has the answers to choose from."
 )
 CHAT, LIBRARY, SEARCH, SETTINGS = range(len(PAGES))
-LIBRARY_EVENTS = (DocumentsChanged, NothingUsed, ProgressChanged, SourceScanned, SourcesChanged)
+LIBRARY_EVENTS = (
+    DocumentsChanged, NothingUsed, ProgressChanged, SharedLibraryChanged, SourceScanned,
+    SourcesChanged,
+)  # fmt: skip
 
 
 class WindowPages(QStackedWidget):
@@ -116,7 +120,7 @@ class WindowPages(QStackedWidget):
             match event:
                 case ProgressChanged(progress=progress):
                     self.built_search.show_progress(progress)
-                case DocumentsChanged():
+                case DocumentsChanged() | SharedLibraryChanged():
                     self.built_search.on_library_changed()
                 case _:
                     pass

@@ -107,9 +107,9 @@ def test_a_proxy_is_named_without_its_password(monkeypatch: pytest.MonkeyPatch) 
     assert found(Facts(Settings(endpoint=LOCAL)))["proxy"].state is ConnectionState.OFF
 
 
-def test_a_shared_library_is_contacted_on_request_once_it_is_named() -> None:
+def test_a_shared_library_is_contacted_once_it_is_named() -> None:
     assert found(Facts())["shared-library"].addresses == ()
     shared = SharedLibrarySettings("db.example.org", 5433, "documents", "reader")
     connection = found(Facts(Settings(shared_library=shared)))["shared-library"]
-    assert connection.state is ConnectionState.ON_REQUEST
+    assert connection.state is ConnectionState.ON
     assert connection.addresses == ("postgresql://db.example.org:5433",)

@@ -9,40 +9,42 @@ import numpy as np
 
 from desktop_rag.core.question import Readable
 from desktop_rag.store.contract.scope import Scope
-from desktop_rag.store.contract.search import Weights, Words
+from desktop_rag.store.contract.search import Weights, WordCounts, Words
 from desktop_rag.store.duckdb.search.index_cache import IndexSnapshot
 from desktop_rag.store.duckdb.search.scope_sql import condition_of
 from desktop_rag.store.sql.bm25_ranking import (
     CHEAP,
     WordPostings,
     best_chunks,
+    counted,
     keys_of,
-    weighted,
 )
 from desktop_rag.store.sql.neighbour_scores import neighbour_scores
 from desktop_rag.store.sql.posting_lists import Ids, PostingList
 
 
-def weights_of(snapshot: IndexSnapshot, words: Words, readable: Readable | None = None) -> Weights:
-    """The weight of each distinct word, the rarest first."""
+def counts_of(
+    snapshot: IndexSnapshot, words: Words, readable: Readable | None = None
+) -> WordCounts:
+    """What the weight of each distinct word is made of."""
     if readable is not None:
         part = snapshot.part(readable)
-        return weighted(
+        return counted(
             words,
             lambda keys: counts_within(snapshot, keys, readable),
             len(part.chunk_ids),
-            part.mean_length,
+            part.terms,
         )
     statistics = snapshot.statistics
 
-    def counts_of(keys: Sequence[int]) -> dict[int, int]:
+    def in_library(keys: Sequence[int]) -> dict[int, int]:
         found = snapshot.document_frequencies(keys)
         recent = snapshot.recent_postings(keys)
         return {
             key: found[key] + (len(recent[key].chunk_ids) if key in recent else 0) for key in keys
         }
 
-    return weighted(words, counts_of, statistics.chunk_count, statistics.mean_length)
+    return counted(words, in_library, statistics.chunk_count, statistics.terms)
 
 
 def counts_within(

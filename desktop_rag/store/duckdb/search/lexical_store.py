@@ -4,7 +4,7 @@ The ranking is in `bm25.py`, the postings are in `postings.py`.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.domain import Passage
@@ -15,15 +15,17 @@ from desktop_rag.store.contract.search import (
     SHORTEST_COMPLETED,
     SHORTEST_STEM,
     Weights,
+    WordCounts,
     Words,
 )
 from desktop_rag.store.duckdb.database.bulk_rows import sql_in_numbers
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.search.bm25 import best, scores_of, weights_of
+from desktop_rag.store.duckdb.search.bm25 import best, counts_of, scores_of
 from desktop_rag.store.duckdb.search.index_cache import IndexCache, IndexSnapshot
 from desktop_rag.store.duckdb.search.postings import FINISHED
 from desktop_rag.store.duckdb.search.readable_terms import completing_within, nearest_within
 from desktop_rag.store.duckdb.search.scope_sql import condition_of
+from desktop_rag.store.sql.bm25_ranking import weighted
 from desktop_rag.store.sql.documents.mirrored_sites import address_of, read_sites
 from desktop_rag.store.sql.text_sql import key_of
 
@@ -41,8 +43,12 @@ class LexicalStore:
 
     def weigh(self, words: Words, readable: Readable | None = None) -> Weights:
         """The weight of each word. Once per question, for the searches that follow."""
+        return weighted(self.count(words, readable))
+
+    def count(self, words: Words, readable: Readable | None = None) -> WordCounts:
+        """What the weights are made of."""
         with self._cache.snapshot() as snapshot:
-            return weights_of(snapshot, words, readable)
+            return counts_of(snapshot, words, readable)
 
     def best(
         self, words: Words | Weights, limit: int, scope: Scope = EVERYWHERE
@@ -90,12 +96,12 @@ class LexicalStore:
             ).fetchall()
         return dict(rows)
 
-    def languages(self, readable: Readable | None = None) -> list[str]:
-        """The languages of the documents, the most frequent first; "" is unknown."""
+    def languages(self, readable: Readable | None = None) -> Mapping[str, int]:
+        """The number of documents in each language, the most frequent first; "" is unknown."""
         if readable is None:
-            return list(self._cache.statistics.languages)
+            return dict(self._cache.statistics.languages)
         with self._cache.snapshot() as snapshot:
-            return list(snapshot.part(readable).languages)
+            return dict(snapshot.part(readable).languages)
 
     def nearest_term(self, term: str, errors: int, readable: Readable | None = None) -> str:
         """The most frequent term at the smallest edit distance, up to `errors`, or "".
@@ -173,4 +179,6 @@ class LexicalStore:
 def _weights(
     snapshot: IndexSnapshot, words: Words | Weights, readable: Readable | None = None
 ) -> Weights:
-    return words if isinstance(words, Weights) else weights_of(snapshot, words, readable)
+    if isinstance(words, Weights):
+        return words
+    return weighted(counts_of(snapshot, words, readable))

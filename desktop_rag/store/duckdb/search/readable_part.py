@@ -6,7 +6,7 @@ stands in the rest.
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,8 +28,8 @@ class ReadablePart:
     """The chunks of a part in ascending order, and its statistics as in `LibraryStatistics`."""
 
     chunk_ids: Ids
-    mean_length: float
-    languages: tuple[str, ...]
+    terms: int
+    languages: Mapping[str, int]
     indexed_documents: int
 
 
@@ -80,13 +80,13 @@ def read_part(
     kept = np.isin(chunks["chunk_id"], state.deleted, invert=True)
     lengths = chunks["term_count"][kept]
     languages = con.execute(
-        "SELECT language, count(*) FILTER (chunk_count > 0) FROM documents"
+        "SELECT language, count(*) FILTER (chunk_count > 0), count(*) FROM documents"
         f" WHERE true{condition} GROUP BY language ORDER BY count(*) DESC, language",
         parameters,
     ).fetchall()
     return ReadablePart(
         chunks["chunk_id"][kept],
-        float(lengths.mean()) if len(lengths) else 1.0,
-        tuple(language for language, _ in languages),
-        sum(indexed for _, indexed in languages),
+        int(lengths.sum(dtype=np.int64)),
+        {language: count for language, _, count in languages},
+        sum(indexed for _, indexed, _ in languages),
     )

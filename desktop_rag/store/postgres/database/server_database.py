@@ -5,10 +5,12 @@ processes take turns; a read takes a connection of the pool and never waits for 
 are read from a replica, where there is one that is close enough behind.
 """
 
+import socket
 import threading
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 import psycopg
 from psycopg import sql
@@ -68,8 +70,9 @@ class ServerDatabase:
         *,
         is_read_only: bool = False,
         replica: Replica | None = None,
+        connect_s: int = _CONNECT_TIMEOUT_S,
     ) -> None:
-        """Connect, and create or update the tables of the schema.
+        """Connect, and create or update the tables of the schema; `connect_s` is for each address.
 
         AppError when the server can't be reached, is too old, lacks pgvector or rights, or has a
         library of a newer version; with `is_read_only` also when there is none or an older one.
@@ -83,6 +86,8 @@ class ServerDatabase:
         self.let_go_listeners: list[Callable[[], None]] = []
         self._lookups: dict[tuple[Any, Readable | None], tuple[int, Any]] = {}
         self._address = address
+        self._connect_s = connect_s
+        self._connections = WeakSet[Own]()
         with mapping_server_errors():
             with self._connected() as connection:
                 if is_read_only:
@@ -98,7 +103,7 @@ class ServerDatabase:
     def _pool_of(self, address: str) -> ConnectionPool[Own]:
         return ConnectionPool(
             address,
-            kwargs={"connect_timeout": _CONNECT_TIMEOUT_S},
+            kwargs={"connect_timeout": self._connect_s},
             configure=self._configure,
             min_size=1,
             max_size=_MOST_CONNECTIONS,
@@ -116,7 +121,7 @@ class ServerDatabase:
     def _connected(self) -> Generator[Own]:
         """A connection outside of the pool, in which each statement is a transaction."""
         with psycopg.connect(
-            self._address, autocommit=True, connect_timeout=_CONNECT_TIMEOUT_S
+            self._address, autocommit=True, connect_timeout=self._connect_s
         ) as connection:
             self._configure(connection)
             yield connection
@@ -124,6 +129,7 @@ class ServerDatabase:
     def _configure(self, connection: Own) -> None:
         path = sql.SQL("SET search_path TO {}, public").format(sql.Identifier(self.schema))
         connection.execute(path)
+        self._connections.add(connection)
         # As text, like every other column: the stores decode it.
         connection.adapters.register_loader("json", TextLoader)
         if not connection.autocommit:
@@ -280,6 +286,25 @@ class ServerDatabase:
                 self._pool.close()
                 if self._replica:
                     self._replica.close()
+
+    def break_off(self) -> None:
+        """Cut the connections, so that whatever waits for the server fails now; then close."""
+        for connection in list(self._connections):
+            with suppress(OSError, psycopg.Error):
+                cut = socket.socket(fileno=connection.fileno())
+                try:
+                    cut.shutdown(socket.SHUT_RDWR)
+                finally:
+                    # The connection closes it.
+                    cut.detach()
+        self.close()
+
+    @property
+    def is_limited(self) -> bool:
+        """True when the role sees a part of the library only, by policies made for it."""
+        with self.read() as con:
+            [(is_limited,)] = con.execute("SELECT row_security_active('chunks')").fetchall()
+        return bool(is_limited)
 
     def _refuse_closed(self) -> None:
         if self._is_closed:

@@ -8,6 +8,13 @@ from psycopg_pool import PoolClosed, PoolTimeout
 
 from desktop_rag.core.errors import AppError, DiskFullError
 
+# Another process may bring the schema up to date while this one has the library open.
+_ANOTHER_SCHEMA = (
+    psycopg.errors.UndefinedTable,
+    psycopg.errors.UndefinedColumn,
+    psycopg.errors.UndefinedFunction,
+)
+
 
 def closed_error() -> AppError:
     """The error of every call after closing."""
@@ -16,13 +23,18 @@ def closed_error() -> AppError:
 
 @contextmanager
 def mapping_server_errors() -> Generator[None]:
-    """Turn failures of the server and of the way to it into AppError; a wrong query stays a bug."""
+    """Turn failures of the server and of the way to it into AppError; others stay bugs."""
     try:
         yield
     except PoolClosed as exc:
         raise closed_error() from exc
     except (PoolTimeout, psycopg.OperationalError, psycopg.InterfaceError) as exc:
         raise _app_error(exc) from exc
+    except _ANOTHER_SCHEMA as exc:
+        raise AppError(
+            "The library on the server was changed by another version of the app.",
+            f"{_first_line(exc)} Update this app, or start it again.",
+        ) from exc
     except psycopg.errors.InsufficientPrivilege as exc:
         raise AppError(
             "The database does not allow that.",

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from desktop_rag.store.contract.scope import Scope
-from desktop_rag.store.contract.search import Weights, Words
+from desktop_rag.store.contract.search import Weights, WordCounts, Words
 from desktop_rag.store.postgres.database.server_database import ServerSnapshot
 from desktop_rag.store.postgres.search.allowed_chunks import AllowedChunks
 from desktop_rag.store.postgres.search.server_postings import PostingsInMemory
 from desktop_rag.store.postgres.search.server_scope import chunk_condition
 from desktop_rag.store.postgres.search.server_statistics import read_statistics
-from desktop_rag.store.sql.bm25_ranking import CHEAP, WordPostings, best_chunks, weighted
+from desktop_rag.store.sql.bm25_ranking import CHEAP, WordPostings, best_chunks, counted
 from desktop_rag.store.sql.neighbour_scores import neighbour_scores
 from desktop_rag.store.sql.posting_lists import PostingList
 
@@ -22,14 +22,14 @@ from desktop_rag.store.sql.posting_lists import PostingList
 Condition = tuple[str, dict[str, Any]]
 
 
-def weights_of(snapshot: ServerSnapshot, postings: PostingsInMemory, words: Words) -> Weights:
-    """The weight of each distinct word, the rarest first."""
+def counts_of(snapshot: ServerSnapshot, postings: PostingsInMemory, words: Words) -> WordCounts:
+    """What the weight of each distinct word is made of."""
     statistics = snapshot.cached(read_statistics)
-    return weighted(
+    return counted(
         words,
         lambda keys: postings.counts(snapshot, keys),
         statistics.chunk_count,
-        statistics.mean_length,
+        statistics.terms,
     )
 
 

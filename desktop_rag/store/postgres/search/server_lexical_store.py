@@ -1,7 +1,7 @@
 """Finds chunks by words, and the passages of chunk ids, on a server. Any thread."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from desktop_rag.core.anchors import Anchor
@@ -13,19 +13,21 @@ from desktop_rag.store.contract.search import (
     SHORTEST_COMPLETED,
     SHORTEST_STEM,
     Weights,
+    WordCounts,
     Words,
 )
 from desktop_rag.store.postgres.database.server_database import ServerDatabase, ServerSnapshot
-from desktop_rag.store.postgres.search.edit_distance import edits
 from desktop_rag.store.postgres.search.server_bm25 import (
     best,
     condition_within,
+    counts_of,
     scores_of,
-    weights_of,
 )
 from desktop_rag.store.postgres.search.server_postings import PostingsInMemory
 from desktop_rag.store.postgres.search.server_statistics import read_statistics
+from desktop_rag.store.sql.bm25_ranking import weighted
 from desktop_rag.store.sql.documents.mirrored_sites import address_of, read_sites
+from desktop_rag.store.sql.edit_distance import edits
 from desktop_rag.store.sql.text_sql import key_of
 
 # Share of the memory limit for postings: with 2 GB, sixty words that occur in every fourth of a
@@ -45,8 +47,12 @@ class ServerLexicalStore:
 
     def weigh(self, words: Words, readable: Readable | None = None) -> Weights:
         """The weight of each word. Once per question, for the searches that follow."""
+        return weighted(self.count(words, readable))
+
+    def count(self, words: Words, readable: Readable | None = None) -> WordCounts:
+        """What the weights are made of."""
         with self._database.snapshot(readable) as snapshot:
-            return weights_of(snapshot, self._postings, words)
+            return counts_of(snapshot, self._postings, words)
 
     def best(
         self, words: Words | Weights, limit: int, scope: Scope = EVERYWHERE
@@ -94,10 +100,10 @@ class ServerLexicalStore:
             ).fetchall()
         return dict(rows)
 
-    def languages(self, readable: Readable | None = None) -> list[str]:
-        """The languages of the documents, the most frequent first; "" is unknown."""
+    def languages(self, readable: Readable | None = None) -> Mapping[str, int]:
+        """The number of documents in each language, the most frequent first; "" is unknown."""
         with self._database.snapshot(readable) as snapshot:
-            return list(snapshot.cached(read_statistics).languages)
+            return dict(snapshot.cached(read_statistics).languages)
 
     def nearest_term(self, term: str, errors: int, readable: Readable | None = None) -> str:
         """The most frequent term at the smallest edit distance, up to `errors`, or "".
@@ -163,7 +169,7 @@ class ServerLexicalStore:
     def _weights(self, snapshot: ServerSnapshot, words: Words | Weights) -> Weights:
         if isinstance(words, Weights):
             return words
-        return weights_of(snapshot, self._postings, words)
+        return weighted(counts_of(snapshot, self._postings, words))
 
     def _counts(self, snapshot: ServerSnapshot, terms: Sequence[str]) -> dict[str, int]:
         """The number of chunks of each term that the transaction sees; without those in none."""

@@ -10,6 +10,7 @@ from desktop_rag.store.postgres.search.server_vectors import (
     ServerVectorSearch,
     ServerVectorStore,
     ServerVectorTable,
+    find,
     find_or_create,
     vector_table,
 )
@@ -27,11 +28,7 @@ class ServerModelStore:
     def vectors(self, name: str, dimensions: int, spec: str | None = None) -> ServerVectorStore:
         """The vectors of a model; `spec`, if given, is where to find it from now on."""
         with self._lock:
-            if (name, dimensions) not in self._tables:
-                self._tables[name, dimensions] = self._database.write(
-                    lambda con: find_or_create(con, name, dimensions)
-                )
-            vectors = ServerVectorStore(self._database, self._tables[name, dimensions])
+            vectors = ServerVectorStore(self._database, self._table(name, dimensions))
         if spec is not None:
             self._database.write(
                 lambda con: con.execute(
@@ -41,6 +38,16 @@ class ServerModelStore:
                 )
             )
         return vectors
+
+    def _table(self, name: str, dimensions: int) -> ServerVectorTable:
+        if (name, dimensions) not in self._tables:
+            # A library that is open to be read has the tables that it has.
+            with self._database.read() as con:
+                known = find(con, name, dimensions)
+            self._tables[name, dimensions] = known or self._database.write(
+                lambda con: find_or_create(con, name, dimensions)
+            )
+        return self._tables[name, dimensions]
 
     def stored(self) -> list[ModelRow]:
         """Every model that has vectors here, by its number."""

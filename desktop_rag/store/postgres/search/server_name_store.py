@@ -4,7 +4,6 @@ The server picks names that contain what is sought; where in a name it counts is
 its regular expressions know fewer classes of letters.
 """
 
-import re
 import unicodedata
 from collections.abc import Collection, Sequence
 from hashlib import md5
@@ -14,19 +13,13 @@ from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.contract.search import NamedDocuments
 from desktop_rag.store.postgres.database.server_connection import ServerConnection
 from desktop_rag.store.postgres.database.server_database import ServerDatabase, ServerSnapshot
-from desktop_rag.store.postgres.search.edit_distance import edits
 from desktop_rag.store.postgres.search.server_scope import document_condition
 from desktop_rag.store.postgres.search.server_statistics import read_statistics
+from desktop_rag.store.sql.edit_distance import edits
+from desktop_rag.store.sql.file_names import plain, squeezed, stem
 
 _LEAST_SPELLED = 3
 _MANY_CHARS = 12
-_ENDING = re.compile(r"\.[^.]{1,8}$")
-
-
-def plain(text: str) -> str:
-    """A name as it is compared: lower case, NFC, ß as ss, a final sigma as any other one."""
-    lower = unicodedata.normalize("NFC", "".join(c.lower() for c in text))
-    return lower.replace("ß", "ss").replace("\u03c2", "\u03c3")
 
 
 def words_in(name: str) -> str:
@@ -53,11 +46,6 @@ def split_words(written: str) -> str:
 
 def _is(char: str, category: str) -> bool:
     return bool(char) and unicodedata.category(char) == category
-
-
-def squeezed(text: str) -> str:
-    """The letters and digits of a text."""
-    return "".join(c for c in text if unicodedata.category(c)[0] in "LN")
 
 
 class ServerNameStore:
@@ -103,9 +91,9 @@ class ServerNameStore:
         wanted = squeezed(plain(text))
         found: list[tuple[int, str, str]] = []
         for document_id, path, name in self._names(scope):
-            stem = squeezed(_ENDING.sub("", name))
-            if len(stem) >= _LEAST_SPELLED and stem in wanted:
-                found.append((-len(stem), path, document_id))
+            spelled = stem(name)
+            if len(spelled) >= _LEAST_SPELLED and spelled in wanted:
+                found.append((-len(spelled), path, document_id))
         return [(document_id, path) for _, path, document_id in sorted(found)[:limit]]
 
     def spelled_like(self, name: str, scope: Scope, limit: int) -> list[tuple[str, str]]:

@@ -54,13 +54,18 @@ def index_name(table: str) -> str:
     return f"{table}_hnsw"
 
 
-def find_or_create(con: ServerConnection, model: str, dimensions: int) -> ServerVectorTable:
-    """The table of a model, inside a transaction."""
+def find(con: ServerConnection, model: str, dimensions: int) -> ServerVectorTable | None:
+    """The table of a model, None without one; inside a transaction."""
     known = con.execute(
         "SELECT model_id FROM models WHERE name = ? AND dimensions = ?", [model, dimensions]
     ).fetchall()
-    if known:
-        return ServerVectorTable(known[0][0], dimensions)
+    return ServerVectorTable(known[0][0], dimensions) if known else None
+
+
+def find_or_create(con: ServerConnection, model: str, dimensions: int) -> ServerVectorTable:
+    """The table of a model, inside a transaction."""
+    if known := find(con, model, dimensions):
+        return known
     [(number,)] = con.execute("SELECT coalesce(max(model_id), 0) + 1 FROM models").fetchall()
     table = ServerVectorTable(number, dimensions)
     con.execute(

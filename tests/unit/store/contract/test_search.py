@@ -18,6 +18,7 @@ from desktop_rag.store.contract.search import (
     NEIGHBOUR_SHARE,
     B,
     NamedDocuments,
+    WordCounts,
 )
 from tests.engines import Open
 from tests.stored_rows import add, document, found, ids, indexed, put, ranked, remove
@@ -61,6 +62,8 @@ def test_the_score_is_the_one_worked_out_by_hand(engine: Engine) -> None:
     assert weights.words == (("gate",), ("lamp",))
     assert weights.idf == pytest.approx((math.log(2), math.log(2)))
     assert (weights.counts, weights.mean_length) == ((2, 2), 4.25)
+    counts = engine.lexical.count([("gate",), ("lamp",), ("unheard",)])
+    assert counts == WordCounts(4, 17, {("gate",): 2, ("lamp",): 2, ("unheard",): 0})
 
 
 @pytest.mark.parametrize("term", ["lamp", "gate", "the"])
@@ -95,7 +98,7 @@ def test_an_empty_library_is_searched_too(engine: Engine) -> None:
     assert engine.lexical.best(weights, 10) == []
     assert engine.lexical.scores(weights, [1]) == engine.lexical.newest(10, Scope()) == {}
     assert engine.lexical.passages({1: 0.5}) == []
-    assert engine.lexical.languages() == []
+    assert not engine.lexical.languages()
 
 
 def test_of_equal_scores_the_chunk_stored_first_comes_first(engine: Engine) -> None:
@@ -160,7 +163,7 @@ def test_a_typo_is_mended_by_the_nearest_term(engine: Engine) -> None:
 def test_languages_are_told_by_how_many_documents_have_them(engine: Engine) -> None:
     for number, language in enumerate(["de", "", "ru", "de", "", "de"]):
         add(engine, replace(document(f"{number}"), language=language))
-    assert engine.lexical.languages() == ["de", "", "ru"]
+    assert list(engine.lexical.languages().items()) == [("de", 3), ("", 2), ("ru", 1)]
 
 
 word_lists = st.lists(

@@ -7,8 +7,9 @@ import pytest
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.search.bm25 import best, scores_of, weights_of
+from desktop_rag.store.duckdb.search.bm25 import best, counts_of, scores_of
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
+from desktop_rag.store.sql.bm25_ranking import weighted
 from desktop_rag.store.sql.text_sql import key_of
 from tests.stored_rows import put, remove
 
@@ -37,7 +38,7 @@ def test_frequent_words_are_left_out_or_not_with_the_same_result(
 ) -> None:
     words = [("usual",), COMMON, RARE, ("odd", "known")]
     with IndexCache(database).snapshot() as snapshot:
-        weights = weights_of(snapshot, words)
+        weights = weighted(counts_of(snapshot, words))
         step_by_step = best(snapshot, weights, limit, scope, cheap=0)
         at_once = best(snapshot, weights, ALL, scope)[:limit]
     assert [i for i, _ in step_by_step] == [i for i, _ in at_once]
@@ -52,8 +53,8 @@ def test_a_chunk_that_only_a_frequent_word_lifts_to_the_top_is_found(
     for n in range(30):
         put(engine, f"{n}.txt", "common wall" if n % 2 else "known wall")
     with IndexCache(database).snapshot() as snapshot:
-        by_rare = best(snapshot, weights_of(snapshot, [RARE]), ALL, EVERYWHERE)
-        weights = weights_of(snapshot, [RARE, COMMON])
+        by_rare = best(snapshot, weighted(counts_of(snapshot, [RARE])), ALL, EVERYWHERE)
+        weights = weighted(counts_of(snapshot, [RARE, COMMON]))
         [(found, _)] = best(snapshot, weights, 1, EVERYWHERE, cheap=0)
         # The frequent word can't lift a chunk without the rare one, so it is added last.
         assert by_rare[0][1] > weights.greatest(1)
@@ -67,7 +68,7 @@ def test_a_term_of_two_words_counts_for_the_more_frequent_one(
     put(engine, "b.txt", "common")
     both = ("rare", "common")
     with IndexCache(database).snapshot() as snapshot:
-        weights = weights_of(snapshot, [both, COMMON])
+        weights = weighted(counts_of(snapshot, [both, COMMON]))
         found = dict(best(snapshot, weights, ALL, EVERYWHERE))
         assert found == dict(best(snapshot, weights.only([both]), ALL, EVERYWHERE))
         assert found == pytest.approx(scores_of(snapshot, weights, list(found)))

@@ -1,0 +1,155 @@
+"""Ids of the shared library as the joined one has them, and back; scopes by side. Pure.
+
+Documents, sources and collections get a mark before their id. Numbers of chunks are moved beyond
+those of the own library, whose neighbours still differ by one.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from desktop_rag.core.domain import Collection, Document, Passage, Source
+from desktop_rag.core.question import Readable
+from desktop_rag.core.question_scope import ScopeItem, ScopeKind
+from desktop_rag.core.shared_library import id_there, is_shared, is_shared_item, shared_id
+from desktop_rag.store.contract.scope import Scope
+
+T = TypeVar("T")
+# Each library has room for 2^52 chunks, and JSON for all of their numbers.
+OFFSET = 1 << 52
+
+
+# --- values of the shared library, for the joined one ------------------------------------------
+
+
+def shared_collection(collection: Collection) -> Collection:
+    """The collection with its id in the joined library."""
+    return replace(collection, collection_id=shared_id(collection.collection_id))
+
+
+def shared_source(source: Source) -> Source:
+    """The source with its ids in the joined library."""
+    return replace(
+        source,
+        source_id=shared_id(source.source_id),
+        collection_id=shared_id(source.collection_id),
+    )
+
+
+def shared_document(document: Document) -> Document:
+    """The row with its ids in the joined library."""
+    return replace(
+        document,
+        document_id=shared_id(document.document_id),
+        source_id=shared_id(document.source_id),
+        parent_id=shared_id(document.parent_id),
+    )
+
+
+def shared_passage(passage: Passage) -> Passage:
+    """The passage with its ids in the joined library."""
+    return replace(
+        passage,
+        chunk_id=passage.chunk_id + OFFSET,
+        document_id=shared_id(passage.document_id),
+    )
+
+
+def shared_chunks(found: Mapping[int, T]) -> dict[int, T]:
+    """Values by chunk, with the numbers of the joined library."""
+    return {chunk_id + OFFSET: value for chunk_id, value in found.items()}
+
+
+# --- what is asked, for each of both -----------------------------------------------------------
+
+
+def own_ids(keys: Iterable[str]) -> list[str]:
+    """Those of the ids that are of the own library."""
+    return [key for key in keys if not is_shared(key)]
+
+
+def ids_there(keys: Iterable[str]) -> list[str]:
+    """Those of the ids that are of the shared library, as it knows them."""
+    return [id_there(key) for key in keys if is_shared(key)]
+
+
+def own_chunks(chunk_ids: Iterable[int]) -> list[int]:
+    """Those of the chunks that are of the own library."""
+    return [chunk_id for chunk_id in chunk_ids if chunk_id < OFFSET]
+
+
+def chunks_there(chunk_ids: Iterable[int]) -> list[int]:
+    """Those of the chunks that are of the shared library, as it knows them."""
+    return [chunk_id - OFFSET for chunk_id in chunk_ids if chunk_id >= OFFSET]
+
+
+def readable_here(readable: Readable) -> Readable | None:
+    """What of the own library may be read; None for nothing."""
+    part = Readable(tuple(own_ids(readable.collection_ids)), tuple(own_ids(readable.document_ids)))
+    return part if part != Readable() else None
+
+
+def readable_there(readable: Readable) -> Readable | None:
+    """What of the shared library may be read; None for nothing."""
+    part = Readable(
+        tuple(ids_there(readable.collection_ids)), tuple(ids_there(readable.document_ids))
+    )
+    return part if part != Readable() else None
+
+
+def scope_here(scope: Scope) -> Scope | None:
+    """The part of a scope that is in the own library; None when it is surely empty."""
+    about = tuple(item for item in scope.about if not is_shared_item(item))
+    return _limited(
+        replace(
+            scope,
+            collection_ids=_each(own_ids, scope.collection_ids),
+            document_ids=_each(own_ids, scope.document_ids),
+            chunk_ids=_each(own_chunks, scope.chunk_ids),
+            attached=tuple(own_ids(scope.attached)),
+            about=about,
+            readable=readable_here(scope.readable) if scope.readable else None,
+        ),
+        scope,
+    )
+
+
+def scope_there(scope: Scope) -> Scope | None:
+    """The part of a scope that is in the shared library; None when it is surely empty."""
+    return _limited(
+        replace(
+            scope,
+            collection_ids=_each(ids_there, scope.collection_ids),
+            document_ids=_each(ids_there, scope.document_ids),
+            chunk_ids=_each(chunks_there, scope.chunk_ids),
+            attached=tuple(ids_there(scope.attached)),
+            about=tuple(_item_there(item) for item in scope.about if _may_be_there(item)),
+            readable=readable_there(scope.readable) if scope.readable else None,
+        ),
+        scope,
+    )
+
+
+def _limited(part: Scope, whole: Scope) -> Scope | None:
+    """The part; None when a limit of the whole leaves nothing of it."""
+    is_empty = (
+        () in (part.collection_ids, part.document_ids, part.chunk_ids)
+        or (whole.about and not part.about)
+        or (whole.attached and not part.attached)
+        or (whole.readable is not None and part.readable is None)
+    )
+    return None if is_empty else part
+
+
+def _each(
+    chosen: Callable[[Iterable[T]], list[T]], keys: tuple[T, ...] | None
+) -> tuple[T, ...] | None:
+    return None if keys is None else tuple(chosen(keys))
+
+
+def _may_be_there(item: ScopeItem) -> bool:
+    return item.kind is ScopeKind.FOLDER or is_shared(item.key)
+
+
+def _item_there(item: ScopeItem) -> ScopeItem:
+    return item if item.kind is ScopeKind.FOLDER else replace(item, key=id_there(item.key))

@@ -1,0 +1,50 @@
+"""A line about the shared library below the own files: its collections, and whether it is there.
+
+Qt thread.
+"""
+
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+
+from desktop_rag.core.language.translation import tr
+from desktop_rag.core.shared_library import SharedLibraryStatus, SharedState
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import clock_in_words, one_line
+from desktop_rag.ui.widgets.controls import ElidedLabel
+
+_ICON_PX = 16
+
+
+class SharedLine(QWidget):
+    """Hidden while there is no shared library."""
+
+    def __init__(self, theme: Theme, status: SharedLibraryStatus, parent: QWidget) -> None:
+        super().__init__(parent)
+        icon = QLabel(self)
+        icon.setPixmap(theme.icon("server:muted").pixmap(_ICON_PX))
+        self._words = ElidedLabel("")
+        self._words.setObjectName("sharedLine")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(8)
+        row.addWidget(icon)
+        row.addWidget(self._words, 1)
+        self.show_status(status)
+
+    def show_status(self, status: SharedLibraryStatus) -> None:
+        """Show how it is now."""
+        self.setVisible(status.state is not SharedState.NOT_SET)
+        self._words.set_full_text(line_in_words(status))
+        self._words.setEnabled(not status.is_away)
+
+
+def line_in_words(status: SharedLibraryStatus) -> str:
+    """One line: `Shared: Team, Contracts`, or since when it is offline."""
+    names = ", ".join(one_line(c.name) for c in status.collections) or tr("no collections")
+    match status.state:
+        case SharedState.CONNECTING:
+            return tr("Shared, connecting…: {names}", names=names)
+        case SharedState.OFFLINE:
+            since = clock_in_words(status.since)
+            return tr("Shared, offline since {time}: {names}", time=since, names=names)
+        case _:
+            return tr("Shared: {names}", names=names)
