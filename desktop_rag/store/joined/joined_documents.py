@@ -34,6 +34,7 @@ class JoinedDocumentStore:
         self.claims = own.claims
         self.known_files, self.read_files = own.known_files, own.read_files
         self.outdated, self.changes_since = own.outdated, own.changes_since
+        self.with_reason, self.content_hashes = own.with_reason, own.content_hashes
         self.apply_changes, self.settle, self.recut = own.apply_changes, own.settle, own.recut
         self.requeue, self.requeue_failed = own.requeue, own.requeue_failed
         self.requeue_older_than = own.requeue_older_than

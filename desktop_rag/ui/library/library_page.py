@@ -35,10 +35,10 @@ from desktop_rag.ui.library.library_reading import LibraryReading
 from desktop_rag.ui.library.picture.library_picture import LibraryPicture
 from desktop_rag.ui.library.pictures_bar import PicturesBar
 from desktop_rag.ui.library.progress_strip import ProgressStrip
-from desktop_rag.ui.library.shared_line import SharedLine
 from desktop_rag.ui.library.source_actions import SourceActions
 from desktop_rag.ui.library.source_list import SourceList
 from desktop_rag.ui.passwords.password_actions import PasswordActions
+from desktop_rag.ui.shared_library.shared_line import SharedLine
 from desktop_rag.ui.tags.tag_actions import TagActions
 from desktop_rag.ui.widgets.controls import PlainLabel, set_property
 

@@ -36,7 +36,7 @@ def test_index_then_search_ask_status_doctor(home: Home, folder: Path) -> None:
     report = run_json("index", str(folder))
     assert set(report) == {
         "files", "searchable", "by_words_only", "embedded_chunks", "reused_chunks", "seconds",
-        "words_seconds", "failed", "skipped", "not_read",
+        "words_seconds", "pictures_waiting", "failed", "skipped", "not_read",
     }  # fmt: skip
     assert (report["files"], report["searchable"], report["embedded_chunks"]) == (4, 2, 2)
     assert [row["path"] for row in report["failed"]] == [str(folder / "broken.pdf")]

@@ -206,6 +206,7 @@ def test_failed_files_are_read_again_on_request(services: Services, folder: Path
     assert states(services)["report.pdf"] is DocumentState.SEARCHABLE
 
 
+@pytest.mark.timeout(180)  # two processes of the app, one after the other
 def test_killed_in_the_middle_it_goes_on_where_it_was(
     build_services: Build, home: object, folder: Path
 ) -> None:

@@ -29,9 +29,12 @@ _SCAN = "b-scan.pdf"
 _PICTURE = "c-picture.png"
 _TEXTS = ("x.md", "y.txt", "z.pdf")
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("rapidocr") is None, reason="the extra `ocr` is not installed"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        importlib.util.find_spec("rapidocr") is None, reason="the extra `ocr` is not installed"
+    ),
+    pytest.mark.timeout(180),  # a picture takes seconds of processor time
+]
 
 
 @pytest.fixture
