@@ -106,6 +106,7 @@ def test_it_goes_and_comes_back_while_questions_are_asked(
     connected = connect(settings_of(team))
     connected.waits_for(SharedState.ONLINE)
     assert connected.lamps() == {OWN, TEAM, BOARD}
+    before = connected.joined.names.fingerprint(EVERYWHERE)
     assert [c.name for c in connected.shared.status.collections] == ["Team", "Board"]
 
     team.stop()
@@ -121,6 +122,8 @@ def test_it_goes_and_comes_back_while_questions_are_asked(
         collections = connected.joined.sources.collections()
         own = [c.collection_id for c in collections if not is_shared(c.collection_id)]
         assert not connected.shared.missed(Scope(collection_ids=tuple(own)))
+        assert connected.joined.names.fingerprint(EVERYWHERE) == "", "nothing changed there"
+        assert connected.joined.names.fingerprint(Scope(collection_ids=tuple(own)))
         # The next ones ask nobody.
         asked = connected.shared.begin(lambda _: 1, 0)
         assert asked() == 0
@@ -129,6 +132,7 @@ def test_it_goes_and_comes_back_while_questions_are_asked(
     connected.waits_for(SharedState.ONLINE)
     assert connected.lamps() == {OWN, TEAM, BOARD}
     assert not connected.shared.missed(EVERYWHERE)
+    assert connected.joined.names.fingerprint(EVERYWHERE) == before
     caplog.clear()  # the pool reports connections that are gone
 
 
