@@ -125,7 +125,11 @@ class ScheduleRunner:
             return ""
         now, changes = self._now(), self._changes
         seen = self._seen.get(question.question_id)
-        if seen is None or (seen.changes, seen.question) != (changes, question):
+        # A shared library that was away when it was asked may be there now.
+        is_known = (
+            seen and seen.fingerprint and (seen.changes, seen.question) == (changes, question)
+        )
+        if seen is None or not is_known:
             found = self._questions.occasion(question)
             since = seen.since if seen and seen.fingerprint == found else now
             seen = self._seen[question.question_id] = _Seen(changes, question, found, since)

@@ -232,7 +232,8 @@ class NameStore(Protocol):
     def fingerprint(self, scope: Scope) -> str:
         """A short text that is another one once a document in scope has another content.
 
-        It also tells of documents that came, went, or have another path; it is never empty.
+        It also tells of documents that came, went, or have another path. It is empty only while a
+        part of the scope can't be asked.
         """
         ...
 

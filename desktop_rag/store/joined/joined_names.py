@@ -7,7 +7,7 @@ from desktop_rag.core.shared_library import shared_id
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.contract.search import NamedDocuments, NameStore
-from desktop_rag.store.joined.shared_ids import scope_here
+from desktop_rag.store.joined.shared_ids import scope_here, scope_there
 from desktop_rag.store.joined.shared_side import SharedSide, begin_within
 from desktop_rag.store.sql.edit_distance import edits
 from desktop_rag.store.sql.file_names import plain, plain_name, squeezed, stem
@@ -104,13 +104,15 @@ class JoinedNameStore:
         return sorted({*(self._own.folders(here) if here else ()), *begun()})
 
     def fingerprint(self, scope: Scope) -> str:
-        """That of the own library; with the shared one, a text of both."""
+        """A text of both; "" while a part of the scope is in a library that is away."""
         begun = begin_within(self._shared, scope, lambda e, part: e.names.fingerprint(part), "")
         here = scope_here(scope)
         own = self._own.fingerprint(here) if here else "0"
         other = begun()
-        if not other:
+        if scope_there(scope) is None or not self._shared.facts.collections:
             return own
+        if not other:
+            return ""
         return md5(f"{own} {other}".encode(), usedforsecurity=False).hexdigest()
 
     def _paths(self, scope: Scope, find: "_Find") -> list[tuple[str, str]]:

@@ -22,6 +22,7 @@ CONNECT_S = 4
 _STATEMENT_MS = 15_000
 _LEAST_VERSION = 170_000
 _LEAST_VECTOR = (0, 8)
+# What a search reads; not the chats of those who use the server.
 _READ = (
     "migrations", "library_state", "collections", "sources", "documents", "document_texts",
     "chunks", "terms", "posting_blocks", "posting_state", "dead_chunks", "models", "file_tags",
@@ -225,11 +226,15 @@ def _refuse_missing_rights(connection: Own, settings: SharedLibrarySettings) -> 
     [(may_use,)] = connection.execute(
         "SELECT has_schema_privilege(%s, 'USAGE')", [settings.library]
     ).fetchall()
+    vectors = connection.execute(
+        "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+        " WHERE n.nspname = %s AND c.relname ~ '^vectors_[0-9]+$' ORDER BY c.relname",
+        [settings.library],
+    ).fetchall()
+    tables = [f"{quoted}.{table}" for table in (*_READ, *(name for (name,) in vectors))]
     may_read = may_use and all(
-        connection.execute(
-            "SELECT has_table_privilege(%s, 'SELECT')", [f"{quoted}.{table}"]
-        ).fetchall()[0][0]
-        for table in _READ
+        connection.execute("SELECT has_table_privilege(%s, 'SELECT')", [table]).fetchall()[0][0]
+        for table in tables
     )
     if not may_read:
         raise AppError(
@@ -237,7 +242,7 @@ def _refuse_missing_rights(connection: Own, settings: SharedLibrarySettings) -> 
             tr(
                 "Ask whoever runs the server for: {statements}",
                 statements=f"GRANT USAGE ON SCHEMA {quoted} TO {settings.role};"
-                f" GRANT SELECT ON ALL TABLES IN SCHEMA {quoted} TO {settings.role};",
+                f" GRANT SELECT ON {', '.join(tables)} TO {settings.role};",
             ),
         )
 

@@ -16,7 +16,7 @@ from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.joined.joined_engine import joined_engine
 from desktop_rag.store.joined.shared_connection import OpenedShared, SharedLibrary
-from desktop_rag.store.opening import open_shared_library
+from desktop_rag.store.opening import check_shared_library, open_shared_library
 from tests.engines import UNTESTED, duckdb_in
 from tests.stored_rows import found, put
 from tests.unit.store.joined.team_server import TeamServer, team_server
@@ -106,6 +106,7 @@ def test_it_goes_and_comes_back_while_questions_are_asked(
     connected = connect(settings_of(team))
     connected.waits_for(SharedState.ONLINE)
     assert connected.lamps() == {OWN, TEAM, BOARD}
+    before = connected.joined.names.fingerprint(EVERYWHERE)
     assert [c.name for c in connected.shared.status.collections] == ["Team", "Board"]
 
     team.stop()
@@ -121,6 +122,8 @@ def test_it_goes_and_comes_back_while_questions_are_asked(
         collections = connected.joined.sources.collections()
         own = [c.collection_id for c in collections if not is_shared(c.collection_id)]
         assert not connected.shared.missed(Scope(collection_ids=tuple(own)))
+        assert connected.joined.names.fingerprint(EVERYWHERE) == "", "nothing changed there"
+        assert connected.joined.names.fingerprint(Scope(collection_ids=tuple(own)))
         # The next ones ask nobody.
         asked = connected.shared.begin(lambda _: 1, 0)
         assert asked() == 0
@@ -129,6 +132,7 @@ def test_it_goes_and_comes_back_while_questions_are_asked(
     connected.waits_for(SharedState.ONLINE)
     assert connected.lamps() == {OWN, TEAM, BOARD}
     assert not connected.shared.missed(EVERYWHERE)
+    assert connected.joined.names.fingerprint(EVERYWHERE) == before
     caplog.clear()  # the pool reports connections that are gone
 
 
@@ -221,16 +225,20 @@ def test_a_role_finds_what_its_policies_show_it(
         "terms": "true",
         "file_tags": "true",
     }
+    team.run("CREATE ROLE member LOGIN")
+    member = replace(team.settings, role="member")
+    with pytest.raises(AppError) as refused:
+        check_shared_library(member, "")
+    # What it says to ask for is enough, and chats are not part of it.
+    statements = refused.value.hint.partition(": ")[2]
+    assert "conversations" not in statements
     team.run(
-        "CREATE ROLE member LOGIN",
-        "GRANT USAGE ON SCHEMA team TO member",
-        "GRANT SELECT ON ALL TABLES IN SCHEMA team TO member",
+        *statements.rstrip(";").split(";"),
         *(
             f"CREATE POLICY member ON team.{table} FOR SELECT TO member USING ({condition})"
             for table, condition in policies.items()
         ),
     )
-    member = replace(team.settings, role="member")
     connected = connect(Settings(shared_library=member))
     connected.waits_for(SharedState.ONLINE)
     assert connected.lamps() == {OWN, TEAM}
