@@ -36,8 +36,8 @@ class ConsentedChanges:
         asked = self.asked
         if not asked.may_change:
             raise AppError(
-                tr("Nothing is changed from here, since nobody could agree to it."),
-                tr("Ask in the window of the app."),
+                "Nothing is changed from here, since nobody could agree to it.",
+                "Ask in the window of the app.",
             )
         last = _last_answer(asked.history)
         proposal = self.commands.proposals.of(action, values, words, last)

@@ -21,7 +21,6 @@ from desktop_rag.assistant_rails.rail_sets import OUR_ACTIONS
 from desktop_rag.assistant_rails.tried_sentence import tried
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.atomic_file import read_object, write_atomically, write_object
-from desktop_rag.core.language.translation import tr
 from desktop_rag.rails.actions.rails_world import RailsWorld
 from desktop_rag.rails.configuration.rails_folder import read_rails
 from desktop_rag.rails.configuration.yaml_reading import read_text
@@ -60,13 +59,13 @@ class OwnRails:
         """A new empty folder with this name; AppError when there is one already."""
         plain = " ".join(_NO_NAME.sub(" ", name).split())[:_LONGEST_NAME].strip(". ")
         if not plain:
-            raise AppError(tr("These rails have no name."), tr("Write a few words."))
+            raise AppError("These rails have no name.", "Write a few words.")
         folder = self._root / plain
         try:
             folder.mkdir(parents=True)
             write_atomically(folder / TOPICS_FILE, "")
         except FileExistsError as exc:
-            raise AppError(tr("There are rails with the name “{name}”.", name=plain)) from exc
+            raise AppError(f"There are rails with the name “{plain}”.") from exc
         except OSError as exc:
             raise _unusable(folder, exc) from exc
         return self.open(folder)
@@ -74,16 +73,15 @@ class OwnRails:
     def open(self, folder: Path) -> OpenedRails:
         """The folder as it is on the disk; AppError where it can't be read at all."""
         if not folder.is_dir():
-            hint = tr("It was moved or deleted. Choose another.")
-            raise AppError(tr("There is no folder {folder}.", folder=folder), hint)
+            hint = "It was moved or deleted. Choose another."
+            raise AppError(f"There is no folder {folder}.", hint)
         file, others = _files(folder)
         opened = OpenedRails(folder, file, others=others)
         try:
             if not file.name:
                 raise AppError(
-                    tr("These rails are in several files, of which none is {file}.",
-                       file=TOPICS_FILE),
-                    tr("They are shown as they are and never changed here."),
+                    f"These rails are in several files, of which none is {TOPICS_FILE}.",
+                    "They are shown as they are and never changed here.",
                 )  # fmt: skip
             opened = replace(opened, text=read_text(file) if file.exists() else "")
             topics = read_topics(opened.text, file.name)
@@ -107,10 +105,8 @@ class OwnRails:
             now = read_text(opened.file) if opened.file.exists() else ""
             if now != opened.text:
                 raise AppError(
-                    tr("{file} was changed by another program.", file=opened.file.name),
-                    tr(
-                        "Nothing was saved. Read it again, or save once more after putting it back."
-                    ),
+                    f"{opened.file.name} was changed by another program.",
+                    "Nothing was saved. Read it again, or save once more after putting it back.",
                 )
             try:
                 write_atomically(opened.file, text)
@@ -170,7 +166,7 @@ class OwnRails:
 
         def add(topic: RailTopic) -> RailTopic:
             if example in topic.examples:
-                raise AppError(tr("“{name}” knows this sentence already.", name=name))
+                raise AppError(f"“{name}” knows this sentence already.")
             return replace(topic, examples=(*topic.examples, example))
 
         def take(topic: RailTopic) -> RailTopic:
@@ -182,15 +178,15 @@ class OwnRails:
     def _change(self, folder: Path, name: str, change: Callable[[RailTopic], RailTopic]) -> None:
         opened = self.open(folder)
         if opened.topics is None:
-            raise opened.fault or AppError(tr("These rails can only be shown."))
+            raise opened.fault or AppError("These rails can only be shown.")
         if all(topic.name != name for topic in opened.topics):
-            raise AppError(tr("There is no topic “{name}” any more.", name=name))
+            raise AppError(f"There is no topic “{name}” any more.")
         changed = [change(topic) if topic.name == name else topic for topic in opened.topics]
         self.save(opened, changed)
 
     def _text(self, opened: OpenedRails, topics: Sequence[RailTopic]) -> str:
         if opened.topics is None:
-            raise opened.fault or AppError(tr("These rails can only be shown."))
+            raise opened.fault or AppError("These rails can only be shown.")
         if problem := next(problems(topics), None):
             raise AppError(problem.words)
         return write_topics(topics, opened.text) if topics else ""
@@ -225,4 +221,4 @@ def _shown(folder: Path) -> str:
 
 
 def _unusable(path: Path, exc: OSError) -> AppError:
-    return AppError(tr("{path} can't be used.", path=path), f"{exc.strerror}.")
+    return AppError(f"{path} can't be used.", f"{exc.strerror}.")

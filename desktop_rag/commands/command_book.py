@@ -17,7 +17,6 @@ from desktop_rag.core.commands.command_history import (
 )
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.atomic_file import read_object, write_atomically
-from desktop_rag.core.language.translation import tr
 
 
 class CommandBook:
@@ -90,5 +89,5 @@ class CommandBook:
             write_atomically(self._file, to_text(commands.values()))
         except OSError as exc:
             hint = f"{self._file}: {exc.strerror}."
-            raise AppError(tr("Commands can't be kept, so nothing is done."), hint) from exc
+            raise AppError("Commands can't be kept, so nothing is done.", hint) from exc
         self._commands = commands

@@ -76,18 +76,17 @@ class CommandDoing:
             content = path.read_text(encoding="utf-8")
             if hashlib.sha256(content.encode()).hexdigest() != undo["digest"]:
                 raise AppError(
-                    tr("The note was changed since, so it stays."), tr("Delete {path} yourself.",
-                    path=str(path)),
+                    "The note was changed since, so it stays.", f"Delete {path!s} yourself.",
                 )  # fmt: skip
             path.unlink()
         except (OSError, UnicodeDecodeError) as exc:
-            raise AppError(tr("{path} can't be removed.", path=str(path)), f"{exc}.") from exc
+            raise AppError(f"{path!s} can't be removed.", f"{exc}.") from exc
         self._notes.forget(path)
 
     def _add_folder(self, target: Mapping[str, Any]) -> Done:
         path = Path(str(target["path"]))
         if path.resolve() != path:
-            raise AppError(tr("{path} leads elsewhere now.", path=str(path)), tr("Ask again."))
+            raise AppError(f"{path!s} leads elsewhere now.", "Ask again.")
         source = self._library.sources.add(path)
         outcome = tr("{path} is in the library, and its files are being read", path=str(path))
         return Done(CommandState.DONE, outcome, {"source_id": source.source_id})
@@ -101,11 +100,11 @@ class CommandDoing:
         was = (target["path"], target["folder"], shown, target["timeout_s"], target["digest"])
         now = (program.path, str(folder), arguments, program.timeout_s, program.digest)
         if was != now:
-            raise AppError(tr("The program was changed since it was proposed."), tr("Ask again."))
+            raise AppError("The program was changed since it was proposed.", "Ask again.")
         if digest_of(path) != program.digest:
             raise AppError(
-                tr("{path} has changed since you registered it.", path=str(path)),
-                tr("Look at it, then save it again in Settings, under Commands."),
+                f"{path!s} has changed since you registered it.",
+                "Look at it, then save it again in Settings, under Commands.",
             )
         return _outcome(run_program(path, arguments, folder, program.timeout_s, self._stop),
                         program.timeout_s)  # fmt: skip

@@ -76,7 +76,7 @@ class CommandProposals:
             case "do_as_asked":
                 return self._as_asked(words, last)
             case _:
-                raise AppError(tr("There is no command “{action}”.", action=action))
+                raise AppError(f"There is no command “{action}”.")
 
     def is_asked_for(self, words: str) -> bool:
         """Whether this sentence asks for a command word for word."""
@@ -102,15 +102,15 @@ class CommandProposals:
             return found[0]
         if not found:
             raise AppError(
-                tr("No registered program is run by this sentence."),
-                tr("Settings, under Commands, lists the sentences of your programs."),
+                "No registered program is run by this sentence.",
+                "Settings, under Commands, lists the sentences of your programs.",
             )
         names = ", ".join(program.name for program, _ in found)
-        raise AppError(tr("This sentence means several programs: {names}.", names=names))
+        raise AppError(f"This sentence means several programs: {names}.")
 
     def _note(self, topic: str, last: Answered | None) -> Proposal:
         if last is None or not last.text.strip():
-            raise AppError(tr("There is no answer to save yet."), tr("Ask something first."))
+            raise AppError("There is no answer to save yet.", "Ask something first.")
         topic = " ".join((topic or last.question).split())[:_LONGEST_TOPIC].strip(" .!?\"“”'")
         path = free_path(self._notes.suggested_folder(), topic)
         text = persons_note(topic, last.text[:_MOST_NOTE_CHARS], last.sources)
@@ -124,12 +124,10 @@ class CommandProposals:
 
     def _folder(self, written: str) -> Proposal:
         if not written:
-            raise AppError(
-                tr("Which folder?"), tr("Write its path, such as: add the folder ~/Documents")
-            )
+            raise AppError("Which folder?", "Write its path, such as: add the folder ~/Documents")
         path = Path(written).expanduser()
         if not path.is_absolute() or not path.is_dir():
-            raise AppError(tr("{path} is no folder.", path=written))
+            raise AppError(f"{written} is no folder.")
         path = path.resolve()
         title = tr("Add the folder “{name}” to the library", name=path.name or str(path))
         details = ((tr("Folder"), str(path)),)
@@ -161,10 +159,10 @@ class CommandProposals:
         """The arguments with these values; AppError for a value that its slot doesn't take."""
         slots = program.slots
         if unknown := sorted(set(values) - set(slots)):
-            raise AppError(tr("“{name}” has no slot {slot}.", name=program.name, slot=unknown[0]))
+            raise AppError(f"“{program.name}” has no slot {unknown[0]}.")
         if missing := [name for name in slots if not values.get(name)]:
-            hint = tr("Say: {sentence}", sentence=program.said_by[0])
-            raise AppError(tr("A value is missing: {names}.", names=", ".join(missing)), hint)
+            hint = f"Say: {program.said_by[0]}"
+            raise AppError(f"A value is missing: {', '.join(missing)}.", hint)
         folder = self.folder_of(program)
         filled = {name: _value(name, values[name], kind, folder) for name, kind in slots.items()}
         return program.arguments_with(filled)
@@ -177,11 +175,11 @@ def _value(name: str, value: str, kind: SlotKind, folder: Path) -> str:
     path = (folder / Path(value).expanduser()).resolve()
     if not path.is_relative_to(folder.resolve()):
         raise AppError(
-            tr("{value} is not in the folder of this program.", value=value),
-            tr("It may be given what lies in {folder}.", folder=str(folder)),
+            f"{value} is not in the folder of this program.",
+            f"It may be given what lies in {folder!s}.",
         )
     if not (path.is_file() if kind is SlotKind.FILE else path.is_dir()):
-        raise AppError(tr("{path} does not exist.", path=str(path)))
+        raise AppError(f"{path!s} does not exist.")
     return str(path)
 
 

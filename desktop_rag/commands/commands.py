@@ -15,7 +15,6 @@ from desktop_rag.commands.command_proposals import CommandProposals, Proposal
 from desktop_rag.commands.program_book import ProgramBook
 from desktop_rag.core.commands.command import Command, CommandsChanged, CommandState
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.language.translation import tr
 from desktop_rag.core.paths import Home
 from desktop_rag.ingest.library import Library
 from desktop_rag.notes.note_files import NoteFiles
@@ -88,7 +87,7 @@ class Commands:
             lambda found: replace(found, state=state, decided_at=time.time()),
         )
         if command is None:
-            raise AppError(tr("This was decided already."), tr("Ask again to have it done."))
+            raise AppError("This was decided already.", "Ask again to have it done.")
         self._tell(command)
         said = go_on(is_agreed) if go_on else ""
         if is_agreed and not go_on:
@@ -121,7 +120,7 @@ class Commands:
             is_new = command_id not in self._begun
             self._begun.add(command_id)
         if command is None or command.state is not CommandState.RUNNING or not is_new:
-            raise AppError(tr("Nobody agreed to this, or it was done already."))
+            raise AppError("Nobody agreed to this, or it was done already.")
         try:
             done = self._doing.do(command)
         except AppError as exc:
@@ -139,7 +138,7 @@ class Commands:
         """Take back what was done. AppError when that can't be."""
         command = self.get(command_id)
         if command is None or not command.can_be_undone:
-            raise AppError(tr("This can't be undone."))
+            raise AppError("This can't be undone.")
         self._doing.undo(command)
         self._settle(command_id, CommandState.DONE, CommandState.UNDONE)
         return self.get(command_id) or command

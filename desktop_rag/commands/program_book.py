@@ -15,7 +15,6 @@ from threading import Lock
 from desktop_rag.core.commands.registered_program import RegisteredProgram, checked_program
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.atomic_file import read_object, write_atomically
-from desktop_rag.core.language.translation import tr
 
 _MOST_PROGRAMS = 100
 _CHUNK = 1 << 20
@@ -47,7 +46,7 @@ class ProgramBook:
         for program in self.all():
             if program.program_id == program_id:
                 return program
-        raise AppError(tr("This program is no longer registered."))
+        raise AppError("This program is no longer registered.")
 
     def named(self, name: str) -> RegisteredProgram:
         """The program of this name, in any case; AppError when there is none."""
@@ -55,8 +54,8 @@ class ProgramBook:
             if program.name.casefold() == name.strip().casefold():
                 return program
         raise AppError(
-            tr("No program “{name}” is registered.", name=name),
-            tr("Register it in Settings, under Commands."),
+            f"No program “{name}” is registered.",
+            "Register it in Settings, under Commands.",
         )
 
     def put(self, program: RegisteredProgram) -> RegisteredProgram:
@@ -73,9 +72,9 @@ class ProgramBook:
         with self._lock:
             others = [each for each in self.all() if each.program_id != program.program_id]
             if any(each.name.casefold() == program.name.casefold() for each in others):
-                raise AppError(tr("Another program has this name."))
+                raise AppError("Another program has this name.")
             if len(others) >= _MOST_PROGRAMS:
-                raise AppError(tr("No more programs can be registered."))
+                raise AppError("No more programs can be registered.")
             self._write([*others, program])
         return program
 
@@ -90,7 +89,7 @@ class ProgramBook:
             write_atomically(self._file, json.dumps(content, ensure_ascii=False, indent=1))
         except OSError as exc:
             hint = f"{self._file}: {exc.strerror}."
-            raise AppError(tr("The programs can't be kept."), hint) from exc
+            raise AppError("The programs can't be kept.", hint) from exc
 
 
 def digest_of(path: Path) -> str:
@@ -101,7 +100,7 @@ def digest_of(path: Path) -> str:
             while chunk := file.read(_CHUNK):
                 digest.update(chunk)
     except OSError as exc:
-        raise AppError(tr("{path} can't be read.", path=str(path)), f"{exc.strerror}.") from exc
+        raise AppError(f"{path!s} can't be read.", f"{exc.strerror}.") from exc
     return digest.hexdigest()
 
 
@@ -109,19 +108,19 @@ def _checked_path(written: str) -> Path:
     """The file of a program; AppError for what is none, or what others could replace."""
     path = Path(written).expanduser()
     if not path.is_absolute():
-        raise AppError(tr("Give the whole path of the program."), tr("Such as /usr/bin/rsync."))
+        raise AppError("Give the whole path of the program.", "Such as /usr/bin/rsync.")
     path = path.resolve()
     if path.suffix.casefold() in _OF_A_SHELL:
         raise AppError(
-            tr("Batch files are run by a shell, which reads the arguments anew."),
-            tr("Register the program itself."),
+            "Batch files are run by a shell, which reads the arguments anew.",
+            "Register the program itself.",
         )
     if not path.is_file() or not os.access(path, os.X_OK):
-        raise AppError(tr("{path} is no program that you may run.", path=str(path)))
+        raise AppError(f"{path!s} is no program that you may run.")
     if os.name == "posix" and path.stat().st_mode & stat.S_IWOTH:
         raise AppError(
-            tr("Everybody on this computer may change {path}.", path=str(path)),
-            tr("Take that right from others first."),
+            f"Everybody on this computer may change {path!s}.",
+            "Take that right from others first.",
         )
     return path
 
@@ -129,5 +128,5 @@ def _checked_path(written: str) -> Path:
 def _checked_folder(written: str) -> Path:
     folder = Path(written).expanduser()
     if not folder.is_absolute() or not folder.is_dir():
-        raise AppError(tr("{folder} is no folder.", folder=written))
+        raise AppError(f"{written} is no folder.")
     return folder.resolve()

@@ -17,7 +17,6 @@ from pathlib import Path
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.private_files import persons_mask
-from desktop_rag.core.language.translation import tr
 
 MOST_OUTPUT_BYTES = 64 * 1024
 _CHUNK = 8192
@@ -63,7 +62,7 @@ def run_program(
             )
     except (OSError, ValueError) as exc:
         reason = getattr(exc, "strerror", None) or str(exc)
-        raise AppError(tr("{path} can't be started.", path=str(path)), f"{reason}.") from exc
+        raise AppError(f"{path!s} can't be started.", f"{reason}.") from exc
     assert isinstance(process.stdout, BufferedReader)
     reader = _Reader(process.stdout)
     ends = time.monotonic() + timeout_s

@@ -72,8 +72,8 @@ class ChunkMeasurement:
         documents = self._documents(collection)
         asked, left_out = self._questions(documents, control)
         if not asked:
-            hint = tr("Choose another set, or have questions made from the documents.")
-            raise AppError(tr("No question is known to be answered by these documents."), hint)
+            hint = "Choose another set, or have questions made from the documents."
+            raise AppError("No question is known to be answered by these documents.", hint)
         settings = self._chat.models.settings
         with self._open_scratch(settings) as scratch:
             trials = tuple(self._trials(scratch, collection, asked, control))
@@ -89,7 +89,7 @@ class ChunkMeasurement:
         for each in self._library.collections.all():
             if each.collection_id == self._plan.collection_id:
                 return each
-        raise AppError(tr("This collection is gone."), tr("Choose another one."))
+        raise AppError("This collection is gone.", "Choose another one.")
 
     def _documents(self, collection: Collection) -> list[Document]:
         found: list[Document] = []
@@ -98,8 +98,8 @@ class ChunkMeasurement:
                 found += self._library.documents.all(source_id=source.source_id)
         searchable = [d for d in found if d.state is DocumentState.SEARCHABLE and not d.part]
         if not searchable:
-            title = tr("“{name}” has no folder with searchable files.", name=collection.name)
-            raise AppError(title, tr("Chunks can be compared over folders, not over links."))
+            title = f"“{collection.name}” has no folder with searchable files."
+            raise AppError(title, "Chunks can be compared over folders, not over links.")
         return searchable
 
     def _questions(

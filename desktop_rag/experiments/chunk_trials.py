@@ -53,8 +53,8 @@ class ChunkTrials:
         measurement = ChunkMeasurement(plan, self._library, self._chat, self._open_scratch)
         with self._beginning:
             if self.progress.is_under_way:
-                hint = tr("Wait for it, or cancel it.")
-                raise AppError(tr("Chunks are being compared already."), hint)
+                hint = "Wait for it, or cancel it."
+                raise AppError("Chunks are being compared already.", hint)
             self._control = control = TrialControl(self._publish)
             self._thread = threading.Thread(
                 target=self._work, args=(measurement, control), name="chunk-trials", daemon=True
@@ -102,7 +102,7 @@ class ChunkTrials:
                 self._library.collections.set_chunking(collection_id, chunking)
                 self._publish(SetsChanged())
                 return each.chunking
-        raise AppError(tr("This collection is gone."), tr("Choose another one."))
+        raise AppError("This collection is gone.", "Choose another one.")
 
     def _work(self, measurement: ChunkMeasurement, control: TrialControl) -> None:
         try:

@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings, SharedLibrarySettings, StoreSettings
@@ -112,8 +111,8 @@ def join_shared_library(
 
 def _nothing_installed() -> AppError:
     return AppError(
-        tr("What connects to PostgreSQL is not installed."),
-        tr("Install it with: {command}", command="pip install 'desktop-rag[team]'"),
+        "What connects to PostgreSQL is not installed.",
+        "Install it with: pip install 'desktop-rag[team]'",
     )
 
 

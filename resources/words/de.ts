@@ -1266,10 +1266,6 @@ Die vollständige Adresse lautet:
         <translation>Schreiben Sie den Pfad, etwa: add the folder ~/Dokumente</translation>
     </message>
     <message>
-        <source>{path} is no folder.</source>
-        <translation>{path} ist kein Ordner.</translation>
-    </message>
-    <message>
         <source>Add the folder “{name}” to the library</source>
         <translation>Den Ordner „{name}“ der Bibliothek hinzufügen</translation>
     </message>
@@ -1298,16 +1294,8 @@ Die vollständige Adresse lautet:
         <translation>„{name}“ ausführen</translation>
     </message>
     <message>
-        <source>“{name}” has no slot {slot}.</source>
-        <translation>„{name}“ hat keine Lücke {slot}.</translation>
-    </message>
-    <message>
         <source>Say: {sentence}</source>
         <translation>Sagen Sie: {sentence}</translation>
-    </message>
-    <message>
-        <source>A value is missing: {names}.</source>
-        <translation>Ein Wert fehlt: {names}.</translation>
     </message>
     <message>
         <source>{value} is not in the folder of this program.</source>
@@ -6852,10 +6840,6 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Schreiben Sie ein paar Wörter.</translation>
     </message>
     <message>
-        <source>There are rails with the name “{name}”.</source>
-        <translation>Es gibt schon Leitplanken mit dem Namen „{name}“.</translation>
-    </message>
-    <message>
         <source>It was moved or deleted. Choose another.</source>
         <translation>Er wurde verschoben oder gelöscht. Wählen Sie einen anderen.</translation>
     </message>
@@ -6864,16 +6848,8 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Es gibt keinen Ordner {folder}.</translation>
     </message>
     <message>
-        <source>These rails are in several files, of which none is {file}.</source>
-        <translation>Diese Leitplanken stehen in mehreren Dateien, von denen keine {file} ist.</translation>
-    </message>
-    <message>
         <source>They are shown as they are and never changed here.</source>
         <translation>Sie werden gezeigt, wie sie sind, und hier nie geändert.</translation>
-    </message>
-    <message>
-        <source>{file} was changed by another program.</source>
-        <translation>{file} wurde von einem anderen Programm geändert.</translation>
     </message>
     <message>
         <source>Nothing was saved. Read it again, or save once more after putting it back.</source>
@@ -7028,10 +7004,6 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Nehmen Sie den anderen zuerst dieses Recht.</translation>
     </message>
     <message>
-        <source>{folder} is no folder.</source>
-        <translation>{folder} ist kein Ordner.</translation>
-    </message>
-    <message>
         <source>{path} can&apos;t be started.</source>
         <translation>{path} kann nicht gestartet werden.</translation>
     </message>
@@ -7060,16 +7032,8 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Ein Zeichen kann hier nicht verwendet werden.</translation>
     </message>
     <message>
-        <source>A program may have {most} slots.</source>
-        <translation>Ein Programm darf {most} Lücken haben.</translation>
-    </message>
-    <message>
         <source>“{sentence}” must name each slot once.</source>
         <translation>„{sentence}“ muss jede Lücke einmal nennen.</translation>
-    </message>
-    <message>
-        <source>Slots: {slots}</source>
-        <translation>Lücken: {slots}</translation>
     </message>
     <message>
         <source>A sentence needs words besides its slots.</source>
@@ -7080,16 +7044,8 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>„{name}“ hat keinen brauchbaren Wert.</translation>
     </message>
     <message>
-        <source>It may have up to {most} characters, on one line.</source>
-        <translation>Er darf bis zu {most} Zeichen haben, auf einer Zeile.</translation>
-    </message>
-    <message>
         <source>“{name}” must be a number, and is “{value}”.</source>
         <translation>„{name}“ muss eine Zahl sein und ist „{value}“.</translation>
-    </message>
-    <message>
-        <source>“{value}” would be read as an option.</source>
-        <translation>„{value}“ würde als Option gelesen.</translation>
     </message>
     <message>
         <source>A value must not begin with a dash or a slash.</source>
@@ -7698,10 +7654,6 @@ Was kostet der Eintritt?</translation>
         <translation>Was mit PostgreSQL verbindet, ist nicht installiert.</translation>
     </message>
     <message>
-        <source>Install it with: {command}</source>
-        <translation>Installieren Sie es mit: {command}</translation>
-    </message>
-    <message>
         <source>The file with the certificate is not there.</source>
         <translation>Die Datei mit dem Zertifikat ist nicht da.</translation>
     </message>
@@ -8122,6 +8074,10 @@ Was kostet der Eintritt?</translation>
         <translation>Eine Textstelle ist zu lang für das Einbettungsmodell.</translation>
     </message>
     <message>
+        <source>A program may have {most_slots} slots.</source>
+        <translation>Ein Programm darf {most_slots} Lücken haben.</translation>
+    </message>
+    <message>
         <source>A program of another user answers in place of the app.</source>
         <translation>An der Stelle der App antwortet ein Programm eines anderen Benutzers.</translation>
     </message>
@@ -8152,6 +8108,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>A short job was given up after {limit_s} seconds.</source>
         <translation>Eine kurze Aufgabe wurde nach {limit_s} Sekunden aufgegeben.</translation>
+    </message>
+    <message>
+        <source>A value is missing: {missing}.</source>
+        <translation>Ein Wert fehlt: {missing}.</translation>
     </message>
     <message>
         <source>Add # and its name. For example http://localhost:11434/v1#nomic-embed-text.</source>
@@ -8550,6 +8510,10 @@ Was kostet der Eintritt?</translation>
         <translation>Ein-/Ausgabefehler</translation>
     </message>
     <message>
+        <source>Install it with: pip install &apos;desktop-rag[team]&apos;</source>
+        <translation>Installieren Sie es mit: pip install &apos;desktop-rag[team]&apos;</translation>
+    </message>
+    <message>
         <source>Install pgvector 0.8 or newer on the server, as Debian&apos;s package postgresql-18-pgvector does.</source>
         <translation>Installieren Sie auf dem Server pgvector 0.8 oder neuer, in Debian mit dem Paket postgresql-18-pgvector.</translation>
     </message>
@@ -8718,6 +8682,10 @@ Was kostet der Eintritt?</translation>
         <translation>Er kann auf {forms} enden; das Fenster erzeugt auch ein PDF.</translation>
     </message>
     <message>
+        <source>It may have up to {longest_value} characters, on one line.</source>
+        <translation>Er darf bis zu {longest_value} Zeichen haben, auf einer Zeile.</translation>
+    </message>
+    <message>
         <source>It may have {longest_name} letters.</source>
         <translation>Er darf {longest_name} Zeichen haben.</translation>
     </message>
@@ -8796,6 +8764,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>It understands desktop-rag://ask?q=QUESTION and desktop-rag://open?document=ID.</source>
         <translation>Verstanden werden desktop-rag://ask?q=FRAGE und desktop-rag://open?document=ID.</translation>
+    </message>
+    <message>
+        <source>It was given {limit_s} seconds. It is tried again.</source>
+        <translation>Er hatte {limit_s} Sekunden. Es wird wieder versucht.</translation>
     </message>
     <message>
         <source>It was refused in the desktop&apos;s question.</source>
@@ -9418,6 +9390,10 @@ Was kostet der Eintritt?</translation>
         <translation>Sagen Sie, worum es in der Notiz gehen soll.</translation>
     </message>
     <message>
+        <source>Say: {said_by}</source>
+        <translation>Sagen Sie: {said_by}</translation>
+    </message>
+    <message>
         <source>Sees images.</source>
         <translation>Sieht Bilder.</translation>
     </message>
@@ -9452,6 +9428,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Slide {number} can&apos;t be read.</source>
         <translation>Folie {number} kann nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>Slots: {value}</source>
+        <translation>Lücken: {value}</translation>
     </message>
     <message>
         <source>Snapshots: {days}.</source>
@@ -10442,6 +10422,10 @@ Was kostet der Eintritt?</translation>
         <translation>Es gibt noch keine Token.</translation>
     </message>
     <message>
+        <source>There are rails with the name “{plain}”.</source>
+        <translation>Es gibt schon Leitplanken mit dem Namen „{plain}“.</translation>
+    </message>
+    <message>
         <source>There are: {known}.</source>
         <translation>Es gibt: {known}.</translation>
     </message>
@@ -10568,6 +10552,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>These links are in the library already.</source>
         <translation>Diese Links sind schon in der Bibliothek.</translation>
+    </message>
+    <message>
+        <source>These rails are in several files, of which none is topics.co.</source>
+        <translation>Diese Leitplanken stehen in mehreren Dateien, von denen keine topics.co ist.</translation>
     </message>
     <message>
         <source>They were not read.</source>
@@ -11154,6 +11142,10 @@ Was kostet der Eintritt?</translation>
         <translation>dieselbe Datei wie {name}</translation>
     </message>
     <message>
+        <source>topics.co</source>
+        <translation>topics.co</translation>
+    </message>
+    <message>
         <source>under Settings → Transcription</source>
         <translation>unter Einstellungen → Transkription</translation>
     </message>
@@ -11346,6 +11338,10 @@ Was kostet der Eintritt?</translation>
         <translation>{name} wurde verändert</translation>
     </message>
     <message>
+        <source>{name} was changed by another program.</source>
+        <translation>{name} wurde von einem anderen Programm geändert.</translation>
+    </message>
+    <message>
         <source>{name} was written by another version of this app.</source>
         <translation>{name} wurde von einer anderen Version dieser App geschrieben.</translation>
     </message>
@@ -11494,6 +11490,10 @@ Was kostet der Eintritt?</translation>
         <translation>{what} nicht noch einmal abgerufen werden.</translation>
     </message>
     <message>
+        <source>{written} is no folder.</source>
+        <translation>{written} ist kein Ordner.</translation>
+    </message>
+    <message>
         <source>“desktop-rag doctor --examine” measures them; so does the app while it runs.</source>
         <translation>„desktop-rag doctor --examine“ misst sie, ebenso die App, während sie läuft.</translation>
     </message>
@@ -11518,6 +11518,10 @@ Was kostet der Eintritt?</translation>
         <translation>„{exc}“ ist keine Liste von Einstellungen. Berichtigen Sie zuerst die Datei.</translation>
     </message>
     <message>
+        <source>“{filled}” would be read as an option.</source>
+        <translation>„{filled}“ würde als Option gelesen.</translation>
+    </message>
+    <message>
         <source>“{line}” can&apos;t be allowed.</source>
         <translation>„{line}“ kann nicht erlaubt werden.</translation>
     </message>
@@ -11536,6 +11540,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>“{name}” has no questions.</source>
         <translation>„{name}“ enthält keine Fragen.</translation>
+    </message>
+    <message>
+        <source>“{name}” has no slot {unknown}.</source>
+        <translation>„{name}“ hat keine Lücke {unknown}.</translation>
     </message>
     <message>
         <source>“{name}” has not begun to answer after {silent_s} s. Still waiting.</source>
@@ -11588,10 +11596,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>The server of the shared library did not answer in time.</source>
         <translation>Der Server der gemeinsamen Bibliothek hat nicht rechtzeitig geantwortet.</translation>
-    </message>
-    <message>
-        <source>It was given {seconds} seconds. It is tried again.</source>
-        <translation>Er hatte {seconds} Sekunden. Es wird wieder versucht.</translation>
     </message>
     <message>
         <source>no collections</source>

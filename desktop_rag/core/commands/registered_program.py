@@ -11,7 +11,6 @@ from enum import StrEnum
 from typing import Any
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.language.translation import tr
 
 LONGEST_NAME = 60
 LONGEST_VALUE = 1_000
@@ -101,29 +100,27 @@ class RegisteredProgram:
 def checked_program(program: RegisteredProgram) -> None:
     """AppError, with the way out, for what can't be registered."""
     if not program.name or len(program.name) > LONGEST_NAME or not program.name.isprintable():
-        raise AppError(
-            tr("The program needs a name."), tr("A few words, such as “Backup of my photos”.")
-        )
+        raise AppError("The program needs a name.", "A few words, such as “Backup of my photos”.")
     if not 1 <= program.timeout_s <= MOST_SECONDS:
         most = MOST_SECONDS
-        raise AppError(tr("A program may run for 1 to {most} seconds.", most=most))
+        raise AppError(f"A program may run for 1 to {most} seconds.")
     arguments, sentences = program.arguments, program.sentences
     if len(arguments) > _MOST_ARGUMENTS or sum(map(len, arguments)) > _LONGEST_TEMPLATE:
-        raise AppError(tr("These are too many arguments."), tr("Put them into a script."))
+        raise AppError("These are too many arguments.", "Put them into a script.")
     if any("\0" in text for text in (*arguments, *sentences, program.path, program.folder)):
-        raise AppError(tr("A character can't be used here."))
+        raise AppError("A character can't be used here.")
     slots = program.slots
     if len(slots) > MOST_SLOTS:
-        raise AppError(tr("A program may have {most} slots.", most=MOST_SLOTS))
+        raise AppError(f"A program may have {MOST_SLOTS} slots.")
     for sentence in sentences:
         named = _IN_SENTENCE.findall(sentence)
         if sorted(named) != sorted(slots):
             raise AppError(
-                tr("“{sentence}” must name each slot once.", sentence=sentence),
-                tr("Slots: {slots}", slots=", ".join(f"{{{name}}}" for name in slots) or "–"),
+                f"“{sentence}” must name each slot once.",
+                f"Slots: {', '.join(f'{{{name}}}' for name in slots) or '–'}",
             )
         if not _IN_SENTENCE.sub("", sentence).strip(" .!?"):
-            raise AppError(tr("A sentence needs words besides its slots."))
+            raise AppError("A sentence needs words besides its slots.")
 
 
 def checked_text(name: str, value: str, kind: SlotKind) -> str:
@@ -131,11 +128,11 @@ def checked_text(name: str, value: str, kind: SlotKind) -> str:
     value = value.strip()
     if not value or len(value) > LONGEST_VALUE or not value.isprintable():
         raise AppError(
-            tr("“{name}” has no usable value.", name=name),
-            tr("It may have up to {most} characters, on one line.", most=LONGEST_VALUE),
+            f"“{name}” has no usable value.",
+            f"It may have up to {LONGEST_VALUE} characters, on one line.",
         )
     if kind is SlotKind.NUMBER and not re.fullmatch(r"-?[0-9]{1,15}([.][0-9]{1,15})?", value):
-        raise AppError(tr("“{name}” must be a number, and is “{value}”.", name=name, value=value))
+        raise AppError(f"“{name}” must be a number, and is “{value}”.")
     return value
 
 
@@ -145,8 +142,8 @@ def _filled(argument: str, values: Mapping[str, str]) -> str:
     is_number = begins is not None and begins[2] == "number" and begins.end() == len(argument)
     if begins and filled.startswith(("-", "/" if _is_plain(begins) else "-")) and not is_number:
         raise AppError(
-            tr("“{value}” would be read as an option.", value=filled),
-            tr("A value must not begin with a dash or a slash."),
+            f"“{filled}” would be read as an option.",
+            "A value must not begin with a dash or a slash.",
         )
     return filled
 

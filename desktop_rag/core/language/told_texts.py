@@ -15,9 +15,9 @@ _BRACES = re.compile(r"\{\{|\}\}")
 _BETWEEN = re.compile(r"(\n+|(?<=[.!?…”);]) +)")
 _ENDINGS = ("", ".", ";", ".;")
 # Longer ones are no messages of ours.
-_LONGEST_CHARS = 4000
-_MOST_SENTENCES = 40
-_MOST_IN_A_TEXT = 12
+_LONGEST_CHARS = 2000
+_MOST_SENTENCES = 20
+_MOST_IN_A_TEXT = 6
 _MOST_KEPT = 2000
 _DEEPEST = 4
 # Counted things, alone and in a list: they have no words of their own.

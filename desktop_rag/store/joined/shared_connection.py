@@ -314,6 +314,6 @@ def _name_of(shared: SharedLibrarySettings) -> str:
 
 def _silent(limit_s: float) -> AppError:
     return AppError(
-        tr("The server of the shared library did not answer in time."),
-        tr("It was given {seconds} seconds. It is tried again.", seconds=f"{limit_s:g}"),
+        "The server of the shared library did not answer in time.",
+        f"It was given {limit_s:g} seconds. It is tried again.",
     )
