@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from desktop_rag.core.domain import Collection, Document
+from desktop_rag.core.domain import Collection, Document, DocumentState
 from desktop_rag.core.errors import DiskFullError
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.core.pictures.waiting_pictures import PICTURES_WAIT, TO_HAVE_THEM_READ
+from desktop_rag.core.recordings.recording_marks import is_recording_name
 from desktop_rag.core.settings import IndexSettings, TranscriptionSettings
 from desktop_rag.core.shared_library import SharedLibraryStatus
 from desktop_rag.core.text import rough_token_counts
@@ -138,7 +139,7 @@ class Pipeline:
             folder=stores.pages, web=WebAccess(make_parser=make_parser),
         )  # fmt: skip
         sent = SentCheck(documents, self.sent, self.indexer, callbacks)
-        self.scans = SourceScans(scanner, links, sent, forgotten=self._forget_pictures)
+        self.scans = SourceScans(scanner, links, sent, forgotten=self._forget_content)
         self.embedding = self._make_embedding(embedders, priority) if embedders else None
         self.rechunker = self._make_rechunker(catalogue)
         self._maintenance = PostingsMaintenance(
@@ -201,6 +202,7 @@ class Pipeline:
         try:
             self._documents.requeue_older_than(READERS)
             self._find_pictures()
+            self._forget_content()
         except DiskFullError as error:
             # What waits already goes on when there is room, the others at the next start.
             self._callbacks.failed(error)
@@ -214,12 +216,19 @@ class Pipeline:
         self._documents.requeue([d.document_id for d in switched])
         if is_on:
             self.pictures.note(self._documents.with_reason(PICTURES_WAIT))
-            self._forget_pictures()
 
-    def _forget_pictures(self) -> None:
-        """Forget the pictures of files that the store has no more."""
+    def _forget_content(self) -> None:
+        """Forget what pictures and recordings say whose files the store has no more."""
+        transcripts = self.recordings.kept
         if self.pictures.folder is not None:
             self.pictures.folder.keep_only(self._documents.content_hashes())
+        if transcripts is not None and transcripts.has_any and not self._awaits_recordings():
+            transcripts.keep_only(self._documents.content_hashes())
+
+    def _awaits_recordings(self) -> bool:
+        """True while there is a recording of which nobody knows the content yet."""
+        waiting = self._documents.documents(state=DocumentState.WAITING)
+        return any(is_recording_name(document.path.name) for document in waiting)
 
     def close(self) -> None:
         """Stop; unfinished work is resumed at the next start."""

@@ -1,21 +1,17 @@
-"""The texts of pictures as files, by the hash of the content of the file they are in. Any thread.
+"""The texts of pictures, by the hash of the content of the file they are in. Any thread.
 
-They can be made again, but that may take hours. So they outlive a change of readers, a move of the
-file and a repair of the library, and those of a file under way outlive the end of the app.
+They can be made again, but that may take hours, so they are files of their own; those of a file
+under way outlive the end of the app.
 """
 
-import json
-import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from desktop_rag.core.files.atomic_file import read_object, write_atomically
+from desktop_rag.core.files.content_folder import ContentFolder
 from desktop_rag.core.pictures.picture_text import PictureText, texts_from_json, texts_to_json
 from desktop_rag.ingest.parsing.parser_process import ParseFailed, Reason
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,42 +27,32 @@ class KeptPictures:
 
 
 class PictureFolder:
-    """The folder of what is known of pictures, created with the first."""
+    """The folder of what is known of pictures."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self._files = ContentFolder(folder)
 
     def get(self, content_hash: str) -> KeptPictures:
         """What is known of this content."""
-        return _kept_in(read_object(self._path(content_hash)))
+        return _kept_in(self._files.read(content_hash))
 
     def put(self, content_hash: str, kept: KeptPictures) -> None:
         """Keep what is known of a content; OSError when that fails."""
+        failed = kept.failed
         fields: dict[str, Any] = {
             "texts": texts_to_json(kept.texts),
             "is_settled": kept.is_settled,
-            "failed": [kept.failed.reason, kept.failed.title, kept.failed.hint]
-            if kept.failed
-            else [],
+            "failed": [failed.reason, failed.title, failed.hint] if failed else [],
         }
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_atomically(self._path(content_hash), json.dumps(fields, ensure_ascii=False))
+        self._files.write(content_hash, fields)
 
     def forget(self, content_hash: str) -> None:
         """Have the pictures of this content read anew."""
-        self._path(content_hash).unlink(missing_ok=True)
+        self._files.remove(content_hash)
 
     def keep_only(self, content_hashes: Collection[str]) -> None:
         """Forget all other content."""
-        if not self._folder.is_dir():
-            return
-        for path in list(self._folder.iterdir()):
-            if path.stem not in content_hashes:
-                log.info("the texts of pictures without their file are removed")
-                path.unlink(missing_ok=True)
-
-    def _path(self, content_hash: str) -> Path:
-        return self._folder / f"{content_hash}.json"
+        self._files.keep_only(content_hashes)
 
 
 def _kept_in(fields: Mapping[str, Any]) -> KeptPictures:

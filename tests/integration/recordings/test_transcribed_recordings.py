@@ -241,3 +241,14 @@ def test_a_large_file_that_can_not_be_cut_is_left_out_with_the_limit(
     assert left_out.state is DocumentState.SKIPPED
     assert "1 MB" in left_out.reason
     assert not server.uploads
+
+
+def test_a_transcript_goes_with_the_folder_of_its_recording(
+    home: Home, build_services: BuildServices, folder: Path, server: TranscriptionServer
+) -> None:
+    use(home, TranscriptionSettings(server.base_url))
+    services = started(build_services, folder)
+    assert len(list(home.transcripts.iterdir())) == 1
+    [source] = services.library.sources.all()
+    services.library.sources.remove(source.source_id)
+    assert list(home.transcripts.iterdir()) == []
