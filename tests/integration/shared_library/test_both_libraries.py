@@ -1,7 +1,8 @@
 """Services with an own library and a shared one: what finds both, and what never sees the other."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -28,41 +29,52 @@ WAIT_S = 60.0
 BOILER = "the boiler of the office is serviced in march"
 
 
-@pytest.fixture(scope="module")
-def team() -> Iterator[TeamServer]:
+@contextmanager
+def filled_server() -> Generator[TeamServer]:
+    """A server whose library holds one document in one collection."""
     with team_server() as server:
         with server.library() as library:
             put(library, "boiler.txt", BOILER, collection="Team")
         yield server
 
 
-@pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory, team: TeamServer) -> Iterator[Path]:
-    """A folder with a home whose settings name the library of the team."""
-    folder = tmp_path_factory.mktemp("person")
+@contextmanager
+def person(folder: Path, team: TeamServer) -> Generator[Home]:
+    """A home whose settings name the library of the team, beside a folder with one file."""
     (folder / "docs").mkdir()
     (folder / "docs" / "lamp.txt").write_text("The lamp of the office is lit at dusk.")
     home = Home(folder / "home")
     home.create()
     save_settings(home.settings, Settings(shared_library=team.settings))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(HOME_VARIABLE, str(folder / "home"))
+        patch.setenv(HOME_VARIABLE, str(home.root))
         patch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
-        yield folder
+        yield home
+
+
+@contextmanager
+def opened(home: Home) -> Generator[app.Services]:
+    """Services over the home that have read its folder and reached the team's library."""
+    with closing(app.build_services(home, times=FAST_TIMES)) as services:
+        services.library.sources.add(home.root.parent / "docs")
+        services.library.start()
+        assert services.library.indexing.wait_until_idle(WAIT_S)
+        services.shared.wait_until_known(WAIT_S)
+        assert services.shared.status.state is SharedState.ONLINE
+        yield services
 
 
 @pytest.fixture(scope="module")
-def services(root: Path) -> Iterator[app.Services]:
-    opened = app.build_services(Home(root / "home"), times=FAST_TIMES)
-    try:
-        opened.library.sources.add(root / "docs")
-        opened.library.start()
-        assert opened.library.indexing.wait_until_idle(WAIT_S)
-        opened.shared.wait_until_known(WAIT_S)
-        assert opened.shared.status.state is SharedState.ONLINE
-        yield opened
-    finally:
-        opened.close()
+def team() -> Iterator[TeamServer]:
+    with filled_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def services(tmp_path_factory: pytest.TempPathFactory, team: TeamServer) -> Iterator[app.Services]:
+    """Shared by the tests that change nothing."""
+    with person(tmp_path_factory.mktemp("person"), team) as home, opened(home) as services:
+        yield services
 
 
 def test_a_search_finds_both_and_a_collection_is_one_side(services: app.Services) -> None:
@@ -112,10 +124,10 @@ def test_a_collection_without_vectors_here_is_named(services: app.Services) -> N
 
 
 def test_a_search_says_what_it_missed(
-    services: app.Services, team: TeamServer, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    team.stop()
-    try:
+    with filled_server() as team, person(tmp_path, team) as home, opened(home) as services:
+        team.stop()
         found = services.chat.look_up("office", mode="lexical", limit=10)
         assert [p.path.endswith("lamp.txt") for p in found.passages] == [True]
         assert found.notes is not None
@@ -126,17 +138,16 @@ def test_a_search_says_what_it_missed(
         ]
         own = SearchScope.of_collection(services.library.collections.all()[0].collection_id)
         assert not services.retriever.missed(own)
-    finally:
         team.start()
-        caplog.clear()  # the pool reports connections that are gone
+    caplog.clear()  # the pool reports connections that are gone
 
 
 def test_the_terminal_waits_for_it(
-    root: Path, services: app.Services, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, team: TeamServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    services.close()
     request = ["search", "boiler", "--collection", "shared:Team", "--mode", "lexical", "--json"]
-    assert main(request) == 0
-    [passage] = json.loads(capsys.readouterr().out)
-    assert passage["text"] == BOILER
-    assert main(["search", "boiler", "--collection", "shared:Nobody", "--json"]) == 1
+    with person(tmp_path, team):
+        assert main(request) == 0
+        [passage] = json.loads(capsys.readouterr().out)
+        assert passage["text"] == BOILER
+        assert main(["search", "boiler", "--collection", "shared:Nobody", "--json"]) == 1
