@@ -986,6 +986,14 @@ Die vollständige Adresse lautet:
         <translation>Letzte 30 Tage</translation>
     </message>
     <message>
+        <source>d MMM</source>
+        <translation>d. MMM</translation>
+    </message>
+    <message>
+        <source>d MMM yyyy</source>
+        <translation>d. MMM yyyy</translation>
+    </message>
+    <message>
         <source>Everywhere</source>
         <translation>Überall</translation>
     </message>
@@ -5860,8 +5868,8 @@ Ihre Chats und die Rückmeldungen darin bleiben. Das lässt sich nicht rückgän
         <translation>der Sammlung „{collection}“</translation>
     </message>
     <message>
-        <source>{name}: a backup of {of} from {day_in_words}</source>
-        <translation>{name}: Sicherung von {of} vom {day_in_words}</translation>
+        <source>{name}: a backup of {of} from {day}</source>
+        <translation>{name}: Sicherung von {of} vom {day}</translation>
     </message>
     <message>
         <source>It holds {in_words}.</source>

@@ -2,8 +2,8 @@
 
 python -m tests.looks.looks [OUT] [--only WORDS]
 
-Each combination of colours and scale is a process of its own, without a display. The pictures
-are named STATE-COLOURS-SCALE-SIZE.png. `make looks` runs it.
+Each combination of colours, scale and direction is a process of its own, without a display. The
+pictures are named STATE-COLOURS-SCALE-SIZE.png. `make looks` runs it.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
-from PySide6.QtCore import QDeadlineTimer, QEventLoop, QSize
+from PySide6.QtCore import QDeadlineTimer, QEventLoop, QSize, Qt
 from PySide6.QtWidgets import QApplication
 
 from desktop_rag.app import build_services
@@ -35,6 +35,13 @@ _SIZES = (QSize(900, 600), QSize(1366, 768), QSize(1600, 1000))
 # The scale of the screen, and the size of text in percent.
 _SCALES = (("1", "100"), ("2", "100"), ("2", "200"))
 _SCHEMES = (ColourScheme.LIGHT, ColourScheme.DARK)
+_DIRECTIONS = {"ltr": Qt.LayoutDirection.LeftToRight, "rtl": Qt.LayoutDirection.RightToLeft}
+# Colours, scale, size of text and direction. No text is written from the right yet, but the
+# window has to be ready for a translation that is: it is looked at mirrored once.
+_COMBINATIONS = (
+    *((scheme, *scale, "ltr") for scheme in _SCHEMES for scale in _SCALES),
+    (ColourScheme.LIGHT, "1", "100", "rtl"),
+)
 _ANSWER = (
     "Smoke from the cable ducts sounds the alarm [1]. Then:\n\n"
     "1. The watch calls the harbour office [1].\n2. The lamp stays lit [2].\n\n"
@@ -176,8 +183,9 @@ def take_search(look: Look) -> None:
     look.take("search-nothing")
 
 
-def _take_one(out: Path, scheme: str, scale: str, text: str, words: str) -> None:
+def _take_one(out: Path, words: str, scheme: str, scale: str, text: str, direction: str) -> None:
     _qt = QApplication.instance() or QApplication([])
+    QApplication.setLayoutDirection(_DIRECTIONS[direction])
     with tempfile.TemporaryDirectory() as folder, ChatServer(_ANSWER) as server:
         for number in range(12):
             (Path(folder) / f"{_LONG_NAME[:120]} {number}.md").write_text(
@@ -187,6 +195,7 @@ def _take_one(out: Path, scheme: str, scale: str, text: str, words: str) -> None
         (Path(folder) / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing else")
         appearance = AppearanceSettings(ColourScheme(scheme), int(text))
         suffix = f"{scheme}-{scale}x" + (f"-text{text}" if text != "100" else "")
+        suffix += f"-{direction}" if direction == "rtl" else ""
         with opened(appearance, suffix, out, words, server.endpoint()) as look:
             take_all(look, Path(folder))
 
@@ -197,20 +206,21 @@ def main() -> int:
     parser.add_argument("out", nargs="?", type=Path, default=Path("build/looks"))
     parser.add_argument("--only", default="", help="only states with these words in their name")
     parser.add_argument(
-        "--one", nargs=3, metavar=("COLOURS", "SCALE", "TEXT"), help=argparse.SUPPRESS
+        "--one",
+        nargs=4,
+        metavar=("COLOURS", "SCALE", "TEXT", "DIRECTION"),
+        help=argparse.SUPPRESS,
     )
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     if given.one:
-        colours, scale, text = given.one
-        _take_one(given.out, colours, scale, text, given.only)
+        _take_one(given.out, given.only, *given.one)
         return 0
-    for scheme in _SCHEMES:
-        for scale, text in _SCALES:
-            command = [sys.executable, "-m", "tests.looks.looks", str(given.out)]
-            command += ["--only", given.only, "--one", scheme, scale, text]
-            display = {"QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": scale}
-            subprocess.run(command, env={**os.environ, **display}, check=True)
+    for combination in _COMBINATIONS:
+        command = [sys.executable, "-m", "tests.looks.looks", str(given.out)]
+        command += ["--only", given.only, "--one", *combination]
+        display = {"QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": combination[1]}
+        subprocess.run(command, env={**os.environ, **display}, check=True)
     sys.stdout.write(f"{len(list(given.out.glob('*.png')))} pictures in {given.out}\n")
     return 0
 

@@ -15,9 +15,9 @@ from PySide6.QtCore import (
 
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.language.translation import tr
-from desktop_rag.ui.foundation.days import day_of, period_in_words
+from desktop_rag.ui.foundation.days import day_of, moment_in_words, period_in_words
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import moment_in_words, one_line
+from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import plain_tooltip
 
 _Index = QModelIndex | QPersistentModelIndex

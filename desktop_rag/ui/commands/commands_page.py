@@ -1,6 +1,5 @@
 """The page "Commands": the programs that may be run, and what was done after consent. Qt thread."""
 
-import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.commands.command_card import literal_text, show_text
 from desktop_rag.ui.commands.program_dialog import ProgramDialog
 from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.days import day_and_time
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection
@@ -134,7 +134,7 @@ class CommandsPage(ScrolledPage):
                 lambda: self._do(lambda: self._commands.forget([command.command_id]))
             )
             line.addWidget(forget)
-        day = time.strftime("%Y-%m-%d %H:%M", time.localtime(command.proposed_at))
+        day = day_and_time(command.proposed_at)
         said = f"{day} · {command.state.in_words()} · “{one_line(command.prompt)}”"
         _add(row, ElidedLabel(said, tone="muted", scale="small"))
         outcome = literal_text(tr("Outcome of {title}", title=title))

@@ -1,9 +1,7 @@
 """Formats numbers, times and states for display. Pure; any thread."""
 
 import math
-import time
 import unicodedata
-from datetime import datetime
 from enum import Enum
 
 from desktop_rag.core.domain import Collection, DocumentState, SourceState
@@ -169,27 +167,3 @@ def size_in_words(size_bytes: int) -> str:
         if amount < _KB:
             return f"{amount:.1f} {unit}"
     return tr("{value:.1f} TB", value=amount / _KB)
-
-
-def clock_in_words(moment: float) -> str:
-    """`14:05`, or `2024-11-03 14:05` of another day."""
-    then = time.localtime(moment)
-    is_today = then[:3] == time.localtime()[:3]
-    return time.strftime("%H:%M" if is_today else "%Y-%m-%d %H:%M", then)
-
-
-def moment_in_words(moment: float, now: float | None = None) -> str:
-    """`just now`, `5 min ago`, `14:05`, `3 Nov`, `3 Nov 2024`; "" for 0, meaning never."""
-    if not moment:
-        return ""
-    now = time.time() if now is None else now
-    age_s = now - moment
-    then = datetime.fromtimestamp(moment).astimezone()
-    today = datetime.fromtimestamp(now).astimezone()
-    if 0 <= age_s < _MINUTE_S:
-        return tr("just now")
-    if 0 <= age_s < _HOUR_S:
-        return tr("{value} min ago", value=int(age_s / _MINUTE_S))
-    if then.date() == today.date():
-        return f"{then:%H:%M}"
-    return f"{then.day} {then:%b}" if then.year == today.year else f"{then.day} {then:%b %Y}"

@@ -14,8 +14,8 @@ from typing import Any
 from desktop_rag.core.anchors import HEADING_SEPARATOR
 from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.language.translation import told, tr
+from desktop_rag.ui.foundation.days import moment_in_words
 from desktop_rag.ui.foundation.wording import (
-    moment_in_words,
     one_line,
     size_in_words,
     value_in_words,

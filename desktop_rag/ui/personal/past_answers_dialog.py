@@ -8,7 +8,8 @@ from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QScrollArea, QVBoxLa
 from desktop_rag.core.conversation import Feedback, PastAnswer
 from desktop_rag.core.interaction import Interaction
 from desktop_rag.core.language.translation import tr
-from desktop_rag.ui.foundation.wording import moment_in_words, one_line
+from desktop_rag.ui.foundation.days import moment_in_words
+from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note
 

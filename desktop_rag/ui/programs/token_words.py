@@ -1,9 +1,8 @@
 """Words for tokens and what they allow. Pure."""
 
-import time
-
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.programs.token_facts import TokenFacts
+from desktop_rag.ui.foundation.days import day_and_time
 from desktop_rag.ui.foundation.wording import one_line
 
 ALLOWED = {
@@ -31,17 +30,16 @@ def limits_in_words(token: TokenFacts) -> str:
 
 def times_in_words(token: TokenFacts, now: float) -> str:
     """When it was used last, and when it ends."""
-    used = tr("Last used {time}", time=moment(token.used_at)) if token.used_at else tr("Never used")
+    used = (
+        tr("Last used {time}", time=day_and_time(token.used_at))
+        if token.used_at
+        else tr("Never used")
+    )
     if not token.ends_at:
         return used
     if now >= token.ends_at:
         return _SEPARATOR.join((used, tr("expired")))
-    return _SEPARATOR.join((used, tr("ends {time}", time=moment(token.ends_at))))
-
-
-def moment(at: float) -> str:
-    """A time to the minute."""
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
+    return _SEPARATOR.join((used, tr("ends {time}", time=day_and_time(token.ends_at))))
 
 
 def _listed(names: tuple[str, ...]) -> str:

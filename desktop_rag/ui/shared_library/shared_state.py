@@ -11,7 +11,8 @@ from desktop_rag.core.domain import Collection
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.shared_library import SharedLibraryChanged, SharedLibraryStatus, SharedState
 from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.foundation.wording import clock_in_words, one_line
+from desktop_rag.ui.foundation.days import clock_in_words
+from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection
 

@@ -21,12 +21,12 @@ from desktop_rag.core.standing.standing_question import RUNS_KEPT, ScheduleState
 from desktop_rag.core.standing.standing_run import StandingRun
 from desktop_rag.standing.standing_questions import Standing
 from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.foundation.days import day_and_time
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.standing.run_view import RunView
 from desktop_rag.ui.standing.standing_actions import StandingActions
 from desktop_rag.ui.standing.standing_wording import (
-    moment_of_run_in_words,
     next_in_words,
     run_in_words,
     schedule_in_words,
@@ -265,5 +265,5 @@ def _failure_in_words(state: ScheduleState) -> str:
     said = " ".join(told(part) for part in (state.error_title, state.error_hint) if part)
     if not state.retry_at:
         return tr("{said} It is tried again at the next time, or with “Ask now”.", said=said)
-    moment = moment_of_run_in_words(state.retry_at)
+    moment = day_and_time(state.retry_at)
     return tr("{said} It is tried again at {moment}, or with “Ask now”.", said=said, moment=moment)

@@ -2,12 +2,13 @@
 
 from datetime import datetime
 
-from PySide6.QtCore import QDate, QLocale, QTime
+from PySide6.QtCore import QLocale
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.standing.due_times import next_occasion
 from desktop_rag.core.standing.standing_question import Rhythm, StandingQuestion
 from desktop_rag.core.standing.standing_run import SentenceChange, StandingRun
+from desktop_rag.ui.foundation.days import day_and_time, time_of_day
 from desktop_rag.ui.foundation.wording import one_line
 
 RHYTHMS = {
@@ -29,7 +30,7 @@ def schedule_in_words(question: StandingQuestion) -> str:
     words = RHYTHMS[question.rhythm]
     if question.rhythm is not Rhythm.ON_CHANGE:
         words += f", {weekday_in_words(question.weekday)}" * (question.rhythm is Rhythm.WEEKLY)
-        words += f" {time_of_day_in_words(question.minute)}"
+        words += f" {time_of_day(question.minute)}"
     about = one_line(question.scope.in_words())
     return f"{words} · {about}" if about else words
 
@@ -41,30 +42,18 @@ def next_in_words(question: StandingQuestion, now: datetime) -> str:
     following = next_occasion(question, now)
     if following is None:
         return tr("Next: once its documents changed and stayed the same for a minute")
-    return tr("Next: {moment}", moment=moment_of_run_in_words(following.timestamp()))
+    return tr("Next: {moment}", moment=day_and_time(following.timestamp()))
 
 
 def run_in_words(run: StandingRun) -> str:
     """`23 November 2026 08:30 · changed`."""
-    moment = moment_of_run_in_words(run.ran_at)
+    moment = day_and_time(run.ran_at)
     return tr("{moment} · changed", moment=moment) if run.is_changed else moment
-
-
-def moment_of_run_in_words(moment: float) -> str:
-    """A day and time in the person's language."""
-    then = datetime.fromtimestamp(moment)
-    day = QLocale().toString(QDate(then.year, then.month, then.day), QLocale.FormatType.ShortFormat)
-    return f"{day} {time_of_day_in_words(then.hour * 60 + then.minute)}"
 
 
 def weekday_in_words(weekday: int) -> str:
     """The name of a day, 0 for Monday."""
     return QLocale().standaloneDayName(weekday + 1)
-
-
-def time_of_day_in_words(minute: int) -> str:
-    """A time in the person's language."""
-    return QLocale().toString(QTime(*divmod(minute, 60)), QLocale.FormatType.ShortFormat)
 
 
 def cost_in_words(model: str, address: str) -> str:

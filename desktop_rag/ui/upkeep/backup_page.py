@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from datetime import date
 from pathlib import Path
 from threading import Event
 from typing import TypeVar
@@ -15,7 +16,6 @@ from desktop_rag.backup.contents import (
     BackupContents,
     Imported,
     Snapshot,
-    day_in_words,
     in_words,
 )
 from desktop_rag.backup.manifest import ENDING
@@ -24,6 +24,7 @@ from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.language.translation import told, tr
 from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.days import written_day
 from desktop_rag.ui.foundation.wording import one_line, size_in_words
 from desktop_rag.ui.upkeep.import_dialog import ImportDialog
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
@@ -136,7 +137,7 @@ class BackupPage(ScrolledPage):
 
     def _on_read(self, found: tuple[Sequence[Snapshot], Sequence[Collection]]) -> None:
         snapshots, self._collections = found
-        self._last.setText(day_in_words(snapshots[0].day) if snapshots else tr("None yet"))
+        self._last.setText(_written(snapshots[0]) if snapshots else tr("None yet"))
         while item := self._row_column.takeAt(0):
             if widget := item.widget():
                 widget.deleteLater()
@@ -150,7 +151,7 @@ class BackupPage(ScrolledPage):
         self._set_busy(self._ticks.isActive())
 
     def _restore_button(self, snapshot: Snapshot) -> TextButton:
-        day = day_in_words(snapshot.day)
+        day = _written(snapshot)
         words = tr(
             "Restore {day} ({size_in_words})…", day=day, size_in_words=size_in_words(snapshot.size)
         )
@@ -309,3 +310,7 @@ def _result(done: Imported) -> str:
     if done.contents.missing:
         said.append(tr("Not on this computer: {join}.", join=", ".join(done.contents.missing)))
     return " ".join(said)
+
+
+def _written(snapshot: Snapshot) -> str:
+    return written_day(date.fromisoformat(snapshot.day))

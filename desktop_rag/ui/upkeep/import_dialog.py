@@ -1,10 +1,13 @@
 """Shows what a backup holds before it is merged into the library. Qt thread."""
 
+from datetime import date
+
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
-from desktop_rag.backup.contents import BackupContents, day_in_words, in_words
+from desktop_rag.backup.contents import BackupContents, in_words
 from desktop_rag.core.language.translation import told, tr
+from desktop_rag.ui.foundation.days import written_day
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 
 _WIDTH_PX = 520
@@ -42,10 +45,10 @@ class ImportDialog(QDialog):
         )
         self._say(
             tr(
-                "{name}: a backup of {of} from {day_in_words}",
+                "{name}: a backup of {of} from {day}",
                 name=name,
                 of=of,
-                day_in_words=day_in_words(contents.day),
+                day=written_day(date.fromisoformat(contents.day)),
             ),
             scale="heading",
         )

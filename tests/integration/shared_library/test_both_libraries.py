@@ -123,9 +123,7 @@ def test_a_collection_without_vectors_here_is_named(services: app.Services) -> N
     assert [c.name for c in services.library.collections.by_words_only()] == ["Team"]
 
 
-def test_a_search_says_what_it_missed(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_search_says_what_it_missed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with filled_server() as team, person(tmp_path, team) as home, opened(home) as services:
         team.stop()
         found = services.chat.look_up("office", mode="lexical", limit=10)

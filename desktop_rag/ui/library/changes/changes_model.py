@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -10,6 +9,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 
 from desktop_rag.core.language.translation import told, tr
 from desktop_rag.core.library_events import FileChange, FileChangeKind
+from desktop_rag.ui.foundation.days import clock_in_words
 from desktop_rag.ui.foundation.wording import one_line, value_in_words
 from desktop_rag.ui.widgets.controls import plain_tooltip
 
@@ -122,16 +122,11 @@ def _text(row: ChangeRow, column: int) -> str:
 
 
 def _row(change: FileChange) -> ChangeRow:
-    then = datetime.fromtimestamp(change.at).astimezone()
+    at = clock_in_words(change.at)
     if "://" in change.name:
         _, _, rest = change.name.partition("://")
         host, _, path = rest.partition("/")
-        return ChangeRow(change, _moment(then), one_line(f"/{path}"), one_line(host))
+        return ChangeRow(change, at, one_line(f"/{path}"), one_line(host))
     separator = "\\" if "\\" in change.name and "/" not in change.name else "/"
     folder, _, name = change.name.rpartition(separator)
-    return ChangeRow(change, _moment(then), one_line(name), one_line(folder))
-
-
-def _moment(then: datetime) -> str:
-    today = datetime.now().astimezone().date()
-    return f"{then:%H:%M}" if then.date() == today else f"{then:%a %H:%M}"
+    return ChangeRow(change, at, one_line(name), one_line(folder))

@@ -5,7 +5,8 @@ from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop_rag.core.crawling.crawl_report import CrawlReport, CrawlState
 from desktop_rag.core.language.translation import count_of, told, tr
-from desktop_rag.ui.foundation.wording import moment_in_words, one_line
+from desktop_rag.ui.foundation.days import moment_in_words
+from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 
 _LINES = 5

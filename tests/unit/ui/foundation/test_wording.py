@@ -1,7 +1,5 @@
 """Numbers, times and states in words."""
 
-from datetime import datetime
-
 import pytest
 
 from desktop_rag.core.domain import DocumentState
@@ -9,12 +7,9 @@ from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.ui.foundation.wording import (
     count_of,
     counts_in_words,
-    moment_in_words,
     one_line,
     size_in_words,
 )
-
-NOW = datetime(2026, 3, 14, 15, 0).astimezone().timestamp()  # noqa: DTZ001, RUF100
 
 
 def test_counts_leave_out_zeros() -> None:
@@ -42,25 +37,6 @@ def test_counts_of_one_and_of_no_file() -> None:
 )
 def test_size(size_bytes: int, words: str) -> None:
     assert size_in_words(size_bytes) == words
-
-
-@pytest.mark.parametrize(
-    ("age_s", "words"),
-    [
-        (5, "just now"),
-        (300, "5 min ago"),
-        (2 * 3600, "13:00"),
-        (-600, "15:10"),
-        (9 * 86_400, "5 Mar"),
-        (400 * 86_400, "7 Feb 2025"),
-    ],
-)
-def test_moment(age_s: float, words: str) -> None:
-    assert moment_in_words(NOW - age_s, NOW) == words
-
-
-def test_never_has_no_moment() -> None:
-    assert moment_in_words(0.0, NOW) == ""
 
 
 @pytest.mark.parametrize(
