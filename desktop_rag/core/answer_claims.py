@@ -1,6 +1,7 @@
 """Claims as they are stored with an answer, their signs, and where these go in its text. Pure."""
 
 import re
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -65,6 +66,24 @@ def place_of_sign(text: str, claim: Claim) -> int:
         whole = _WHOLE.match(text, at) if at >= 0 else None
         place = max(place, whole.end() if whole else 0)
     return max(place, _formula_end(text, claim, place))
+
+
+def with_signs(text: str, claims: Iterable[Claim], *, without: Collection[Verdict] = ()) -> str:
+    """The answer with a sign and words after each claim that its sources don't back.
+
+    Claims with one of the verdicts `without` are left out.
+    """
+    parts: list[str] = []
+    done = 0
+    for claim in sorted(claims, key=lambda claim: claim.start):
+        if claim.verdict in without:
+            parts.append(text[done : claim.start])
+            done = max(done, claim.end)
+        elif claim.verdict not in (Verdict.SUPPORTED, Verdict.NOT_CHECKED):
+            place = max(done, place_of_sign(text, claim))
+            parts += [text[done:place], f" ({' '.join(SIGNS[claim.verdict])})"]
+            done = place
+    return "".join([*parts, text[done:]])
 
 
 def _formula_end(text: str, claim: Claim, place: int) -> int:

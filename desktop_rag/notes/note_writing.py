@@ -5,6 +5,7 @@ from pathlib import Path
 from threading import Event
 
 from desktop_rag.answer.chat import Chat
+from desktop_rag.core.answer_claims import with_signs
 from desktop_rag.core.claims import Verdict
 from desktop_rag.core.conversation import Message
 from desktop_rag.core.errors import AppError, InterruptedAnswer
@@ -68,13 +69,9 @@ class NoteWriting:
             raise AppError("Other questions came first.", "Try again in a while.") from exc
 
     def _checked(self, answer: Message, cancel: Event) -> str:
-        """The text without the sentences that a source contradicts."""
-        text = answer.text
+        """The text without what a source contradicts, and with a sign where none backs it."""
         claims = () if answer.is_excerpts else self._chat.grader.claims(answer, cancel)
-        for claim in sorted(claims, key=lambda claim: -claim.start):
-            if claim.verdict is Verdict.CONTRADICTED:
-                text = text[: claim.start] + text[claim.end :]
-        return text
+        return with_signs(answer.text, claims, without={Verdict.CONTRADICTED})
 
 
 def _has_sources(answer: Message) -> bool:

@@ -15,9 +15,8 @@ from typing import Any
 from markdown_it import MarkdownIt
 
 from desktop_rag.answer.conversations.inert_markdown import inert_markdown
-from desktop_rag.core.answer_claims import SIGNS, place_of_sign
+from desktop_rag.core.answer_claims import with_signs
 from desktop_rag.core.attachment import Attachment, in_words
-from desktop_rag.core.claims import Verdict
 from desktop_rag.core.conversation import (
     OWN_KNOWLEDGE,
     Conversation,
@@ -69,7 +68,7 @@ def _as_markdown(conversation: Conversation, messages: Sequence[Message]) -> str
         parts.append(
             _plain_lines(message.text)
             if message.role is Role.USER
-            else inert_markdown(_with_signs(message))
+            else inert_markdown(with_signs(message.text, message.claims))
         )
         parts += map(_plain, _told(message))
         parts += ["\n\n".join(_markdown_source(s) for s in message.sources if s.is_cited)]
@@ -118,7 +117,7 @@ def _html_message(message: Message) -> Iterator[str]:
     if message.role is Role.USER:
         yield f'<p style="white-space:pre-wrap">{html.escape(message.text)}</p>'
     else:
-        yield _parser.render(_with_signs(message))
+        yield _parser.render(with_signs(message.text, message.claims))
     yield from (f"<p>{html.escape(line)}</p>" for line in _told(message) if line)
     for source in message.sources:
         if source.is_cited:
@@ -191,18 +190,6 @@ def _exactly(seconds: float) -> str:
 
 
 # --- in words --------------------------------------------------------------------------------
-
-
-def _with_signs(message: Message) -> str:
-    """The answer with a sign and words after each claim that its sources don't back."""
-    parts: list[str] = []
-    done = 0
-    for claim in sorted(message.claims, key=lambda claim: claim.start):
-        if claim.verdict not in (Verdict.SUPPORTED, Verdict.NOT_CHECKED):
-            place = max(done, place_of_sign(message.text, claim))
-            parts += [message.text[done:place], f" ({' '.join(SIGNS[claim.verdict])})"]
-            done = place
-    return "".join([*parts, message.text[done:]])
 
 
 def _speaker(message: Message) -> str:

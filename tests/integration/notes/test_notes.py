@@ -75,6 +75,19 @@ def test_a_note_is_written_with_links_and_found_as_the_persons(
     assert "lighthouse (your note)" in {source.title for source in found}
 
 
+def test_what_no_source_backs_is_marked_and_what_one_denies_is_left_out(
+    writer: app.Services, tmp_path: Path, server: ChatServer
+) -> None:
+    server.answer = (
+        "The lamp of the lighthouse is lit at dusk [1]. The cellar has seven green bicycles [1]."
+        " The lamp of the lighthouse is not lit at dusk [1]."
+    )
+    text = saved(writer, tmp_path / "Notes").read_text()
+    assert "bicycles [[1]](../papers/lamp.md) (? Not found in the sources)." in text
+    assert "is lit at dusk [[1]](../papers/lamp.md). The" in text
+    assert "not lit" not in text
+
+
 def test_a_note_is_no_evidence_for_itself(
     writer: app.Services, tmp_path: Path, server: ChatServer
 ) -> None:
