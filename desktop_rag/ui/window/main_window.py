@@ -42,6 +42,7 @@ from desktop_rag.desktop.requests import (
     PassageRequested,
     QuickAskRequested,
     QuitRequested,
+    RequestHandled,
     WindowRequested,
 )
 from desktop_rag.models.connection_kind import Place
@@ -78,8 +79,8 @@ if TYPE_CHECKING:
 _HEARD_ELSEWHERE = (
     ActivityEvent, CommandsChanged, ExaminationChanged, ExperimentEvent, MessagesStored,
     PassageRequested,
-    QuickAskRequested, QuitRequested, RequestRefused, ServerSwitched, StandingEvent,
-    WindowRequested,
+    QuickAskRequested, QuitRequested, RequestHandled, RequestRefused, ServerSwitched,
+    StandingEvent, WindowRequested,
 )  # fmt: skip
 
 

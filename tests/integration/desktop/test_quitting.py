@@ -44,7 +44,9 @@ def test_a_signal_ends_it(app: "subprocess.Popen[bytes]") -> None:
     assert ends_cleanly(app)
 
 
-def test_a_second_start_and_a_quick_ask_reach_it(app: "subprocess.Popen[bytes]") -> None:
+def test_a_second_start_and_a_quick_ask_reach_it(
+    app: "subprocess.Popen[bytes]", home: Home
+) -> None:
     assert run().returncode == 0
     assert run("quick-ask", "When?").returncode == 0
     assert run("open-url", "desktop-rag://ask?q=Why").returncode == 0
@@ -53,6 +55,7 @@ def test_a_second_start_and_a_quick_ask_reach_it(app: "subprocess.Popen[bytes]")
     assert "not one of desktop-rag" in refused.stderr
     assert run("quit").returncode == 0
     assert ends_cleanly(app)
+    assert not [log.name for log in home.logs.iterdir() if "Traceback" in log.read_text()]
 
 
 def test_a_folder_is_indexed_by_it(
