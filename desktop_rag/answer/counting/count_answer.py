@@ -15,6 +15,7 @@ from desktop_rag.answer.counting.counting_words import (
     CountingQuestion,
     content_words,
     counting_question,
+    head_words,
 )
 from desktop_rag.answer.counting.item_judging import ItemVerdicts, ask_items, batches_of
 from desktop_rag.answer.counting.record_choice import Choice, chosen
@@ -44,6 +45,8 @@ _SAMPLE = 8
 _LEAST_SAMPLE_SHARE = 0.75
 _UNIFORM = 0.6
 _LONGEST_SOURCE_CHARS = 600
+# What is a record by its form, whatever it has in common with others.
+_RECORDS = (Kind.FILE, Kind.TASK, Kind.ROW)
 
 
 @dataclass(slots=True)
@@ -101,6 +104,10 @@ def _is_sure(
     A wrong count is worse than none: where names don't tell, a model is asked about some of the
     records, and without one only a plain "how many are there" is answered.
     """
+    if choice.nouns and set(head_words(question)).isdisjoint(choice.nouns):
+        return False  # "How many stores does the chain have?" where records are of the chain
+    if not counted_set.is_given and not _are_records(choice, question):
+        return False
     if choice.strength >= DIRECT or (choice.strength == AROUND and counted_set.is_limited):
         return True
     if not counted_set.is_limited or question.is_loose:
@@ -115,6 +122,19 @@ def _is_sure(
         return (yield from _are(noun, choice.records, model, cancel))
     is_told = any(has_word(record, noun) for record in choice.records)
     return is_form_clear and not is_told and not choice.condition
+
+
+def _are_records(choice: Choice, question: CountingQuestion) -> bool:
+    """True for records by their fields, and for others whose words tell which of them are meant.
+
+    Nobody said that there are records here: the parts of a text under a heading are none.
+    """
+    fields = choice.structure.shared.keys()
+    alike = sum(not fields.isdisjoint(record.fields) for record in choice.records)
+    if choice.structure.uniformity >= _UNIFORM and alike >= _UNIFORM * len(choice.records):
+        return True
+    found = judged(choice.records, choice.condition, question)
+    return choice.structure.kind in _RECORDS and Verdict.OPEN not in found.verdicts
 
 
 def _are(

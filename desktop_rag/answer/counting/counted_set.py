@@ -29,17 +29,19 @@ _MOST_NAMED = 3
 @dataclass(frozen=True, slots=True)
 class CountedSet:
     """The documents that were read. `names` are those of the folders, files, tags and collections
-    that the set is limited to, none for the whole library. `unread` says of files among them why
-    they were not read.
+    that the set is limited to, none for the whole library. With `is_given` the person said so; else
+    a folder was found by a word of the question. `unread` says of files among them why they were
+    not read.
     """
 
     documents: tuple[ReadDocument, ...]
     names: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
+    is_given: bool = False
 
     @property
     def is_limited(self) -> bool:
-        """True when the person said where to count."""
+        """True when there is a place to count in, given or found."""
         return bool(self.names)
 
 
@@ -56,7 +58,7 @@ class CountedSets:
 
         None when there is nothing to read, too much, or only spreadsheets, which are queried.
         """
-        names = self._limits(request)
+        names = given = self._limits(request)
         query = Query("", excluded=request.query.excluded, filters=request.query.filters)
         if not names:
             query, names = self._named_by(words, query, request)
@@ -70,7 +72,7 @@ class CountedSets:
             return None
         readable = request.setup.reach.readable
         unread = self._unread(rows, readable) if _is_of_folders(request, query) else ()
-        return CountedSet(tuple(read), names, unread)
+        return CountedSet(tuple(read), names, unread, is_given=bool(given))
 
     def _limits(self, request: AnswerRequest) -> tuple[str, ...]:
         """The names of what the request is limited to."""

@@ -7,6 +7,7 @@ import re
 import tomllib
 from dataclasses import dataclass
 from functools import cache
+from itertools import dropwhile, takewhile
 from typing import Any
 
 from desktop_rag.answer.understanding.file_words import file_words
@@ -115,7 +116,12 @@ def counting_question(question: str) -> CountingQuestion | None:
             before = text[: match.start()] if match else ""
             if named := _OF.match(before):
                 before, rest = "", f"{named[1]} {rest}"
-            if match and rest and _is_opening(before, language):
+            if (
+                match
+                and rest
+                and _is_opening(before, language)
+                and not language.counts.search(rest)
+            ):
                 return CountingQuestion(rest, language, is_list, is_list and _is_loose(match[0]))
     return None
 
@@ -148,6 +154,17 @@ def names_thing(question: CountingQuestion) -> bool:
 
 def _states(question: CountingQuestion, word: str) -> bool:
     return any(word in question.language.sets[state] for state in ("open", "done"))
+
+
+def head_words(question: CountingQuestion) -> list[str]:
+    """The first words of content that stand together, which name what is counted.
+
+    `stores` in "How many stores does the chain have?"; "open tasks" in "How many open tasks are
+    there?", as adjectives stand before or behind their noun.
+    """
+    content = set(content_words(question))
+    spoken = dropwhile(lambda word: word not in content, plain_words(question.rest))
+    return list(takewhile(content.__contains__, spoken))
 
 
 def content_words(question: CountingQuestion) -> list[str]:

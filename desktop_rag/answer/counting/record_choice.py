@@ -121,8 +121,11 @@ def _choice(
 ) -> Choice:
     records, left = _without_odd(structure)
     for noun in nouns:
-        below = near(noun, records)
-        records = below if 0 < len(below) < len(records) else records
+        below = near(noun, structure.records)
+        if 0 < len(below) < len(structure.records):
+            # Where only what looks different is below the noun, that is what was asked for.
+            inside = set(map(id, below))
+            records = tuple(record for record in records if id(record) in inside) or below
     condition = tuple(word for word in words if word not in nouns)
     return Choice(structure, records, nouns, condition, surely, left)
 

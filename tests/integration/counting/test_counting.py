@@ -34,6 +34,24 @@ Stir {n} times.
 """
 
 
+ARTICLE = """# Storks
+
+Storks are large birds.
+
+## Etymology
+
+The name is old.
+
+## Habitat
+
+Storks nest on chimneys. About 9 storks were counted per nesting place.
+
+## Relationship with people
+
+The White Stork bank has 41 branches in towns near the coast.
+"""
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "library"
@@ -46,6 +64,7 @@ def folder(tmp_path: Path) -> Path:
     (recipes / "broken.docx").write_bytes(b"PK\x03\x04 no archive")
     (folder / "lamp.md").write_text("# Lamp\n\nThe lamp is lit at dusk by the keeper.\n")
     sections = "".join(f"## Tower {n}\n\nHeight: {n} m\nCity: Bonn\n\n" for n in range(20))
+    (folder / "storks.md").write_text(ARTICLE)
     (folder / "towers.md").write_text(f"# Towers\n\n{sections}")
     return folder
 
@@ -138,3 +157,18 @@ def test_rows_about_a_thing_are_no_files_about_it(services: Services, tmp_path: 
     (folder / "drawers.md").write_text(f"# Drawers\n\n{files}")
     index(services, folder)
     assert "Each row" not in ask(services, "How many files are about the lamp?").text
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many storks were counted per nesting place?",
+        "How many branches does the White Stork bank have?",
+        "Which birds nest on how many chimneys?",
+        "Which towns does the Stork bank have branches in?",
+    ],
+)
+def test_the_parts_of_an_article_are_no_records(indexed: Services, question: str) -> None:
+    answer = ask(indexed, question)
+    assert "was counted as one" not in answer.text
+    assert {Path(source.path).name for source in answer.sources if source.is_cited} == {"storks.md"}
