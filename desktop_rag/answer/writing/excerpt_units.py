@@ -6,7 +6,7 @@ sentences around them; they are taken apart here.
 
 import re
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, groupby
 
 from desktop_rag.core.text import sentences
@@ -28,6 +28,17 @@ _FIGURES = re.compile(
     r"^(?P<label>[^\d$€£|]*?[^\W\d][^\d$€£|]*?)\s+"
     rf"(?P<cells>{_CELL.pattern}(?:\s+{_CELL.pattern})+)\s*$"
 )
+# What the figures of a table are in, in the words of reports of many languages.
+_SCALE_WORD = (
+    r"(?:thousands?|millions?|billions?|tausend|tsd|mio|mrd|millionen|milliarden|teur|t€|milliers"
+    r"|milliards|miles|millones|migliaia|milioni|miliardi|duizend(?:en)?|miljoen(?:en)?|miljard"
+    r"|tys|mln|mld|milhares|milhões)(?!\w)"
+)
+_SCALE = re.compile(
+    rf"(?i)(?:^[(\[]|(?<!\w)(?:in|en|im|w|em|di)\s)\s*(?:(?:US)?[$€£]\s*)?{_SCALE_WORD}"
+    rf"|^{_SCALE_WORD}\.?\s*(?:[$€£]|[A-Z]{{3}})?$"
+)
+_LONGEST_SCALE = 60
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _FEWEST_FIGURES = 2
 _LONGEST_LABEL = 80
@@ -45,7 +56,8 @@ _LONGEST_LABELS = 16
 class Unit:
     """A piece at `start` of a passage, in plain words.
 
-    A row of a table has `cells`, and the names of its columns in `header` if they are known.
+    A row of a table has `cells`, and the names of its columns in `header` if they are known;
+    `scale` is what its figures are in, "dollars in millions".
     """
 
     text: str
@@ -53,13 +65,14 @@ class Unit:
     cells: tuple[str, ...] = ()
     header: tuple[str, ...] = ()
     is_item: bool = False
+    scale: str = ""
 
 
 def units_of(text: str, header: str = "") -> Iterator[Unit]:
     """The pieces of a passage in order; `header` is the header row of its table, if known."""
     names = _cells_of(header)
     rows_before: tuple[str, ...] = ()
-    years: tuple[str, ...] = ()
+    above = _Above()
     for start, end in sentences(text):
         piece = text[start:end]
         if COLUMN in piece and "\n" not in piece.strip():
@@ -74,8 +87,9 @@ def units_of(text: str, header: str = "") -> Iterator[Unit]:
         rows_before = ()
         lines = piece.splitlines()
         if sum(bool(_FIGURES.match(line.strip())) for line in lines) >= _FEWEST_FIGURES:
-            years = yield from _figures(lines, start, years)
+            above = yield from _figures(lines, start, above)
             continue
+        above = replace(above, scale=_scale_of(lines[-1]) or above.scale)
         yield from _prose(piece, start)
 
 
@@ -107,24 +121,41 @@ def _wordy_table(lines: Sequence[str], start: int) -> Iterator[Unit]:
         start += sum(len(line) + 1 for line in run)
 
 
-def _figures(
-    lines: Sequence[str], start: int, years: tuple[str, ...]
-) -> Generator[Unit, None, tuple[str, ...]]:
+@dataclass(frozen=True, slots=True)
+class _Above:
+    """What the last lines above a row say about its figures: their years, what they are in."""
+
+    years: tuple[str, ...] = ()
+    scale: str = ""
+
+
+def _figures(lines: Sequence[str], start: int, above: _Above) -> Generator[Unit, None, _Above]:
     """A row for each line of a label and figures, below the last line of years."""
+    years, scale = above.years, above.scale
     for line in lines:
         found = tuple(_YEAR.findall(line))
         match = _FIGURES.match(line.strip())
+        scale = _scale_of(line) or scale
         if len(found) >= _FEWEST_FIGURES and not _has_other_figures(line):
             years = found
         elif match and len(match["label"]) <= _LONGEST_LABEL:
             cells = tuple(" ".join(c.split()) for c in _CELL.findall(match["cells"]))
             label = match["label"].strip(" .:…")
-            header = ("", *years) if len(years) == len(cells) else ()
+            header = (scale, *years) if len(years) == len(cells) else ()
             named = zip(header[1:], cells, strict=True) if header else (("", c) for c in cells)
             said = ", ".join(" ".join(pair).strip() for pair in named)
-            yield Unit(f"{label}: {said}", start, (label, *cells), header)
+            yield Unit(f"{label}: {said}", start, (label, *cells), header, scale=scale)
         start += len(line) + 1
-    return years
+    return _Above(years, scale)
+
+
+def _scale_of(line: str) -> str:
+    """What figures are in, from a line with nothing else but years: "in millions"."""
+    said = " ".join(_YEAR.sub("", line).split())
+    is_sentence = re.search(r"\w{4}[.!?]$", line.rstrip())
+    if is_sentence or len(said) > _LONGEST_SCALE or re.search(r"\d", said):
+        return ""
+    return said.strip("()[] ") if _SCALE.search(said) else ""
 
 
 def plain(text: str) -> str:

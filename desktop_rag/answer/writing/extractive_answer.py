@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice, takewhile
 from types import MappingProxyType
 
 from desktop_rag.answer.writing.excerpt_units import Unit, plain, units_of
@@ -49,15 +50,20 @@ _RELATIVE_FLOOR = 0.72
 # Text that is not prose: comments, front matter, link definitions.
 _NOT_PROSE = re.compile(r"<!--|^---|^[\w.-]+:\s|: \[")
 _LEAST_LETTERS = 0.6
+_MOST_LISTED = 8
+_ENDINGS = (*".!?:;…。！？", '."', ".)", ".”", ".’", "?”", "!”", ".»", "」")
 _NO_HEADERS: Mapping[int, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
+    """A piece that may be quoted, with the items or rows that it `listed` below itself."""
+
     n: int
     rank: int
     unit: Unit
     terms: frozenset[str]
+    listed: tuple[Unit, ...] = ()
 
     @property
     def text(self) -> str:
@@ -122,10 +128,13 @@ def _blocks(chosen: Sequence[_Candidate]) -> Iterator[str]:
             yield "\n".join(f"- {quoted(c.text)} [{c.n}]" for c in together)
         else:
             yield f"{quoted(first.text)} [{first.n}]"
+            yield from _blocks([replace(first, unit=unit, listed=()) for unit in first.listed])
 
 
 def _is_together(one: _Candidate, other: _Candidate) -> bool:
     """True for the same piece, rows of one table, and items of one source."""
+    if one.listed or other.listed:
+        return one == other
     if one.n != other.n or not (one.unit.cells or one.unit.is_item):
         return one == other
     is_row = bool(one.unit.cells and other.unit.cells)
@@ -150,7 +159,8 @@ def _table(rows: Sequence[_Candidate]) -> str:
 def _figures(row: Unit) -> str:
     """A row whose columns have no names, on one line."""
     label, *figures = map(quoted, row.cells)
-    return f"{label}: {' · '.join(figures)}"
+    scale = f" ({quoted(row.scale)})" if row.scale else ""
+    return f"{label}: {' · '.join(figures)}{scale}"
 
 
 def _row(cells: Sequence[str]) -> str:
@@ -182,16 +192,35 @@ def central_sentences(sources: Sequence[SourceRef], embedder: Embedder | None, m
 
 def _candidates(source: SourceRef, rank: int, header: str = "") -> list[_Candidate]:
     found: list[_Candidate] = []
-    for unit in units_of(source.text, header):
+    units = list(units_of(source.text, header))
+    for place, unit in enumerate(units):
         if unit.cells:
             held = frozenset(terms(f"{unit.text} {' '.join(unit.header)}"))
             found.append(_Candidate(source.n, rank, unit, held))
             continue
         words = terms(unit.text)
-        if len(words) >= _SHORTEST and is_prose(unit.text):
-            short = replace(unit, text=_shortened(unit.text))
-            found.append(_Candidate(source.n, rank, short, frozenset(words)))
+        listed = _listed_below(units, place)
+        is_unfinished = unit.text.endswith(":") and not listed
+        if len(words) >= _SHORTEST and is_prose(unit.text) and not is_unfinished:
+            is_last = place == len(units) - 1
+            text = _cut_marked(_shortened(unit.text)) if is_last else _shortened(unit.text)
+            found.append(
+                _Candidate(source.n, rank, replace(unit, text=text), frozenset(words), listed)
+            )
     return found
+
+
+def _listed_below(units: Sequence[Unit], place: int) -> tuple[Unit, ...]:
+    """The items or rows that a sentence with a colon announces."""
+    if not units[place].text.endswith(":"):
+        return ()
+    below = takewhile(lambda unit: unit.cells or unit.is_item, units[place + 1 :])
+    return tuple(islice(below, _MOST_LISTED))
+
+
+def _cut_marked(text: str) -> str:
+    """A sentence that goes on in the next passage, with a sign for that."""
+    return text if text.endswith(_ENDINGS) else f"{text} …"
 
 
 def _whole(source: SourceRef) -> list[_Candidate]:
@@ -242,6 +271,8 @@ def _named(row: Unit, asked: set[str]) -> float:
 
 
 def _is_repeat(one: _Candidate, other: _Candidate) -> bool:
+    if one.n == other.n and (one.unit in other.listed or other.unit in one.listed):
+        return True
     smaller = min(len(one.terms), len(other.terms))
     return len(one.terms & other.terms) >= 0.8 * smaller  # four words in five
 

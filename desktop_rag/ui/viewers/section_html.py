@@ -116,7 +116,7 @@ class _Blocks:
 
     def _table(self, lines: Sequence[str]) -> str:
         border = self._look.colours["border_strong"]
-        rows = [[cell.strip() for cell in line.split(_BAR)][:_MAX_COLUMNS] for line in lines]
+        rows = [_cells(line)[:_MAX_COLUMNS] for line in lines]
         width = max(map(len, rows))
         written = "".join(
             "<tr>"
@@ -143,6 +143,11 @@ class _Blocks:
                 parts.append(formula_image(found.latex, found.is_display, drawing))
                 done = found.end
         return "".join([*parts, written(text[done:])])
+
+
+def _cells(line: str) -> list[str]:
+    """The cells of a row; a bar at an end of the line has an empty cell outside."""
+    return [cell.strip() for cell in f" {line.strip()} ".split(_BAR)]
 
 
 def _filled(row: Sequence[str], width: int) -> list[str]:

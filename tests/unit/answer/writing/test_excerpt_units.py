@@ -24,8 +24,17 @@ def test_lines_of_figures_are_rows_below_their_years() -> None:
     )
     cash, inventories = units_of(text)
     assert cash.cells == ("Cash and cash equivalents", "$ 9,465", "$ 7,722")
-    assert inventories.header == ("", "2020", "2019")
+    assert inventories.header == ("Amounts in millions", "2020", "2019")
     assert inventories.text == "Inventories: 2020 44,435, 2019 44,269"
+
+
+def test_rows_without_years_say_what_their_figures_are_in() -> None:
+    text = "(in thousands)\nNorth Coast $ 1,777 $ 1,020\nConverted land 225 149\n"
+    assert [unit.scale for unit in units_of(text)] == ["in thousands", "in thousands"]
+    german = "Angaben in Mio. €\nErlöse 1.777 1.020\nKosten 225 149\n"
+    assert [unit.scale for unit in units_of(german)] == ["Angaben in Mio. €"] * 2
+    plain = "Millions of people saw the lamp in 2020.\nNorth Coast 1,777 1,020\nHarbour 2 1\n"
+    assert {unit.scale for unit in units_of(plain)} == {""}
 
 
 def test_rows_with_words_stand_alone_and_the_sentence_behind_them_too() -> None:

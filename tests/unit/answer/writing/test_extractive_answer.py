@@ -78,3 +78,36 @@ def test_formulas_of_the_document_stay_formulas() -> None:
     assert excerpts("How far does the light of the lamp reach?", [source(1, text)], None) == (
         r"The light of the lamp reaches $d_1 = \sqrt{2 r h}$ miles and costs $5\_000 or more. [1]"
     )
+
+
+def test_figures_without_columns_say_what_they_are_in() -> None:
+    text = "(in millions)\nTotal inventories $ 6,854 $ 7,367\nReceivables 4,463 2,749\n"
+    assert excerpts("total inventories", [source(1, text)], None) == (
+        "- Total inventories: $ 6,854 · $ 7,367 (in millions) [1]"
+    )
+
+
+def test_a_sentence_with_a_colon_brings_what_it_announces() -> None:
+    text = (
+        "Here is what a keeper of the lamp should eat:\n\n- leaves\n- berries\n\nGood night to all."
+    )
+    assert excerpts("What should a keeper eat?", [source(1, text)], None) == (
+        "Here is what a keeper of the lamp should eat: [1]\n\n- leaves [1]\n- berries [1]"
+    )
+
+
+def test_a_sentence_with_a_colon_is_not_quoted_without_what_it_announces() -> None:
+    sources = [
+        source(1, "Here is what a keeper of the lamp should eat:"),
+        source(2, "The keeper of the lamp eats bread and herring."),
+    ]
+    assert excerpts("What should a keeper of the lamp eat?", sources, None) == (
+        "The keeper of the lamp eats bread and herring. [2]"
+    )
+
+
+def test_a_sentence_that_goes_on_in_another_passage_has_a_sign() -> None:
+    text = "The ferry is red. The lamp of the tower is lit by the keeper and his"
+    assert excerpts("Who lights the lamp?", [source(1, text)], None) == (
+        "The lamp of the tower is lit by the keeper and his … [1]"
+    )

@@ -50,6 +50,14 @@ def test_headings_items_and_tables_are_shown_as_such() -> None:
     assert "## Oil<br>It comes by boat.<br>- Bring wicks" in plain
 
 
+def test_empty_cells_at_the_ends_of_a_row_keep_their_columns() -> None:
+    text = "| Food | Calories\nLeaves | Ash | 50\nBerries | Elder |\n"
+    rows = re.findall(r"<tr>(.*?)</tr>", html_of(section_source(text, ())))
+    assert [re.findall(r"<td>(.*?)</td>", row) for row in rows] == [
+        ["", "Food", "Calories"], ["Leaves", "Ash", "50"], ["Berries", "Elder", ""],
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("is_plain", [True, False])
 def test_a_document_cannot_bring_html(is_plain: bool) -> None:
     hostile = '<img src="file:///dev/zero"> <script>x</script>\n- <b>a</b>\n<i> | <u>\n'
