@@ -76,8 +76,8 @@ class Library:
         self._pages = PageRenderer(make_parser)
         self._attacher = self._make_attacher(catalogue)
         self.sources = LibrarySources(
-            stores.sources, stores.documents, catalogue, self._watch, pipeline.scans, rules,
-            publish=publish, changed=self._on_documents_changed,
+            stores.sources, stores.documents, catalogue, self._watch, pipeline.scans,
+            pipeline.rules, publish=publish, changed=self._on_documents_changed,
         )  # fmt: skip
         self.collections = LibraryCollections(stores.sources, findable, self.sources, pipeline)
         self.documents = LibraryDocuments(

@@ -117,7 +117,8 @@ class Pipeline:
         """Without `embedders` documents are searchable by words only."""
         kit = stores.recordings
         self.recordings = Recordings(kit)
-        rules = replace(rules, recordings=self.recordings.refusal)
+        # Recordings are read or refused by what transcribes them now.
+        self.rules = rules = replace(rules, recordings=self.recordings.refusal)
         self._documents = documents = stores.documents
         self._callbacks = callbacks
         self.embedders = embedders

@@ -44,6 +44,7 @@ _UNREAD_WEAK_STARTS = (
 )  # fmt: skip
 # … by what a container holds, …
 _UNREAD_MIMETYPES = {"application/vnd.oasis.opendocument.graphics": "drawing"}
+_IWORK_09 = "buildversionhistory.plist"
 _UNREAD_FOLDERS = {"visio/": "Visio"}
 _UNREAD_STREAMS = {"visiodocument": "Visio", "quill": "Publisher", "pp40": POWERPOINT_95}
 # … or by name, where it is text to the eye.
@@ -203,7 +204,9 @@ def _kind_of_archive(source: SourceFile) -> str:
         return format_of_name(source.path.name) or "Office file"
     if "meta-inf/container.xml" in lowered:
         return EPUB
-    return "Apple iWork" if any(part.endswith(".iwa") for part in lowered) else "archive"
+    # Of 2013 and later, and of before.
+    is_iwork = any(part.endswith(".iwa") for part in lowered) or _IWORK_09 in lowered
+    return "Apple iWork" if is_iwork else "archive"
 
 
 def _kind_of_ole(source: SourceFile) -> str:

@@ -7,11 +7,12 @@ import wave
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from desktop_rag.app import Services
-from desktop_rag.core.domain import Document, DocumentState
+from desktop_rag.core.domain import Document, DocumentState, SourceRules
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.library_events import DocumentsChanged, LibraryEvent
 from desktop_rag.core.paths import Home
@@ -101,6 +102,14 @@ def test_without_a_server_a_recording_is_left_out_and_the_way_is_said(
     wait(services)
     assert only(services).state.is_searchable
     assert only(services).reason == ""
+
+
+def test_the_preview_of_a_folder_tells_the_way_too(
+    build_services: BuildServices, folder: Path
+) -> None:
+    library = build_services().library
+    [left] = library.sources.preview(folder, SourceRules(), cancel=Event()).left_out
+    assert "Choose a server" in left.reason
 
 
 def test_a_server_elsewhere_gets_nothing_without_consent(

@@ -31,6 +31,8 @@ _DIGITS = 15
 # The records of an old workbook: kind and size, and the kind that comes with a password.
 _RECORD = struct.Struct("<HH")
 _PASSWORD, _PASSWORD_RECORDS = 0x2F, 10
+# The reader gave up; that proves no damage.
+_SAVE_AGAIN = "Save it as .xlsx in a spreadsheet program, and it is read."
 
 
 def read(source: SourceFile, draft: DocumentDraft) -> str:
@@ -80,7 +82,7 @@ def _refusing() -> Generator[None]:
         # Its class can't be imported.
         if type(exc).__name__ != "PanicException":
             raise
-        raise Unreadable("damaged", "The file is damaged", "Its cells can't be read.") from exc
+        raise Unreadable("unsupported", "This workbook can't be read", _SAVE_AGAIN) from exc
 
 
 def _has_password(container: Container) -> bool:

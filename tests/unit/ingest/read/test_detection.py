@@ -158,6 +158,12 @@ def test_a_letter_is_no_mail(content: bytes) -> None:
             "unsupported",
             "Not supported: Apple iWork",
         ),
+        (
+            "a.pages",
+            make_zip({"buildVersionHistory.plist": "", "index.xml": ""}),
+            "unsupported",
+            "Not supported: Apple iWork",
+        ),
     ],
 )
 def test_what_is_not_read_is_named(name: str, content: bytes, reason: str, title: str) -> None:
