@@ -78,9 +78,8 @@ if TYPE_CHECKING:
 # Events for pages and the presence on the desktop, which listen to the bridge themselves.
 _HEARD_ELSEWHERE = (
     ActivityEvent, CommandsChanged, ExaminationChanged, ExperimentEvent, MessagesStored,
-    PassageRequested,
-    QuickAskRequested, QuitRequested, RequestHandled, RequestRefused, ServerSwitched,
-    StandingEvent, WindowRequested,
+    PassageRequested, QuickAskRequested, QuitRequested, RequestHandled, RequestRefused,
+    ServerSwitched, StandingEvent, WindowRequested,
 )  # fmt: skip
 
 

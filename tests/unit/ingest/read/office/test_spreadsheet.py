@@ -11,6 +11,7 @@ from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.office.spreadsheet import read
 from desktop_rag.ingest.read.office.table import column_name
+from tests.conftest import SHARED
 from tests.unit.ingest.read.samples import (
     cell,
     make_ole,
@@ -34,6 +35,8 @@ ODS = (
 MANIFEST = (
     '<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"/>'
 )
+
+BINARY_BOOK = SHARED / "files" / "poi" / "files" / "spreadsheet" / "Simple.xlsb"
 
 
 def test_sheets_are_headings_and_rows_are_lines_with_their_cells() -> None:
@@ -171,7 +174,7 @@ def test_an_old_workbook_with_a_password_is_named_so() -> None:
     assert caught.value.reason == "encrypted"
 
 
-def test_a_workbook_that_makes_the_library_panic_cannot_be_read() -> None:
+def test_a_workbook_that_makes_the_library_panic_is_damaged() -> None:
     book = (8).to_bytes(1) + b"\0"
     sheet = b"\x9c\x01\x1c" + bytes(8) + struct.pack("<I", 2) + "r9".encode("utf-16-le")
     sheet += struct.pack("<I", 2) + "S1".encode("utf-16-le")
@@ -182,4 +185,13 @@ def test_a_workbook_that_makes_the_library_panic_cannot_be_read() -> None:
     }
     with pytest.raises(Unreadable) as caught:
         read(SourceFile(Path("a.xlsb"), make_zip(files)), DocumentDraft(1000))
+    assert caught.value.reason == "damaged"
+
+
+@pytest.mark.skipif(not BINARY_BOOK.is_file(), reason="the shared files are not here")
+def test_a_workbook_that_only_the_library_cannot_read_is_not_called_damaged() -> None:
+    source = SourceFile(BINARY_BOOK, BINARY_BOOK.read_bytes())
+    with pytest.raises(Unreadable) as caught:
+        read(source, DocumentDraft(1000))
     assert caught.value.reason == "unsupported"
+    assert "as .xlsx" in caught.value.hint
