@@ -329,7 +329,8 @@ class Chat:
         """The passages that fit best, best first. AppError for a wrong date in a filter.
 
         With `is_half_typed` the last word may be the beginning of one, and passages that neither
-        have a word of the query nor seem to be about it are left out.
+        have a word of the query nor seem to be about it are left out, unless the query names their
+        file.
         """
         asked = replace(parse_query(query), is_half_typed=is_half_typed)
         look_up = partial(
@@ -339,7 +340,12 @@ class Chat:
         if mode == "lexical" or not is_half_typed:
             return found
         worded = {passage.chunk_id for passage in look_up(mode="lexical").passages}
-        return [p for p in found if p.chunk_id in worded or self._finder.is_any_relevant([p])]
+        named = self._finder.named_documents(asked, reach)
+        return [
+            p
+            for p in found
+            if p.chunk_id in worded or p.document_id in named or self._finder.is_any_relevant([p])
+        ]
 
     def look_up(
         self,

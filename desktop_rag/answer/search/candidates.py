@@ -102,6 +102,10 @@ class CandidateSearch:
         self._names = names
         self._calibration = SimilarityCalibration()
 
+    def named_by(self, text: str, scope: Scope) -> tuple[str, ...]:
+        """The ids of the documents whose file names a question has; none for many."""
+        return self._names.named_by(text, scope)
+
     def gather(self, question: SearchQuestion, scope: Scope, limit: int = 0) -> Candidates | None:
         """The top 100 passages of each ranking, or `limit` if that is more.
 
@@ -116,7 +120,7 @@ class CandidateSearch:
         weights = reading.words
         found, named = run_in_parallel(
             lambda: self._first(weights, asked, limit, scope),
-            lambda: scope.of_documents(self._names.named_by(question.text, scope)),
+            lambda: scope.of_documents(self.named_by(question.text, scope)),
         )
         if named:
             found = found.joined(self._first(weights, asked, _NAMED_DEPTH, named))

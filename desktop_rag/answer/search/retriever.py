@@ -164,6 +164,11 @@ class Retriever:
         first = self.lexical.newest(len(document_ids), narrowed)
         return {passage.document_id for passage in self.lexical.passages(first)}
 
+    def named_documents(self, query: Query, reach: SearchScope = EVERYTHING) -> frozenset[str]:
+        """The documents whose file names the words of a query name; none for many."""
+        scope, _ = self._scope(query, reach)
+        return frozenset(self.candidate_search.named_by(query.text, scope))
+
     def _search(
         self, asked: Query, mode: SearchMode, limit: int, reach: SearchScope, preference: float
     ) -> RetrievalResult:

@@ -62,6 +62,10 @@ class SourceFinder:
         is_relevant = self.is_any_relevant(found.passages)
         return SearchResult(tuple(found.passages), notes, is_relevant, found.matching)
 
+    def named_documents(self, query: Query, reach: SearchScope = EVERYTHING) -> frozenset[str]:
+        """The documents whose file names the words of a query name; none for many."""
+        return self._retriever.named_documents(query, reach)
+
     def missed(self, reach: SearchScope) -> tuple[str, ...]:
         """What of these documents can't be searched now, in sentences for an answer."""
         return self._retriever.missed(reach)

@@ -10,6 +10,7 @@ from desktop_rag.core.question import EVERYTHING, SearchScope
 from desktop_rag.core.question_scope import ScopeItem
 
 QUIET_S = 30.0
+QUARTZ = "# Stones\n\nQuartz is a hard mineral whose crystals grow in the veins of mountains."
 
 
 @pytest.fixture
@@ -50,3 +51,13 @@ def test_without_words_filters_list_what_they_leave(library: Services, tmp_path:
     markdown = SearchScope(limits=parse_query("type:md"))
     assert found(library, "", markdown) == {"oil.md", "boat.md"}
     assert found(library, "") == set()
+
+
+def test_a_file_is_found_by_a_part_of_its_name(library: Services, tmp_path: Path) -> None:
+    for n in range(9):
+        (tmp_path / "docs" / f"page {n}.txt").write_text(f"It was quiet on night {n}.")
+    (tmp_path / "docs" / "07_kiosk_takings_total.md").write_text(QUARTZ)
+    library.library.sources.rescan(library.library.sources.all()[0].source_id)
+    assert library.library.indexing.wait_until_idle(QUIET_S)
+    assert "07_kiosk_takings_total.md" in found(library, "kiosk_takings")
+    assert found(library, "type:md takings") == {"07_kiosk_takings_total.md"}
