@@ -16,6 +16,7 @@ from desktop_rag.core.shared_library import SharedLibraryReport
 from desktop_rag.store.postgres.database.server_connection import Own
 from desktop_rag.store.postgres.database.server_errors import mapping_server_errors
 from desktop_rag.store.postgres.database.server_migrations import LATEST, version_of
+from desktop_rag.store.postgres.slow_statements import slow_statements
 
 # A person waits for the answer, and a search must not.
 CONNECT_S = 4
@@ -28,7 +29,6 @@ _READ = (
     "chunks", "terms", "posting_blocks", "posting_state", "dead_chunks", "models", "file_tags",
 )  # fmt: skip
 _SLOWEST = 5
-_WORDS_OF_SLOW = 160
 
 
 def conninfo_of(settings: SharedLibrarySettings, password: str) -> str:
@@ -294,6 +294,7 @@ def _report(connection: Own, library: str, vector: str) -> SharedLibraryReport:
         " WHERE schemaname = %s AND indexdef LIKE '%% USING hnsw %%'",
         [library],
     ).fetchall()
+    slow = slow_statements(connection, _SLOWEST)
     return SharedLibraryReport(
         str(connection.info.parameter_status("server_version")).split(" ")[0],
         vector,
@@ -302,20 +303,5 @@ def _report(connection: Own, library: str, vector: str) -> SharedLibraryReport:
         tuple(str(name) for (name,) in names),
         bool(connection.pgconn.ssl_in_use),
         bool(indexes),
-        _slow_statements(connection),
+        None if slow is None else tuple((s.text, s.mean_ms, s.calls) for s in slow),
     )
-
-
-def _slow_statements(connection: Own) -> tuple[tuple[str, float, int], ...] | None:
-    """The statements that take longest on average; None without pg_stat_statements."""
-    try:
-        rows = connection.execute(
-            "SELECT query, mean_exec_time, calls FROM pg_stat_statements"
-            " WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())"
-            " ORDER BY mean_exec_time DESC LIMIT %s",
-            [_SLOWEST],
-        ).fetchall()
-    except psycopg.Error:
-        # Not installed, not loaded at the server's start, or not for this role.
-        return None
-    return tuple((" ".join(q.split())[:_WORDS_OF_SLOW], float(ms), int(n)) for q, ms, n in rows)

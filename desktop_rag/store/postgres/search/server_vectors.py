@@ -175,7 +175,7 @@ class ServerVectorSearch:
         self, query: NDArray[np.float32], limit: int, scope: Scope = EVERYWHERE
     ) -> VectorMatches:
         """The `limit` chunks most similar to a unit vector, best first."""
-        with self._database.snapshot(scope.readable) as snapshot:
+        with self._database.snapshot(scope.readable, search="meaning") as snapshot:
             condition, parameters = condition_within(snapshot, scope)
             values = parameters | {"query": _written(query)}
             if self._is_exact(snapshot, condition, parameters):
