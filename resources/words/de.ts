@@ -7838,8 +7838,8 @@ Was kostet der Eintritt?</translation>
         <translation>Die Rolle sieht nichts von der Bibliothek.</translation>
     </message>
     <message>
-        <source>Ask whoever runs the server for a policy that shows it some collections, or all of them: {statement}</source>
-        <translation>Bitten Sie den Betreiber des Servers um eine Regel, die ihr einige Sammlungen zeigt, oder alle: {statement}</translation>
+        <source>Ask whoever runs the server to let it read some collections: {some} Or all of them: {every}</source>
+        <translation>Bitten Sie den Betreiber des Servers, sie einige Sammlungen lesen zu lassen: {some} Oder alle: {every}</translation>
     </message>
     <message>
         <source>All is well. PostgreSQL {server} with pgvector {vector}.</source>
@@ -9295,7 +9295,7 @@ Was kostet der Eintritt?</translation>
     </message>
     <message>
         <source>Raise max_connections on the server, or end programs that keep connections open.</source>
-        <translation>Erhöhe max_connections auf dem Server, oder beende Programme, die Verbindungen offen halten.</translation>
+        <translation>Erhöhen Sie max_connections auf dem Server, oder beenden Sie Programme, die Verbindungen offen halten.</translation>
     </message>
     <message>
         <source>Raise the limit: sudo sysctl fs.inotify.{name}={value}</source>
@@ -10895,7 +10895,7 @@ Was kostet der Eintritt?</translation>
     </message>
     <message>
         <source>Write shared_preload_libraries = &apos;pg_stat_statements&apos; into postgresql.conf and restart the server. Then run in the library&apos;s database, as its administrator: CREATE EXTENSION pg_stat_statements; and GRANT pg_read_all_stats TO the library&apos;s role.</source>
-        <translation>Schreibe shared_preload_libraries = &apos;pg_stat_statements&apos; in postgresql.conf und starte den Server neu. Führe dann in der Datenbank der Bibliothek als ihr Verwalter aus: CREATE EXTENSION pg_stat_statements; und GRANT pg_read_all_stats TO der Rolle der Bibliothek.</translation>
+        <translation>Schreiben Sie shared_preload_libraries = &apos;pg_stat_statements&apos; in postgresql.conf und starten Sie den Server neu. Führen Sie dann in der Datenbank der Bibliothek als ihr Verwalter aus: CREATE EXTENSION pg_stat_statements; und GRANT pg_read_all_stats TO der Rolle der Bibliothek.</translation>
     </message>
     <message>
         <source>Write type:pdf, folder:taxes, after:2024 or -word; what is asked stays the question.</source>

@@ -51,6 +51,8 @@ class ServerSnapshot:
         self.con = con
         self._database = database
         self.who = who
+        # True when the transaction sees a part of the library only.
+        self.is_limited = who is not None or database.is_limited
         # Begins the transaction too, without waiting in between.
         with con.own.pipeline():
             state = con.own.execute("SELECT changes FROM library_state")
@@ -98,6 +100,8 @@ class ServerDatabase:
                     _refuse_other_version(version_of(connection, schema))
                 else:
                     migrate(connection, schema)
+                # True when policies show the role of this connection a part of the library only.
+                self.is_limited = _is_limited(connection)
             self._pool = self._pool_of(address)
             self._pool.open()
             self._replica = replica and ReadReplica(
@@ -312,16 +316,14 @@ class ServerDatabase:
                     cut.detach()
         self.close()
 
-    @property
-    def is_limited(self) -> bool:
-        """True when the role sees a part of the library only, by policies made for it."""
-        with self.read() as con:
-            [(is_limited,)] = con.execute("SELECT row_security_active('chunks')").fetchall()
-        return bool(is_limited)
-
     def _refuse_closed(self) -> None:
         if self._is_closed:
             raise closed_error()
+
+
+def _is_limited(connection: Own) -> bool:
+    row = connection.execute("SELECT row_security_active('chunks')").fetchone()
+    return bool(row and row[0])
 
 
 # Results of lookups that are kept, for as many as ask at the same time.

@@ -10,6 +10,7 @@ from psycopg import sql
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.store.postgres.database.rights import READER, create_rights
+from desktop_rag.store.postgres.database.role_rights import create_role_rights
 from desktop_rag.store.postgres.database.server_connection import Own
 from desktop_rag.store.postgres.database.server_schema import FUNCTIONS, POSTING_BLOCKS, TABLES
 
@@ -31,7 +32,16 @@ def s002_posting_blocks(connection: Own, schema: str) -> None:
         connection.execute(statement.encode())
 
 
-STEPS: list[Callable[[Own, str], None]] = [s001_first_schema, s002_posting_blocks]
+def s003_rights_of_roles(connection: Own, _schema: str) -> None:
+    """Let roles that log in themselves read a part, and hide the words of the rest from them."""
+    create_role_rights(connection)
+
+
+STEPS: list[Callable[[Own, str], None]] = [
+    s001_first_schema,
+    s002_posting_blocks,
+    s003_rights_of_roles,
+]
 LATEST = len(STEPS)
 
 
