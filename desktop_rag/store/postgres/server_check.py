@@ -255,7 +255,7 @@ def _refuse_missing_rights(connection: Own, settings: SharedLibrarySettings) -> 
 
 
 def _let_read(library: str, role: str) -> str:
-    return f"SELECT {library}.let_read('{role}', 'name of a collection', …);"
+    return f"SELECT {library}.let_read('{role}', 'name of a collection');"
 
 
 def _refuse_other_schema(connection: Own, library: str) -> None:
