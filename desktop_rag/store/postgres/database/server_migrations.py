@@ -37,10 +37,26 @@ def s003_rights_of_roles(connection: Own, _schema: str) -> None:
     create_role_rights(connection)
 
 
+def s004_compression(connection: Own, _schema: str) -> None:
+    """Compress texts by LZ4, where the server has it: the default takes a third of loading."""
+    row = connection.execute(
+        "SELECT 'lz4' = ANY (enumvals) FROM pg_settings WHERE name = 'default_toast_compression'"
+    ).fetchone()
+    if row and row[0]:
+        for table, column in (
+            ("document_texts", "text"),
+            ("document_texts", "places"),
+            ("chunks", "text"),
+        ):
+            statement = f"ALTER TABLE {table} ALTER COLUMN {column} SET COMPRESSION lz4"
+            connection.execute(statement.encode())
+
+
 STEPS: list[Callable[[Own, str], None]] = [
     s001_first_schema,
     s002_posting_blocks,
     s003_rights_of_roles,
+    s004_compression,
 ]
 LATEST = len(STEPS)
 
