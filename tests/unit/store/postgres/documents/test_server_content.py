@@ -26,12 +26,12 @@ def test_terms_of_any_letters_are_stored_and_found(engine: Engine) -> None:
     assert stored == {*ODD, "lamp"}
 
 
-def test_texts_are_compressed_the_fast_way_where_the_server_can(engine: Engine) -> None:
+def test_texts_are_compressed_the_fast_way_or_not_at_all(engine: Engine) -> None:
     assert isinstance(engine.storage, ServerDatabase)
     with engine.storage.read() as con:
-        [(can, used)] = con.execute(
-            "SELECT 'lz4' = ANY (s.enumvals), a.attcompression = 'l' FROM pg_settings s,"
+        [(can, *used)] = con.execute(
+            "SELECT 'lz4' = ANY (s.enumvals), a.attcompression, a.attstorage FROM pg_settings s,"
             " pg_attribute a WHERE s.name = 'default_toast_compression' AND a.attname = 'text'"
             " AND a.attrelid = 'document_texts'::regclass"
         ).fetchall()
-    assert used == can
+    assert used == (["l", "x"] if can else ["", "e"])
