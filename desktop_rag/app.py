@@ -352,7 +352,7 @@ def _library_stores(
         pages=home.pages, sent=home.sent.absolute(),
         recordings=RecordingKit(home.transcripts, TranscriptionClient(keys.get, recorder)),
         pictures=home.pictures,
-        joined=findable,
+        joined=findable, server=engine.server,
     )  # fmt: skip
 
 

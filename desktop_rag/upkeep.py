@@ -74,7 +74,9 @@ def closed_home(home: Home) -> Generator[Subject]:
 
 
 def _open_library(engine: Engine) -> OpenLibrary:
-    return OpenLibrary(engine.storage, engine.inspection, engine.sources, engine.documents)
+    return OpenLibrary(
+        engine.storage, engine.inspection, engine.sources, engine.documents, engine.server
+    )
 
 
 def _outside(

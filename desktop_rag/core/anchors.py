@@ -26,8 +26,9 @@ class Anchor:
 
     def to_json(self) -> dict[str, Any]:
         """Only the fields that are set, as the command line and the store write them."""
-        pairs = ((name, getattr(self, name)) for name in self.__slots__)
-        return {name: value for name, value in pairs if value is not None}
+        return {
+            name: value for name in self.__slots__ if (value := getattr(self, name)) is not None
+        }
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> "Anchor":

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from threading import Event
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.diagnosis.database_check import check_database
 from desktop_rag.diagnosis.desktop import check_hotkeys, check_tray
 from desktop_rag.diagnosis.endpoint import check_chat_model, check_endpoint
 from desktop_rag.diagnosis.finding import Finding, State, from_error, from_report, from_sentence
@@ -49,6 +50,7 @@ def _sandbox(subject: Subject, _: Event) -> Iterator[Finding]:
 CHECKS: tuple[Check, ...] = (
     _settings,
     check_library,
+    check_database,
     _model,
     check_bundled,
     check_folders,

@@ -1,4 +1,7 @@
-"""Checks the library: every block readable, its rules kept, its journal complete."""
+"""Checks the library: every block readable, its rules kept, its journal complete.
+
+A library on a server has no journal beside it: the server keeps its own.
+"""
 
 from collections.abc import Iterator, Sequence
 from threading import Event
@@ -35,7 +38,8 @@ def check_library(subject: Subject, cancel: Event) -> Iterator[Finding]:
     found = library.inspection.discrepancies(lambda: not cancel.is_set())
     yield _index(library, [each for each in found if not each.is_precious])
     yield _chats([each for each in found if each.is_precious])
-    yield _journal(library)
+    if library.server is None:
+        yield _journal(library)
 
 
 def _unreadable(subject: Subject) -> Finding:

@@ -14,17 +14,19 @@ from desktop_rag.diagnosis.finding import Report
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.engine import Storage
 from desktop_rag.store.contract.inspection import Inspection
+from desktop_rag.store.contract.server_watch import ServerWatch
 from desktop_rag.store.contract.sources import SourceStore
 
 
 @dataclass(frozen=True, slots=True)
 class OpenLibrary:
-    """The parts of an open library that are looked at."""
+    """The parts of an open library that are looked at; `server` is None when it is a file."""
 
     storage: Storage
     inspection: Inspection
     sources: SourceStore
     documents: DocumentStore
+    server: ServerWatch | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from any worker thread; those marked "cheap" also from the Qt thread.
 import shutil
 from collections.abc import Callable, Sequence
 
+from desktop_rag.core.database.server_state import ServerState
 from desktop_rag.core.domain import Document, Source
 from desktop_rag.core.errors import AppError, DiskFullError
 from desktop_rag.core.library_events import ChangeSummary, DocumentsChanged, Notice
@@ -178,6 +179,15 @@ class Library:
         AppError when it does not start.
         """
         return sandbox_report(self._make_parser)
+
+    @property
+    def is_on_server(self) -> bool:
+        """True when a database server keeps the library. Cheap."""
+        return self._stores.server is not None
+
+    def server_state(self) -> ServerState | None:
+        """Sizes, indexes and slow searches of the library's server; None without one."""
+        return self._stores.server.state() if self._stores.server else None
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call `listener` with events, on worker threads; returns how to unsubscribe."""

@@ -43,6 +43,7 @@ from desktop_rag.models.answer_priority import AnswerPriority, FairShare
 from desktop_rag.models.ports import Embedder
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.search import Upkeep
+from desktop_rag.store.contract.server_watch import ServerWatch
 from desktop_rag.store.contract.sources import SourceStore, WebPageStore
 from desktop_rag.store.contract.tag_store import TagStore
 
@@ -69,7 +70,7 @@ class LibraryStores:
 
     Without `recordings` those are not read; without `pictures`, the folder for their texts, the
     pictures in a file are read with it and not last. Without `joined` there is no other library
-    beside it.
+    beside it, without `server` it is a file of this computer.
     """
 
     documents: DocumentStore
@@ -82,6 +83,7 @@ class LibraryStores:
     recordings: RecordingKit | None = None
     pictures: Path | None = None
     joined: Findable | None = None
+    server: ServerWatch | None = None
 
     @property
     def findable(self) -> Findable:

@@ -7846,8 +7846,8 @@ Was kostet der Eintritt?</translation>
         <translation>Die Rolle sieht nichts von der Bibliothek.</translation>
     </message>
     <message>
-        <source>Ask whoever runs the server for a policy that shows it some collections, or all of them: {statement}</source>
-        <translation>Bitten Sie den Betreiber des Servers um eine Regel, die ihr einige Sammlungen zeigt, oder alle: {statement}</translation>
+        <source>Ask whoever runs the server to let it read some collections: {some} Or all of them: {every}</source>
+        <translation>Bitten Sie den Betreiber des Servers, sie einige Sammlungen lesen zu lassen: {some} Oder alle: {every}</translation>
     </message>
     <message>
         <source>All is well. PostgreSQL {server} with pgvector {vector}.</source>
@@ -8798,6 +8798,10 @@ Was kostet der Eintritt?</translation>
         <translation>Es schrieb immer wieder dasselbe und wurde angehalten. Drücken Sie „Erneut versuchen“, oder wählen Sie ein anderes Modell.</translation>
     </message>
     <message>
+        <source>Its building was cut off, so searches compare all vectors. It is built anew when nothing else is to be done.</source>
+        <translation>Sein Aufbau wurde abgebrochen, deshalb vergleichen Suchen alle Vektoren. Er wird neu aufgebaut, wenn sonst nichts zu tun ist.</translation>
+    </message>
+    <message>
         <source>Its cells can&apos;t be read.</source>
         <translation>Ihre Zellen können nicht gelesen werden.</translation>
     </message>
@@ -8888,6 +8892,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Its text can&apos;t be found.</source>
         <translation>Ihr Text ist nicht zu finden.</translation>
+    </message>
+    <message>
+        <source>Its vectors have more dimensions than pgvector indexes, so searches compare all of them.</source>
+        <translation>Seine Vektoren haben mehr Dimensionen, als pgvector indiziert, deshalb vergleichen Suchen alle.</translation>
     </message>
     <message>
         <source>Its version is {version}, this app has {latest}.</source>
@@ -9270,6 +9278,10 @@ Was kostet der Eintritt?</translation>
         <translation>PostScript</translation>
     </message>
     <message>
+        <source>PostgreSQL {server_version} with pgvector {vector_version} keeps the library. It takes {size_bytes} with its indexes: {listed}.</source>
+        <translation>PostgreSQL {server_version} mit pgvector {vector_version} hält die Bibliothek. Sie belegt mit ihren Indizes {size_bytes}: {listed}.</translation>
+    </message>
+    <message>
         <source>PowerPoint 4 or 95</source>
         <translation>PowerPoint 4 oder 95</translation>
     </message>
@@ -9288,6 +9300,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Process {value} holds {path}. Close it, or use its window.</source>
         <translation>Prozess {value} hält {path} offen. Beenden Sie ihn, oder benutzen Sie sein Fenster.</translation>
+    </message>
+    <message>
+        <source>Raise max_connections on the server, or end programs that keep connections open.</source>
+        <translation>Erhöhen Sie max_connections auf dem Server, oder beenden Sie Programme, die Verbindungen offen halten.</translation>
     </message>
     <message>
         <source>Raise the limit: sudo sysctl fs.inotify.{name}={value}</source>
@@ -9390,6 +9406,10 @@ Was kostet der Eintritt?</translation>
         <translation>Speichern Sie eine Kopie ohne Passwort.</translation>
     </message>
     <message>
+        <source>Save it as .xlsx in a spreadsheet program, and it is read.</source>
+        <translation>Speichern Sie sie in einer Tabellenkalkulation als .xlsx, dann wird sie gelesen.</translation>
+    </message>
+    <message>
         <source>Save it as CSV UTF-8.</source>
         <translation>Speichern Sie sie als CSV UTF-8.</translation>
     </message>
@@ -9400,6 +9420,26 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Say: {said_by}</source>
         <translation>Sagen Sie: {said_by}</translation>
+    </message>
+    <message>
+        <source>Searches compare all vectors until it is ready.</source>
+        <translation>Suchen vergleichen alle Vektoren, bis er fertig ist.</translation>
+    </message>
+    <message>
+        <source>Searches compare all vectors. It is built when nothing else is to be done.</source>
+        <translation>Suchen vergleichen alle Vektoren. Er wird aufgebaut, wenn sonst nichts zu tun ist.</translation>
+    </message>
+    <message>
+        <source>Searches read from it.</source>
+        <translation>Suchen lesen von ihr.</translation>
+    </message>
+    <message>
+        <source>Searches read from the primary: it is more than {most_lag_s} seconds behind, or lacks what this program wrote.</source>
+        <translation>Suchen lesen vom Hauptserver: Sie liegt mehr als {most_lag_s} Sekunden zurück, oder ihr fehlt, was dieses Programm geschrieben hat.</translation>
+    </message>
+    <message>
+        <source>Searches use it.</source>
+        <translation>Suchen verwenden ihn.</translation>
     </message>
     <message>
         <source>Sees images.</source>
@@ -9962,6 +10002,10 @@ Was kostet der Eintritt?</translation>
         <translation>Der Index einer Bibliothek auf einem Server kann nicht Teil einer Sicherung sein.</translation>
     </message>
     <message>
+        <source>The index of the {vectors:,} vectors of {model}: {value}.</source>
+        <translation>Der Index der {vectors:,} Vektoren von {model}: {value}.</translation>
+    </message>
+    <message>
         <source>The instructions are too long.</source>
         <translation>Die Anweisungen sind zu lang.</translation>
     </message>
@@ -10270,12 +10314,24 @@ Was kostet der Eintritt?</translation>
         <translation>Die Reparatur konnte nicht vorgemerkt werden.</translation>
     </message>
     <message>
+        <source>The replica is away: searches read from the primary.</source>
+        <translation>Die Replik ist nicht erreichbar: Suchen lesen vom Hauptserver.</translation>
+    </message>
+    <message>
+        <source>The replica is {bytes_behind} behind.</source>
+        <translation>Die Replik liegt {bytes_behind} zurück.</translation>
+    </message>
+    <message>
         <source>The request is too large for the endpoint.</source>
         <translation>Die Anfrage ist zu groß für den Endpunkt.</translation>
     </message>
     <message>
         <source>The running app did not answer.</source>
         <translation>Die laufende App hat nicht geantwortet.</translation>
+    </message>
+    <message>
+        <source>The server does not record how long statements take.</source>
+        <translation>Der Server zeichnet nicht auf, wie lange Anweisungen dauern.</translation>
     </message>
     <message>
         <source>The server does not say what it is.</source>
@@ -10342,6 +10398,10 @@ Was kostet der Eintritt?</translation>
         <translation>Die Sitemap kann nicht gelesen werden: {exc}.</translation>
     </message>
     <message>
+        <source>The slowest of {searched:,} searches in 24 hours: {listed}.</source>
+        <translation>Die langsamsten von {searched:,} Suchen in 24 Stunden: {listed}.</translation>
+    </message>
+    <message>
         <source>The snapshot of {day} was passed over.</source>
         <translation>Der Sicherungsstand vom {day} wurde übergangen.</translation>
     </message>
@@ -10364,6 +10424,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>The source says “{written}”, the answer doesn&apos;t.</source>
         <translation>Die Quelle sagt „{written}“, die Antwort nicht.</translation>
+    </message>
+    <message>
+        <source>The statements that take longest on average: {listed}.</source>
+        <translation>Die Anweisungen, die im Mittel am längsten dauern: {listed}.</translation>
     </message>
     <message>
         <source>The system cannot watch any more folders for changes.</source>
@@ -10432,6 +10496,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>There are rails with the name “{plain}”.</source>
         <translation>Es gibt schon Leitplanken mit dem Namen „{plain}“.</translation>
+    </message>
+    <message>
+        <source>There are so few vectors that comparing all of them is as fast.</source>
+        <translation>Es gibt so wenige Vektoren, dass es ebenso schnell ist, alle zu vergleichen.</translation>
     </message>
     <message>
         <source>There are: {known}.</source>
@@ -10666,6 +10734,10 @@ Was kostet der Eintritt?</translation>
         <translation>Dieses System bietet keinen Schlüsselbund: Ein Schlüssel bleibt, bis die App beendet wird.</translation>
     </message>
     <message>
+        <source>This workbook can&apos;t be read</source>
+        <translation>Diese Arbeitsmappe kann nicht gelesen werden</translation>
+    </message>
+    <message>
         <source>To have them read,</source>
         <translation>Damit sie gelesen werden,</translation>
     </message>
@@ -10836,6 +10908,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Write several answers of a cell with | and no spaces around it.</source>
         <translation>Trennen Sie mehrere Antworten in einer Zelle mit | und ohne Leerzeichen darum.</translation>
+    </message>
+    <message>
+        <source>Write shared_preload_libraries = &apos;pg_stat_statements&apos; into postgresql.conf and restart the server. Then run in the library&apos;s database, as its administrator: CREATE EXTENSION pg_stat_statements; and GRANT pg_read_all_stats TO the library&apos;s role.</source>
+        <translation>Schreiben Sie shared_preload_libraries = &apos;pg_stat_statements&apos; in postgresql.conf und starten Sie den Server neu. Führen Sie dann in der Datenbank der Bibliothek als ihr Verwalter aus: CREATE EXTENSION pg_stat_statements; und GRANT pg_read_all_stats TO der Rolle der Bibliothek.</translation>
     </message>
     <message>
         <source>Write type:pdf, folder:taxes, after:2024 or -word; what is asked stays the question.</source>
@@ -11170,6 +11246,10 @@ Was kostet der Eintritt?</translation>
         <translation>winmail.dat</translation>
     </message>
     <message>
+        <source>{all:,} of {most:,} connections are in use, {own:,} by the library.</source>
+        <translation>{all:,} von {most:,} Verbindungen sind in Gebrauch, {own:,} von der Bibliothek.</translation>
+    </message>
+    <message>
         <source>{commands}: {strerror}. Import the backup again to complete it.</source>
         <translation>{commands}: {strerror}. Importieren Sie die Sicherung noch einmal, um es zu vervollständigen.</translation>
     </message>
@@ -11260,6 +11340,14 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>{lost:,} characters are damaged.</source>
         <translation>{lost:,} Zeichen sind beschädigt.</translation>
+    </message>
+    <message>
+        <source>{mean_ms} ms, {calls:,} times: {text}</source>
+        <translation>{mean_ms} ms, {calls:,} Mal: {text}</translation>
+    </message>
+    <message>
+        <source>{milliseconds} ms by {kind}</source>
+        <translation>{milliseconds} ms nach {kind}</translation>
     </message>
     <message>
         <source>{model} changed: its vectors have {found:,} numbers, not {dimensions:,}.</source>
@@ -11442,6 +11530,10 @@ Was kostet der Eintritt?</translation>
         <translation>{said}. Sie blieb, wie sie ist.</translation>
     </message>
     <message>
+        <source>{share} of it is built.</source>
+        <translation>{share} davon sind aufgebaut.</translation>
+    </message>
+    <message>
         <source>{shown} and {more} more</source>
         <translation>{shown} und {more} weitere</translation>
     </message>
@@ -11452,6 +11544,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>{size_bytes:,} bytes</source>
         <translation>{size_bytes:,} Bytes</translation>
+    </message>
+    <message>
+        <source>{size} bytes</source>
+        <translation>{size} Bytes</translation>
     </message>
     <message>
         <source>{spent_today} is spent today. Raise the limit in Settings, choose another endpoint, or go on tomorrow.</source>

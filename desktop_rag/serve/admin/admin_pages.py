@@ -6,6 +6,7 @@ from typing import Protocol
 from desktop_rag.serve.admin.admin_visits import Handled
 from desktop_rag.serve.admin.collection_admin import CollectionAdmin
 from desktop_rag.serve.admin.crawl_admin import CrawlAdmin
+from desktop_rag.serve.admin.database_admin import DatabaseAdmin
 from desktop_rag.serve.admin.document_admin import DocumentAdmin
 from desktop_rag.serve.admin.feedback_admin import FeedbackAdmin
 from desktop_rag.serve.admin.log_admin import LogAdmin
@@ -41,6 +42,7 @@ class AdminPages:
             ("Log", LogAdmin(serving)),
             ("Feedback", FeedbackAdmin(serving.chat)),
             ("Usage", UsageAdmin(serving)),
+            *([("Database", DatabaseAdmin(library))] if library.is_on_server else []),
         )
 
     @property

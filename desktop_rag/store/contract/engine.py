@@ -22,6 +22,7 @@ from desktop_rag.store.contract.records import (
     UnfinishedAnswerStore,
 )
 from desktop_rag.store.contract.search import LexicalStore, NameStore, Upkeep
+from desktop_rag.store.contract.server_watch import ServerWatch
 from desktop_rag.store.contract.sources import SourceStore, WebPageStore
 from desktop_rag.store.contract.standing_store import StandingStore
 from desktop_rag.store.contract.tables import TableQueries
@@ -69,7 +70,7 @@ class Engine:
     stated otherwise. Times are seconds since the epoch.
 
     `restored` counts the chats, messages, sources and other precious things that the library had
-    lost and that came back when it was opened.
+    lost and that came back when it was opened. `server` is None when there is none.
 
     Errors: AppError for failures of the environment: the disk is full or damaged, another process
     holds the library, the server can't be reached, or a method was called after `close`. Refusals
@@ -98,6 +99,7 @@ class Engine:
     upkeep: Upkeep
     inspection: Inspection
     storage: Storage
+    server: ServerWatch | None = None
     restored: int = 0
 
     def close(self) -> None:

@@ -11,6 +11,7 @@ from desktop_rag.store.postgres.database.server_database import ServerDatabase
 from desktop_rag.store.postgres.documents.server_chunk_store import ServerChunkStore
 from desktop_rag.store.postgres.documents.server_claims import ServerClaims
 from desktop_rag.store.postgres.documents.server_content import ServerContent
+from desktop_rag.store.postgres.postgres_watch import PostgresWatch
 from desktop_rag.store.postgres.search.server_lexical_store import ServerLexicalStore
 from desktop_rag.store.postgres.search.server_models import ServerModelStore
 from desktop_rag.store.postgres.search.server_name_store import ServerNameStore
@@ -116,4 +117,5 @@ class PostgresOpener:
             upkeep=ServerUpkeep(database),
             inspection=ServerInspection(database, content),
             storage=database,
+            server=PostgresWatch(database),
         )

@@ -16,6 +16,7 @@ from desktop_rag.core.shared_library import SharedLibraryReport
 from desktop_rag.store.postgres.database.server_connection import Own
 from desktop_rag.store.postgres.database.server_errors import mapping_server_errors
 from desktop_rag.store.postgres.database.server_migrations import LATEST, version_of
+from desktop_rag.store.postgres.slow_statements import slow_statements
 
 # A person waits for the answer, and a search must not.
 CONNECT_S = 4
@@ -25,10 +26,11 @@ _LEAST_VECTOR = (0, 8)
 # What a search reads; not the chats of those who use the server.
 _READ = (
     "migrations", "library_state", "collections", "sources", "documents", "document_texts",
-    "chunks", "terms", "posting_blocks", "posting_state", "dead_chunks", "models", "file_tags",
+    "chunks", "terms", "postings", "models", "file_tags",
 )  # fmt: skip
+# What the search of a role that may read everything reads instead of `postings`.
+_READ_WHOLE = ("posting_blocks", "posting_state", "dead_chunks")
 _SLOWEST = 5
-_WORDS_OF_SLOW = 160
 
 
 def conninfo_of(settings: SharedLibrarySettings, password: str) -> str:
@@ -68,7 +70,7 @@ def check_server(settings: SharedLibrarySettings, password: str) -> SharedLibrar
         _refuse_missing_library(connection, settings.library)
         _refuse_missing_rights(connection, settings)
         _refuse_other_schema(connection, settings.library)
-        _refuse_hidden_rows(connection, settings.role)
+        _refuse_hidden_rows(connection, settings)
         return _report(connection, settings.library, vector)
 
 
@@ -223,28 +225,37 @@ def _refuse_missing_library(connection: Own, library: str) -> None:
 
 def _refuse_missing_rights(connection: Own, settings: SharedLibrarySettings) -> None:
     quoted = sql.Identifier(settings.library).as_string(connection)
-    [(may_use,)] = connection.execute(
-        "SELECT has_schema_privilege(%s, 'USAGE')", [settings.library]
+    [(may_use, reads_whole)] = connection.execute(
+        "SELECT has_schema_privilege(%s, 'USAGE'), rolsuper OR rolbypassrls FROM pg_roles"
+        " WHERE rolname = current_user",
+        [settings.library],
     ).fetchall()
     vectors = connection.execute(
         "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
         " WHERE n.nspname = %s AND c.relname ~ '^vectors_[0-9]+$' ORDER BY c.relname",
         [settings.library],
     ).fetchall()
-    tables = [f"{quoted}.{table}" for table in (*_READ, *(name for (name,) in vectors))]
+    read = (*_READ, *(name for (name,) in vectors), *(_READ_WHOLE if reads_whole else ()))
+    tables = [f"{quoted}.{table}" for table in read]
     may_read = may_use and all(
         connection.execute("SELECT has_table_privilege(%s, 'SELECT')", [table]).fetchall()[0][0]
         for table in tables
     )
     if not may_read:
+        statements = _let_read(quoted, settings.role)
+        if reads_whole:
+            statements = (
+                f"GRANT USAGE ON SCHEMA {quoted} TO {settings.role};"
+                f" GRANT SELECT ON {', '.join(tables)} TO {settings.role};"
+            )
         raise AppError(
             tr("The role has no right to read the library."),
-            tr(
-                "Ask whoever runs the server for: {statements}",
-                statements=f"GRANT USAGE ON SCHEMA {quoted} TO {settings.role};"
-                f" GRANT SELECT ON {', '.join(tables)} TO {settings.role};",
-            ),
+            tr("Ask whoever runs the server for: {statements}", statements=statements),
         )
+
+
+def _let_read(library: str, role: str) -> str:
+    return f"SELECT {library}.let_read('{role}', 'name of a collection');"
 
 
 def _refuse_other_schema(connection: Own, library: str) -> None:
@@ -261,7 +272,7 @@ def _refuse_other_schema(connection: Own, library: str) -> None:
         )
 
 
-def _refuse_hidden_rows(connection: Own, role: str) -> None:
+def _refuse_hidden_rows(connection: Own, settings: SharedLibrarySettings) -> None:
     """AppError when row-level security hides every collection from the role."""
     [(is_limited, sees_any)] = connection.execute(
         "SELECT row_security_active('collections'), EXISTS (SELECT 1 FROM collections)"
@@ -270,9 +281,12 @@ def _refuse_hidden_rows(connection: Own, role: str) -> None:
         raise AppError(
             tr("The role sees nothing of the library."),
             tr(
-                "Ask whoever runs the server for a policy that shows it some collections, or all"
-                " of them: {statement}",
-                statement=f"ALTER ROLE {role} BYPASSRLS;",
+                "Ask whoever runs the server to let it read some collections: {some} Or all of"
+                " them: {every}",
+                some=_let_read(
+                    sql.Identifier(settings.library).as_string(connection), settings.role
+                ),
+                every=f"ALTER ROLE {settings.role} BYPASSRLS;",
             ),
         )
 
@@ -285,8 +299,9 @@ def _report(connection: Own, library: str, vector: str) -> SharedLibraryReport:
     ).fetchall()
     # The planner's estimate: counting millions of rows takes too long for a look.
     [(passages,)] = connection.execute(
-        "SELECT CASE WHEN greatest(reltuples, 0) > 100000 THEN reltuples::bigint"
-        " ELSE (SELECT count(*) FROM chunks) END FROM pg_class WHERE oid = 'chunks'::regclass"
+        "SELECT CASE WHEN greatest(reltuples, 0) > 100000 AND NOT row_security_active(oid)"
+        " THEN reltuples::bigint ELSE (SELECT count(*) FROM chunks) END FROM pg_class"
+        " WHERE oid = 'chunks'::regclass"
     ).fetchall()
     names = connection.execute("SELECT name FROM collections ORDER BY name").fetchall()
     [(indexes,)] = connection.execute(
@@ -294,6 +309,7 @@ def _report(connection: Own, library: str, vector: str) -> SharedLibraryReport:
         " WHERE schemaname = %s AND indexdef LIKE '%% USING hnsw %%'",
         [library],
     ).fetchall()
+    slow = slow_statements(connection, _SLOWEST)
     return SharedLibraryReport(
         str(connection.info.parameter_status("server_version")).split(" ")[0],
         vector,
@@ -302,20 +318,5 @@ def _report(connection: Own, library: str, vector: str) -> SharedLibraryReport:
         tuple(str(name) for (name,) in names),
         bool(connection.pgconn.ssl_in_use),
         bool(indexes),
-        _slow_statements(connection),
+        None if slow is None else tuple((s.text, s.mean_ms, s.calls) for s in slow),
     )
-
-
-def _slow_statements(connection: Own) -> tuple[tuple[str, float, int], ...] | None:
-    """The statements that take longest on average; None without pg_stat_statements."""
-    try:
-        rows = connection.execute(
-            "SELECT query, mean_exec_time, calls FROM pg_stat_statements"
-            " WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())"
-            " ORDER BY mean_exec_time DESC LIMIT %s",
-            [_SLOWEST],
-        ).fetchall()
-    except psycopg.Error:
-        # Not installed, not loaded at the server's start, or not for this role.
-        return None
-    return tuple((" ".join(q.split())[:_WORDS_OF_SLOW], float(ms), int(n)) for q, ms, n in rows)

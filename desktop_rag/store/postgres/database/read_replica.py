@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import psycopg
 from psycopg_pool import ConnectionPool, PoolTimeout
 
+from desktop_rag.core.database.server_state import ReplicaState
 from desktop_rag.store.postgres.database.server_connection import Own
 
 log = logging.getLogger(__name__)
@@ -123,6 +124,21 @@ class ReadReplica:
                 yield own
         finally:
             self._pool.putconn(own)
+
+    def state(self) -> ReplicaState:
+        """How far it is behind now; asks both servers, whether it is away or not."""
+        asked_at = self._lag.now()
+        sent = self._position(SENT)
+        self._lag.note(asked_at, sent)
+        try:
+            with self._pool.connection(_WAIT_S) as own:
+                row = own.execute(_REACHED).fetchone()
+        except (PoolTimeout, psycopg.OperationalError):
+            row = None
+        if row is None or row[0] < 0:
+            return ReplicaState(None, None, self._most_lag_s)
+        reached = int(row[0])
+        return ReplicaState(max(0, sent - reached), self._lag.of(reached), self._most_lag_s)
 
     def close(self) -> None:
         """Close the connections."""

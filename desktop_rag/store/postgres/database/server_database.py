@@ -7,6 +7,7 @@ are read from a replica, where there is one that is close enough behind.
 
 import socket
 import threading
+import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, TypeVar
@@ -17,11 +18,13 @@ from psycopg import sql
 from psycopg.types.string import TextLoader
 from psycopg_pool import ConnectionPool
 
+from desktop_rag.core.database.server_state import ReplicaState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.question import Readable
 from desktop_rag.store.contract.inspection import NoLibraryError, NotReadableNowError
 from desktop_rag.store.postgres.database.read_replica import WRITTEN, ReadReplica, Replica
 from desktop_rag.store.postgres.database.rights import become_reader
+from desktop_rag.store.postgres.database.search_times import SearchTimes
 from desktop_rag.store.postgres.database.server_connection import Own, ServerConnection
 from desktop_rag.store.postgres.database.server_errors import closed_error, mapping_server_errors
 from desktop_rag.store.postgres.database.server_migrations import (
@@ -48,6 +51,8 @@ class ServerSnapshot:
         self.con = con
         self._database = database
         self.who = who
+        # True when the transaction sees a part of the library only.
+        self.is_limited = who is not None or database.is_limited
         # Begins the transaction too, without waiting in between.
         with con.own.pipeline():
             state = con.own.execute("SELECT changes FROM library_state")
@@ -85,6 +90,7 @@ class ServerDatabase:
         # Called to free what is kept in memory.
         self.let_go_listeners: list[Callable[[], None]] = []
         self._lookups: dict[tuple[Any, Readable | None], tuple[int, Any]] = {}
+        self.search_times = SearchTimes()
         self._address = address
         self._connect_s = connect_s
         self._connections = WeakSet[Own]()
@@ -94,6 +100,8 @@ class ServerDatabase:
                     _refuse_other_version(version_of(connection, schema))
                 else:
                     migrate(connection, schema)
+                # True when policies show the role of this connection a part of the library only.
+                self.is_limited = _is_limited(connection)
             self._pool = self._pool_of(address)
             self._pool.open()
             self._replica = replica and ReadReplica(
@@ -152,13 +160,14 @@ class ServerDatabase:
 
     @contextmanager
     def snapshot(
-        self, readable: Readable | None = None, *, of_primary: bool = False
+        self, readable: Readable | None = None, *, of_primary: bool = False, search: str = ""
     ) -> Generator[ServerSnapshot]:
         """The library as it is now; of it only what is `readable`, if given.
 
         With a replica it has all that this process wrote, and lacks what others wrote within the
-        seconds that are allowed, unless it must be `of_primary`.
+        seconds that are allowed, unless it must be `of_primary`. The time of a `search` is noted.
         """
+        began = time.perf_counter()
         with mapping_server_errors(), ExitStack() as stack:
             self._refuse_closed()
             own = None
@@ -167,6 +176,14 @@ class ServerDatabase:
             own = own or stack.enter_context(self._pool.connection())
             own.isolation_level, own.read_only = psycopg.IsolationLevel.REPEATABLE_READ, True
             yield ServerSnapshot(ServerConnection(own), self, readable)
+        if search:
+            self.search_times.note(search, time.perf_counter() - began)
+
+    def replica_state(self) -> ReplicaState | None:
+        """How far the replica is behind; None without one."""
+        with mapping_server_errors():
+            self._refuse_closed()
+            return self._replica.state() if self._replica else None
 
     @contextmanager
     def outside_transactions(self) -> Generator[Own]:
@@ -299,16 +316,14 @@ class ServerDatabase:
                     cut.detach()
         self.close()
 
-    @property
-    def is_limited(self) -> bool:
-        """True when the role sees a part of the library only, by policies made for it."""
-        with self.read() as con:
-            [(is_limited,)] = con.execute("SELECT row_security_active('chunks')").fetchall()
-        return bool(is_limited)
-
     def _refuse_closed(self) -> None:
         if self._is_closed:
             raise closed_error()
+
+
+def _is_limited(connection: Own) -> bool:
+    row = connection.execute("SELECT row_security_active('chunks')").fetchone()
+    return bool(row and row[0])
 
 
 # Results of lookups that are kept, for as many as ask at the same time.

@@ -5,10 +5,11 @@ Rows go by COPY in the server's binary form, which NumPy makes of whole columns 
 
 import json
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
+from operator import itemgetter
 
 import numpy as np
 
@@ -26,8 +27,8 @@ from desktop_rag.store.sql.text_sql import key_of
 
 # Chunks whose terms are in memory at once.
 _SLICE = 2_000
-# Terms known to be stored take thirty megabytes at most.
-_MOST_TERMS = 500_000
+# Terms known to be stored take forty megabytes at most.
+_MOST_TERMS = 200_000
 
 
 def signed_key(term: str) -> int:
@@ -40,7 +41,7 @@ class _Outcomes:
     """Outcomes to be stored; one transaction holds them, whatever their size."""
 
     outcomes: list[IndexingOutcome]
-    stored_terms: set[int]
+    stored_terms: dict[str, int]
 
     def insert(self, con: ServerConnection, families: Sequence[Family]) -> None:
         """Store the content of these documents, in the transaction that stores their rows."""
@@ -55,8 +56,8 @@ class ServerContent:
     finished = "true"
 
     def __init__(self) -> None:
-        # Numbers of terms that the server has for sure: most of a new document are among them.
-        self._stored_terms: set[int] = set()
+        # Terms that the server has for sure, with their numbers: most of a new document are here.
+        self._stored_terms: dict[str, int] = {}
 
     @contextmanager
     def staged(self, outcomes: Sequence[IndexingOutcome]) -> Generator[_Outcomes]:
@@ -110,7 +111,7 @@ class ServerContent:
 
 
 def _insert_content(
-    con: ServerConnection, outcomes: Sequence[IndexingOutcome], stored_terms: set[int]
+    con: ServerConnection, outcomes: Sequence[IndexingOutcome], stored_terms: dict[str, int]
 ) -> None:
     """Store text, places, chunks and postings, with consecutive chunk ids."""
     count = sum(len(item.chunks) for item in outcomes)
@@ -128,15 +129,21 @@ def _insert_content(
     )
     rows = chunk_rows(outcomes)
     while part := list(islice(rows, _SLICE)):
-        terms = _insert_chunks(con, part, first)
+        terms = _numbered({term for _, _, count in part for term in count}, stored_terms)
+        _insert_chunks(con, part, first)
+        _insert_postings(con, [count for _, _, count in part], first, terms)
         _insert_terms(con, terms, stored_terms)
         first += len(part)
 
 
+def _numbered(terms: Iterable[str], stored: Mapping[str, int]) -> dict[str, int]:
+    """The number of each term; that of a stored one is not worked out again."""
+    return {term: stored[term] if term in stored else signed_key(term) for term in terms}
+
+
 def _insert_chunks(
     con: ServerConnection, rows: Sequence[tuple[str, Chunk, Counter[str]]], first: int
-) -> dict[str, int]:
-    """Store chunks and postings; returns the number of each term."""
+) -> None:
     con.copy(
         "chunks",
         "chunk_id, document_id, position, start_offset, end_offset, text, context, anchor,"
@@ -150,33 +157,38 @@ def _insert_chunks(
             for chunk_id, (document_id, chunk, count) in enumerate(rows, first)
         ),
     )  # fmt: skip
-    return _insert_postings(con, [count for _, _, count in rows], first)
 
 
 def _insert_postings(
-    con: ServerConnection, counts: Sequence[Counter[str]], first: int
-) -> dict[str, int]:
-    keys = {term: signed_key(term) for term in set[str]().union(*counts)}
+    con: ServerConnection, counts: Sequence[Counter[str]], first: int, keys: Mapping[str, int]
+) -> None:
     sizes = [len(count) for count in counts]
-    key = np.array([keys[term] for count in counts for term in count], np.int64)
-    tf = np.array([n for count in counts for n in count.values()], np.int64)
+    total = sum(sizes)
+    key = np.fromiter(map(keys.__getitem__, chain.from_iterable(counts)), np.int64, total)
+    frequencies = chain.from_iterable(count.values() for count in counts)
+    tf = np.fromiter(frequencies, np.int64, total)
     lengths = np.repeat([count.total() for count in counts], sizes)
     chunk_ids = np.repeat(np.arange(first, first + len(counts)), sizes)
-    order = np.lexsort((chunk_ids, key))
+    # Stable: the chunks of a term stay in order.
+    order = np.argsort(key, kind="stable")
     insert_blocks(con, packed_blocks(key[order], chunk_ids[order], tf[order], lengths[order]))
-    con.execute("UPDATE posting_state SET unmerged = unmerged + ?", [len(key)])
-    return keys
+    con.execute("UPDATE posting_state SET unmerged = unmerged + ?", [total])
 
 
-def _insert_terms(con: ServerConnection, keys: dict[str, int], stored: set[int]) -> None:
+def _insert_terms(con: ServerConnection, keys: Mapping[str, int], stored: dict[str, int]) -> None:
     """Add terms to the vocabulary, in the order of its index."""
-    new = {key: term for term, key in keys.items() if key not in stored}
+    new = {term: key for term, key in keys.items() if term not in stored}
     if not new:
         return
+    ordered = sorted(new.items(), key=itemgetter(1))
+    # As literals of arrays: those are made much faster here than lists are sent.
     con.own.execute(
         "INSERT INTO terms (key, term) SELECT * FROM unnest(%s::bigint[], %s::text[])"
         " ON CONFLICT DO NOTHING",
-        [sorted(new), [new[key] for key in sorted(new)]],
+        [
+            f"{{{','.join(str(key) for _, key in ordered)}}}",
+            f"{{{','.join(_quoted(term) for term, _ in ordered)}}}",
+        ],
     )
 
     def remember() -> None:
@@ -185,3 +197,9 @@ def _insert_terms(con: ServerConnection, keys: dict[str, int], stored: set[int])
         stored.update(new)
 
     con.after_commit.append(remember)
+
+
+def _quoted(term: str) -> str:
+    """A term as an element of an array literal."""
+    escaped = term.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

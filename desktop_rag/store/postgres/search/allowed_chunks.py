@@ -34,7 +34,7 @@ class AllowedChunks:
         holding = [_holding(snapshot, word, postings) for word in scope.required]
         if scope.chunk_ids is not None:
             holding.append(np.unique(np.array(scope.chunk_ids, np.int64)))
-        state = snapshot.cached(read_state) if snapshot.who is None else None
+        state = None if snapshot.is_limited else snapshot.cached(read_state)
         has_dead = state is not None and len(state.dead_firsts) > 0
         return cls(
             _documents(snapshot, scope),

@@ -51,20 +51,20 @@ class ServerLexicalStore:
 
     def count(self, words: Words, readable: Readable | None = None) -> WordCounts:
         """What the weights are made of."""
-        with self._database.snapshot(readable) as snapshot:
+        with self._database.snapshot(readable, search="counts of words") as snapshot:
             return counts_of(snapshot, self._postings, words)
 
     def best(
         self, words: Words | Weights, limit: int, scope: Scope = EVERYWHERE
     ) -> list[tuple[int, float]]:
         """The `limit` chunks with the highest BM25: (chunk id, score), best first. Exact."""
-        with self._database.snapshot(scope.readable) as snapshot:
+        with self._database.snapshot(scope.readable, search="words") as snapshot:
             weights = self._weights(snapshot, words)
             return best(snapshot, self._postings, weights, limit, scope)
 
     def scores(self, words: Words | Weights, chunk_ids: Sequence[int]) -> dict[int, float]:
         """BM25 of given chunks read with their neighbours; those without any word are absent."""
-        with self._database.snapshot() as snapshot:
+        with self._database.snapshot(search="words of given passages") as snapshot:
             weights = self._weights(snapshot, words)
             return scores_of(snapshot, self._postings, weights, chunk_ids)
 
@@ -110,7 +110,7 @@ class ServerLexicalStore:
 
         Distances are worked out here: few servers have a function for them.
         """
-        with self._database.snapshot(readable) as snapshot:
+        with self._database.snapshot(readable, search="spelling") as snapshot:
             rows = snapshot.con.execute(
                 "SELECT term FROM terms WHERE starts_with(term, $first)"
                 " AND abs(length(term) - length($term)) <= $errors",
@@ -133,7 +133,7 @@ class ServerLexicalStore:
         if len(word) < SHORTEST_COMPLETED:
             return ()
         least = max(SHORTEST_STEM, len(word) - COMPLETED_ENDING)
-        with self._database.snapshot(readable) as snapshot:
+        with self._database.snapshot(readable, search="completion") as snapshot:
             rows = snapshot.con.execute(
                 "SELECT term FROM terms WHERE starts_with(term, $word)"
                 " OR term = ANY ($stems::text[])",

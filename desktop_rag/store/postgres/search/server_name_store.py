@@ -65,7 +65,7 @@ class ServerNameStore:
         """The documents by the parts that their file names contain; and the number of all."""
         endings: dict[str | None, Collection[str]] = {" ": words, "": beginnings, None: pieces}
         wanted = [(part, plain(part), end) for end, parts in endings.items() for part in parts]
-        with self._database.snapshot(scope.readable) as snapshot:
+        with self._database.snapshot(scope.readable, search="file names") as snapshot:
             total = snapshot.cached(read_statistics).indexed_documents
             if not wanted:
                 return [], total

@@ -80,7 +80,7 @@ class PostingsInMemory:
 
     def get(self, snapshot: ServerSnapshot, keys: Sequence[int]) -> dict[int, PostingList]:
         """The postings of each term that the snapshot sees, ordered by chunk."""
-        if snapshot.who is not None:
+        if snapshot.is_limited:
             return self._readable(snapshot, keys)
         state = snapshot.cached(read_state)
         known = self._known(None, keys, state.purges)
@@ -98,7 +98,7 @@ class PostingsInMemory:
 
     def counts(self, snapshot: ServerSnapshot, keys: Sequence[int]) -> dict[int, int]:
         """The number of chunks of each term; deleted ones count until the next maintenance."""
-        if snapshot.who is not None:
+        if snapshot.is_limited:
             return {key: len(p.chunk_ids) for key, p in self._readable(snapshot, keys).items()}
         state = snapshot.cached(read_state)
         known = self._known(None, keys, state.purges)

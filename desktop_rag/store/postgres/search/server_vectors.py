@@ -32,6 +32,13 @@ EXACT_BELOW = 10_000
 _EF_SEARCH = 400
 # With a filter the index goes on until enough rows pass it, but not beyond this many.
 _MOST_VISITED = 200_000
+# Chunks that the transaction sees, by their index: with the policy alone, the server looks at every
+# chunk. OFFSET keeps the planner from doing so here.
+_VISIBLE = (
+    "unnest(visible_chunks()) AS seen(span) CROSS JOIN LATERAL"
+    " (SELECT c.chunk_id, c.document_id, c.content_hash FROM chunks c"
+    " WHERE c.chunk_id >= lower(seen.span) AND c.chunk_id < upper(seen.span) OFFSET 0) AS chunks"
+)
 # pgvector indexes no longer vectors of half precision.
 MOST_INDEXED_DIMENSIONS = 4_000
 
@@ -175,11 +182,12 @@ class ServerVectorSearch:
         self, query: NDArray[np.float32], limit: int, scope: Scope = EVERYWHERE
     ) -> VectorMatches:
         """The `limit` chunks most similar to a unit vector, best first."""
-        with self._database.snapshot(scope.readable) as snapshot:
+        with self._database.snapshot(scope.readable, search="meaning") as snapshot:
             condition, parameters = condition_within(snapshot, scope)
             values = parameters | {"query": _written(query)}
             if self._is_exact(snapshot, condition, parameters):
-                rows = self._compared(snapshot.con, condition, values, limit)
+                chunks = _VISIBLE if snapshot.is_limited else "chunks"
+                rows = self._compared(snapshot.con, condition, values, limit, chunks)
             else:
                 rows = self._indexed(snapshot.con, condition, values, limit)
         return self._matches(query, rows)
@@ -214,7 +222,12 @@ class ServerVectorSearch:
         return count <= EXACT_BELOW
 
     def _compared(
-        self, con: ServerConnection, condition: str, values: Mapping[str, Any], limit: int
+        self,
+        con: ServerConnection,
+        condition: str,
+        values: Mapping[str, Any],
+        limit: int,
+        chunks: str = "chunks",
     ) -> list[tuple[Any, ...]]:
         """Every chunk in the scope is compared.
 
@@ -222,9 +235,10 @@ class ServerVectorSearch:
         """
         return con.execute(
             "WITH nearest AS MATERIALIZED (SELECT chunk_id, content_hash,"
-            f" (v.vector <#> $query::halfvec) + 0 AS distance FROM chunks JOIN {self._table.name} v"
-            f" USING (content_hash) WHERE true{condition} ORDER BY distance, chunk_id"
-            f" LIMIT {limit:d}) SELECT n.chunk_id, n.distance, halfvec_send(v.vector), v.windows"
+            f" (v.vector <#> $query::halfvec) + 0 AS distance FROM {chunks}"
+            f" JOIN {self._table.name} v USING (content_hash) WHERE true{condition}"
+            f" ORDER BY distance, chunk_id LIMIT {limit:d})"
+            " SELECT n.chunk_id, n.distance, halfvec_send(v.vector), v.windows"
             f" FROM nearest n JOIN {self._table.name} v USING (content_hash)"
             " ORDER BY n.distance, n.chunk_id",
             values,

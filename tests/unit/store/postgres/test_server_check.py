@@ -74,6 +74,21 @@ def test_a_role_that_row_level_security_shows_nothing(shared: SharedLibrary) -> 
     assert fault(shared.settings) == "The role sees nothing of the library."
 
 
+def test_a_role_that_was_let_read_a_part(shared: SharedLibrary) -> None:
+    import psycopg
+
+    settings = replace(shared.settings, role=f"{shared.settings.role}_part")
+    with psycopg.connect(shared.admin, autocommit=True) as admin:
+        admin.execute(f"CREATE ROLE {settings.role} LOGIN".encode())
+        with pytest.raises(AppError) as raised:
+            check_shared_library(settings, "")
+        assert f"\"{settings.library}\".let_read('{settings.role}'" in raised.value.hint
+        admin.execute(f"SELECT {settings.library}.let_read('{settings.role}', 'Team')".encode())
+        assert check_shared_library(settings, "").collections == ("Team",)
+        admin.execute(f"SELECT {settings.library}.let_read('{settings.role}')".encode())
+    assert fault(settings, "") == "The role sees nothing of the library."
+
+
 def test_a_database_without_pgvector(shared: SharedLibrary) -> None:
     in_template = replace(shared.settings, database="template1", role="postgres")
     assert fault(in_template) == "The database has no pgvector."

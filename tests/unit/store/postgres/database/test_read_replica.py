@@ -85,6 +85,26 @@ def test_what_was_just_written_is_found_though_the_replica_lacks_it(
     assert found(engine) == {"lamp one"}
 
 
+def test_how_far_it_is_behind_is_told(pair: Pair, engine: Engine) -> None:
+    assert isinstance(engine.storage, ServerDatabase)
+    known = engine.storage.replica_state()
+    assert known
+    assert (known.bytes_behind, known.is_used) == (0, True)
+    pair.pause()
+    try:
+        put(engine, "a.txt", "lamp one")
+        behind = engine.storage.replica_state()
+        assert behind
+        assert behind.bytes_behind
+        assert (behind.seconds_behind, behind.is_used) == (None, False)
+    finally:
+        pair.resume()
+    pair.catch_up()
+    caught_up = engine.storage.replica_state()
+    assert caught_up
+    assert caught_up.is_used
+
+
 def test_searches_go_on_when_the_replica_is_away(
     pair: Pair, engine: Engine, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -97,6 +117,10 @@ def test_searches_go_on_when_the_replica_is_away(
     try:
         assert not reads_from_replica(engine)
         assert found(engine) == {"lamp one"}
+        assert isinstance(engine.storage, ServerDatabase)
+        known = engine.storage.replica_state()
+        assert known
+        assert (known.bytes_behind, known.is_used) == (None, False)
         # One that opens meanwhile has never seen the replica.
         other = opener(pair, tmp_path).open(Home(tmp_path), 256)
         assert found(other) == {"lamp one"}
