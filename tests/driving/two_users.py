@@ -20,7 +20,8 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from desktop_rag.app import Services
-from desktop_rag.serve.access.access_rules import AccessRule, AccessRules
+from desktop_rag.core.programs.access_rule import AccessRule
+from desktop_rag.serve.access.access_rules import AccessRules
 from desktop_rag.serve.access.access_tokens import TokenScope, new_token
 from desktop_rag.serve.access.token_book import TokenBook
 from desktop_rag.serve.access.user_rights import USER_HEADER
