@@ -103,11 +103,14 @@ IDENTITIES: dict[str, tuple[str, Callable[[RightsProcess], str]]] = {
 
 @dataclass
 class Seen:
-    """What came back: statuses by identity, answers with words of one's own, and leaks."""
+    """What came back: statuses by identity, answers with words of one's own, leaks, and requests
+    without an answer.
+    """
 
     statuses: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])
     own: int = 0
     leaks: list[str] = field(default_factory=list[str])
+    unanswered: list[str] = field(default_factory=list[str])
 
     def note(self, who: str, request: str, answer: httpx2.Response) -> None:
         """Look at one answer; `request` is all that was sent."""
@@ -160,7 +163,11 @@ class TwoUsers:
         if self._random.random() < 0.2:
             headers["x-desktop-rag-sources"] = "list"
         client = self._clients[self._random.random() < 0.1]
-        answer = client.request(method, path, json=body, headers=headers)
+        try:
+            answer = client.request(method, path, json=body, headers=headers)
+        except httpx2.TransportError as error:
+            self.seen.unanswered.append(f"{error!r} to {method} {path} {json.dumps(body)}")
+            return
         self.seen.note(who, f"{method} {path} {json.dumps(body)}", answer)
         stored = _STORED.findall(answer.text) if answer.status_code == 200 else []
         self._conversations = [*self._conversations, *stored][-_MOST_STORED:]
