@@ -43,6 +43,11 @@ class FirstWords:
         self._waiting: deque[threading.Event] = deque()
         self._turns: dict[threading.Event, float] = {}
 
+    @property
+    def waiting(self) -> int:
+        """The number of those who wait for their turn."""
+        return len(self._waiting)
+
     def searching(
         self, events: Iterator[_T], is_cancelled: Callable[[], bool] = lambda: False
     ) -> Generator[_T]:
