@@ -38,7 +38,8 @@ def main() -> None:
     seen = measured(asked)
     statuses = sum((each.statuses for each in seen), Counter[tuple[str, int]]())
     leaks = [leak for each in seen for leak in each.leaks]
-    print("\n".join(leaks[:20]))
+    unanswered = [each for one in seen for each in one.unanswered]
+    print("\n".join((*leaks[:20], *unanswered[:20])))
     print(f"{statuses.total():,} requests in {time.monotonic() - began_at:.0f} s")
     for (who, status), count in sorted(statuses.items()):
         print(f"  {who:<10} {status}  {count:,}")
@@ -46,6 +47,7 @@ def main() -> None:
         reported("requests", statuses.total()),
         at_most("answers with words of somebody else", 0, len(leaks)),
         at_least("answers with words of one's own", 1, sum(each.own for each in seen)),
+        at_most("requests without an answer", 0, len(unanswered)),
         at_most("responses of 500", 0, sum(n for (_, s), n in statuses.items() if s == 500)),
     ]
     print("\n".join(table(bars)))

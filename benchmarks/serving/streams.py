@@ -63,9 +63,9 @@ def main() -> None:
     parser.add_argument("--streams", type=int, default=100)
     parser.add_argument("--requests", type=int, default=10_000)
     parser.add_argument("--documents", type=int, default=200)
-    parser.add_argument("--waits", default="0.5,1,2,5", help="seconds of the endpoint")
+    parser.add_argument("--waits", default="0.5,1,2,5", help="seconds of the endpoint; '' for none")
     arguments = parser.parse_args()
-    waits = [float(wait) for wait in arguments.waits.split(",")]
+    waits = [float(wait) for wait in arguments.waits.split(",") if wait]
     with running(arguments.documents) as server:
         bars = [
             *(bar for wait in waits for bar in streams(server, arguments.streams, wait)),
@@ -163,23 +163,26 @@ def overhead(server: Served) -> float:
 
 
 def memory(server: Served, requests: int) -> list[Bar]:
-    """Memory of the server's process after a tenth of the requests, and after all of them; every
-    hundredth is a question.
+    """Memory of the server's process after each tenth of the requests, and what it has grown by
+    since the first; every hundredth request is a question.
     """
     server.do(model="wait-0-pieces-20")
-    process, before = psutil.Process(server.pid), 0.0
+    process, sizes = psutil.Process(server.pid), list[float]()
     with httpx2.Client(base_url=server.address, headers=server.headers, trust_env=False) as client:
         for number in range(requests):
-            if number == requests // 10:
-                before = process.memory_info().rss / _MEGABYTE
+            if number and number % max(1, requests // 10) == 0:
+                sizes.append(process.memory_info().rss / _MEGABYTE)
             if number % 100 == 0:
                 asyncio.run(first_tokens(server, [number]))
             else:
                 assert client.get("/v1/models").status_code == 200
-    after = process.memory_info().rss / _MEGABYTE
+    sizes.append(process.memory_info().rss / _MEGABYTE)
     return [
-        reported(f"memory after {requests // 10:,} requests, MB", before),
-        at_most(f"memory after {requests:,} requests / that", 1.05, after / before),
+        *(
+            reported(f"memory after {n * requests // 10:,} requests, MB", size)
+            for n, size in enumerate(sizes, 1)
+        ),
+        at_most(f"memory after {requests:,} requests / the first", 1.05, sizes[-1] / sizes[0]),
     ]
 
 

@@ -30,6 +30,7 @@ from desktop_rag.store.contract.tag_store import TagStore
 _LONGEST_QUOTE_CHARS = 4000
 # Of more documents all tags are read.
 _FEW = 500
+_NONE = DocumentCounts()
 
 
 class LibraryDocuments:
@@ -88,15 +89,20 @@ class LibraryDocuments:
         """The numbers of files and web pages in each state; of all own sources, or of any one."""
         if is_shared(source_id):
             return self._findable.counts(source_id)
+        if source_id:
+            known = any(s.source_id == source_id for s in self._catalogue.sources())
+            return self._now(source_id, self._store.counts(source_id) if known else _NONE)
         total: dict[DocumentState, int] = {}
-        for source in self._catalogue.sources():
-            if source_id not in ("", source.source_id):
-                continue
-            counts = self._store.counts(source.source_id)
-            for stored, count in counts.by_state.items():
-                state = self._state(source.source_id, stored)
+        for counts in self.counts_by_source().values():
+            for state, count in counts.by_state.items():
                 total[state] = total.get(state, 0) + count
         return DocumentCounts(total)
+
+    def counts_by_source(self) -> dict[str, DocumentCounts]:
+        """The numbers of each own source, by its id: one query, however many there are."""
+        found = self._store.counts_by_source()
+        ids = [source.source_id for source in self._catalogue.sources()]
+        return {each: self._now(each, found.get(each, _NONE)) for each in ids}
 
     def facets(self) -> LibraryFacets:
         """The formats and folders of the documents that searches may find."""
@@ -254,6 +260,14 @@ class LibraryDocuments:
             for d in map(self._pipeline.recordings.as_now, self._store.with_sites(own))
         ]
         return [*now, *(d for d in documents if is_shared(d.document_id))]
+
+    def _now(self, source_id: str, counts: DocumentCounts) -> DocumentCounts:
+        """The stored counts of a source with its state now: all its documents share that."""
+        by_state: dict[DocumentState, int] = {}
+        for stored, count in counts.by_state.items():
+            state = self._state(source_id, stored)
+            by_state[state] = by_state.get(state, 0) + count
+        return DocumentCounts(by_state)
 
     def _state(self, source_id: str, stored: DocumentState) -> DocumentState:
         """The stored state, or OFFLINE while the source can't be reached."""

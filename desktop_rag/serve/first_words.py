@@ -1,6 +1,9 @@
-"""Lets questions that are still searched for go before what follows an answer. Worker threads."""
+"""The order in which questions are searched for, and what has to wait for them. Worker threads."""
 
+import os
 import threading
+import time
+from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from typing import TypeVar
 
@@ -17,31 +20,51 @@ _T = TypeVar("_T", bound=AnswerEvent)
 _FOUND = (SourcesFound, ThinkingDelta, TextDelta, AnswerDone)
 # However many questions come, an answer is complete so much later at most.
 _MOST_PATIENCE_S = 5.0
+# A search that takes longer waits for a model, or reads much: the next one begins beside it.
+_TURN_S = 1.0
 _LOOK_S = 0.25
 
 
 class FirstWords:
-    """Counts the questions whose sources are being looked for.
+    """Counts the questions whose sources are being looked for, and gives each its turn.
 
-    The check of an answer's claims takes as much of the processor as the search for another one.
-    Nobody waits for it as somebody waits for the first words of an answer.
+    All at once, a hundred searches end when the last one does; one after the other half of them
+    end in half of that time, and none ends later. The check of an answer's claims takes as much of
+    the processor as a search: nobody waits for it as somebody waits for the first words of an
+    answer.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, at_once: int = 0) -> None:
+        """As many are searched for `at_once`, of themselves as many as there are processors."""
+        self._at_once = at_once or os.cpu_count() or 1
         self._searching = 0
         self._changed = threading.Condition()
+        # Those who wait, the first to come first, and when the turn of the others began.
+        self._waiting: deque[threading.Event] = deque()
+        self._turns: dict[threading.Event, float] = {}
 
-    def searching(self, events: Iterator[_T]) -> Generator[_T]:
-        """The events of an answer, counted until its sources are found."""
-        is_counted = self._count(1)
+    @property
+    def waiting(self) -> int:
+        """The number of those who wait for their turn."""
+        return len(self._waiting)
+
+    def searching(
+        self, events: Iterator[_T], is_cancelled: Callable[[], bool] = lambda: False
+    ) -> Generator[_T]:
+        """The events of an answer, which begins in its turn and is counted until its sources are
+        found.
+        """
+        turn = self._begin(is_cancelled)
+        is_over = False
         try:
             for event in events:
-                if is_counted and isinstance(event, _FOUND):
-                    is_counted = self._count(-1)
+                if not is_over and isinstance(event, _FOUND):
+                    is_over = True
+                    self._end(turn)
                 yield event
         finally:
-            if is_counted:
-                self._count(-1)
+            if not is_over:
+                self._end(turn)
 
     def wait(self, is_cancelled: Callable[[], bool]) -> None:
         """Return once no question is searched for, after a few seconds at most, or cancelled."""
@@ -51,8 +74,35 @@ class FirstWords:
                 self._changed.wait(_LOOK_S)
                 waited_s += _LOOK_S
 
-    def _count(self, more: int) -> bool:
+    def _begin(self, is_cancelled: Callable[[], bool]) -> threading.Event:
+        """Wait for a turn, or until the answer is cancelled."""
+        turn = threading.Event()
         with self._changed:
-            self._searching += more
+            self._searching += 1
+            self._waiting.append(turn)
+        while not self._is_given(turn, is_lost=is_cancelled()):
+            turn.wait(_LOOK_S)
+            turn.clear()
+        return turn
+
+    def _is_given(self, turn: threading.Event, *, is_lost: bool) -> bool:
+        with self._changed:
+            since = time.monotonic() - _TURN_S
+            has_place = sum(began > since for began in self._turns.values()) < self._at_once
+            if not is_lost and (self._waiting[0] is not turn or not has_place):
+                return False
+            self._waiting.remove(turn)
+            self._turns[turn] = time.monotonic()
+            self._call_next()
+            return True
+
+    def _end(self, turn: threading.Event) -> None:
+        with self._changed:
+            del self._turns[turn]
+            self._searching -= 1
+            self._call_next()
             self._changed.notify_all()
-        return more > 0
+
+    def _call_next(self) -> None:
+        if self._waiting:
+            self._waiting[0].set()

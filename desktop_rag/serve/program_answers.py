@@ -46,7 +46,7 @@ class Answers:
             *before, question = asked.messages
             messages = [*before, replace(question, attachments=attachments)]
             answered = self._chat.answer(messages, asked.setup, cancel=cancel)
-            for event in self._first_words.searching(answered):
+            for event in self._first_words.searching(answered, cancel.is_set):
                 yield event
                 if isinstance(event, AnswerDone) and event.message.state is MessageState.DONE:
                     self._first_words.wait(cancel.is_set)

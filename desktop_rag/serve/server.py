@@ -189,6 +189,7 @@ class LocalServer:
             library,
             self._served.embedder,
             authority,
+            rules,
             rights,
             self._chain,
             SourceLinks(self._served.home.link_key, lambda: self.address),

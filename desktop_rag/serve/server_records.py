@@ -8,9 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
+from desktop_rag.core.programs.access_rule import AccessRule
 from desktop_rag.core.programs.request_record import RequestRecord, RequestSearch
 from desktop_rag.core.programs.token_facts import TokenFacts, TokenWish
 from desktop_rag.core.programs.usage_figures import UsageFigures, usage_since
+from desktop_rag.serve.access.access_rules import AccessRules
 from desktop_rag.serve.access.access_tokens import TokenScope, new_token
 from desktop_rag.serve.access.token_book import TokenBook
 from desktop_rag.serve.access.token_uses import TokenUses
@@ -29,6 +31,7 @@ class ServerRecords:
         self._exposes_models = exposes_models
         self._tokens = TokenBook(served.home.tokens)
         self._uses = TokenUses(served.home.token_uses)
+        self._rules = AccessRules(served.home.access_rules)
         self._log = RequestLog(served.home.requests)
 
     # --- tokens ----------------------------------------------------------------------------
@@ -52,6 +55,7 @@ class ServerRecords:
                 token.expires_at,
                 tuple(models.get(key, key) for key in token.models),
                 token.models,
+                token.lists_sources,
             )
             for token in known
         ]
@@ -65,6 +69,7 @@ class ServerRecords:
             origins=wish.origins,
             requests_per_minute=wish.requests_per_minute,
             expires_at=time.time() + wish.days * _DAY_S if wish.days else 0.0,
+            lists_sources=wish.lists_sources,
         )
         self._tokens.add(token)
         return secret
@@ -89,6 +94,28 @@ class ServerRecords:
     def set_models(self, token_id: str, keys: Sequence[str]) -> None:
         """Limit a token to these models and assistants; none of them means all."""
         self._tokens.change(token_id, lambda token: replace(token, models=tuple(keys)))
+
+    # --- users of other applications -------------------------------------------------------
+
+    def access_rules(self) -> Sequence[AccessRule]:
+        """The rules that say which applications decide about readers. AppError as `AccessRules`."""
+        return self._rules.all()
+
+    def set_access_rule(self, rule: AccessRule) -> None:
+        """Keep a rule in place of an earlier one. AppError for one that can't be kept to."""
+        self._rules.set(rule)
+
+    def remove_access_rule(self, collection_id: str) -> None:
+        """Let every token for the collection read it again."""
+        self._rules.remove(collection_id)
+
+    # --- filters of one's own --------------------------------------------------------------
+
+    def filters(self) -> Sequence[str]:
+        """The names of the filters of installed packages."""
+        from desktop_rag.serve.filters.own_filters import installed_filters
+
+        return installed_filters()
 
     # --- what was asked --------------------------------------------------------------------
 

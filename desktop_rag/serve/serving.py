@@ -10,6 +10,7 @@ from desktop_rag.answer.chat import Chat
 from desktop_rag.core.settings import ServerSettings
 from desktop_rag.ingest.library import Library
 from desktop_rag.models.ports import Embedder
+from desktop_rag.serve.access.access_rules import AccessRules
 from desktop_rag.serve.access.access_tokens import TokenScope
 from desktop_rag.serve.access.authority import Authority
 from desktop_rag.serve.access.callers import Caller, Exchange
@@ -32,6 +33,7 @@ class Serving:
     library: Library
     embedder: Embedder | None
     authority: Authority
+    access_rules: AccessRules
     rights: UserRights
     chain: FilterChain
     links: SourceLinks

@@ -5664,6 +5664,10 @@ Ihre Chats und die Rückmeldungen darin bleiben. Das lässt sich nicht rückgän
         <translation>{count} pro Minute</translation>
     </message>
     <message>
+        <source>with a list of sources</source>
+        <translation>mit Quellenliste</translation>
+    </message>
+    <message>
         <source>Last used {time}</source>
         <translation>Zuletzt verwendet {time}</translation>
     </message>
@@ -6748,6 +6752,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Die bisherigen Einstellungen: {file}</translation>
     </message>
     <message>
+        <source>For programs that show no sources: otherwise they are beside the text only.</source>
+        <translation>Für Programme, die keine Quellen anzeigen: Sonst stehen sie nur neben dem Text.</translation>
+    </message>
+    <message>
         <source>Only in these collections</source>
         <translation>Nur in diesen Sammlungen</translation>
     </message>
@@ -6766,6 +6774,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
     <message>
         <source>Ends after days</source>
         <translation>Endet nach Tagen</translation>
+    </message>
+    <message>
+        <source>End answers with a list of their sources</source>
+        <translation>Antworten mit einer Liste ihrer Quellen beenden</translation>
     </message>
     <message>
         <source>Only in these collections (none ticked: all of them):</source>
@@ -11740,6 +11752,126 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Offline since {time}.</source>
         <translation>Offline seit {time}.</translation>
+    </message>
+    <message>
+        <source>Installed Python packages may have filters that every request passes. They run inside the app and may do anything: tick only those that you trust.</source>
+        <translation>Installierte Python-Pakete können Filter haben, die jede Anfrage durchläuft. Sie laufen in der App und dürfen alles: Kreuzen Sie nur solche an, denen Sie vertrauen.</translation>
+    </message>
+    <message>
+        <source>No installed package has one. The guide to the local server says how one is written.</source>
+        <translation>Kein installiertes Paket hat einen. Die Anleitung zum lokalen Server beschreibt, wie einer geschrieben wird.</translation>
+    </message>
+    <message>
+        <source>Requests pass them from top to bottom. One for some models sees questions to these only; collection:* is every collection. When one can&apos;t be loaded, nothing is served.</source>
+        <translation>Anfragen durchlaufen sie von oben nach unten. Einer für bestimmte Modelle sieht nur Fragen an diese; collection:* steht für jede Sammlung. Lässt sich einer nicht laden, wird nichts beantwortet.</translation>
+    </message>
+    <message>
+        <source>Filters of your own</source>
+        <translation>Eigene Filter</translation>
+    </message>
+    <message>
+        <source>{name} (not installed)</source>
+        <translation>{name} (nicht installiert)</translation>
+    </message>
+    <message>
+        <source>All models</source>
+        <translation>Alle Modelle</translation>
+    </message>
+    <message>
+        <source>Models that {name} is for</source>
+        <translation>Modelle, für die {name} gilt</translation>
+    </message>
+    <message>
+        <source>Earlier</source>
+        <translation>Früher</translation>
+    </message>
+    <message>
+        <source>Let requests pass {name} earlier</source>
+        <translation>Anfragen früher durch {name} führen</translation>
+    </message>
+    <message>
+        <source>A public key in PEM, or a JWKS. It is read again when the file changes.</source>
+        <translation>Ein öffentlicher Schlüssel in PEM oder ein JWKS. Die Datei wird neu gelesen, wenn sie sich ändert.</translation>
+    </message>
+    <message>
+        <source>The app asks there which documents a user may read: by https, or by http on this computer.</source>
+        <translation>Dort fragt die App, welche Dokumente jemand lesen darf: über https, oder über http auf diesem Computer.</translation>
+    </message>
+    <message>
+        <source>Change the rule</source>
+        <translation>Regel ändern</translation>
+    </message>
+    <message>
+        <source>New rule</source>
+        <translation>Neue Regel</translation>
+    </message>
+    <message>
+        <source>Choose the file of the key</source>
+        <translation>Datei des Schlüssels wählen</translation>
+    </message>
+    <message>
+        <source>Algorithms</source>
+        <translation>Verfahren</translation>
+    </message>
+    <message>
+        <source>Issuer of the users’ tokens (iss)</source>
+        <translation>Aussteller der Benutzer-Token (iss)</translation>
+    </message>
+    <message>
+        <source>Audience of the users’ tokens (aud)</source>
+        <translation>Empfänger der Benutzer-Token (aud)</translation>
+    </message>
+    <message>
+        <source>Address of the application</source>
+        <translation>Adresse der Anwendung</translation>
+    </message>
+    <message>
+        <source>File of the public key</source>
+        <translation>Datei des öffentlichen Schlüssels</translation>
+    </message>
+    <message>
+        <source>The public key of the users’ tokens</source>
+        <translation>Der öffentliche Schlüssel der Benutzer-Token</translation>
+    </message>
+    <message>
+        <source>Remove rule</source>
+        <translation>Regel entfernen</translation>
+    </message>
+    <message>
+        <source>Let every token for “{name}” read all its documents again?</source>
+        <translation>Jedes Token für „{name}“ wieder alle Dokumente darin lesen lassen?</translation>
+    </message>
+    <message>
+        <source>An application with users of its own, such as a wiki, can decide which documents of a collection each of them may read. Its requests carry a signed token of the user (JWT). For everybody else the collection does not exist.</source>
+        <translation>Eine Anwendung mit eigenen Benutzern, etwa ein Wiki, kann entscheiden, wer von ihnen welche Dokumente einer Sammlung lesen darf. Ihre Anfragen enthalten ein signiertes Token des Benutzers (JWT). Für alle anderen gibt es die Sammlung nicht.</translation>
+    </message>
+    <message>
+        <source>Users of other applications</source>
+        <translation>Benutzer anderer Anwendungen</translation>
+    </message>
+    <message>
+        <source>New rule…</source>
+        <translation>Neue Regel…</translation>
+    </message>
+    <message>
+        <source>Every token reads the collections that it is for.</source>
+        <translation>Jedes Token liest die Sammlungen, für die es gilt.</translation>
+    </message>
+    <message>
+        <source>Change the rule of {name}</source>
+        <translation>Regel für {name} ändern</translation>
+    </message>
+    <message>
+        <source>Remove the rule of {name}</source>
+        <translation>Regel für {name} entfernen</translation>
+    </message>
+    <message>
+        <source>Users of {issuer} for {audience}, asked at {address}</source>
+        <translation>Benutzer von {issuer} für {audience}, gefragt wird {address}</translation>
+    </message>
+    <message>
+        <source>A collection that is gone</source>
+        <translation>Eine Sammlung, die es nicht mehr gibt</translation>
     </message>
 </context>
 </TS>

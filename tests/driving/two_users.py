@@ -9,6 +9,7 @@ import base64
 import hmac
 import json
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +21,8 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from desktop_rag.app import Services
-from desktop_rag.serve.access.access_rules import AccessRule, AccessRules
+from desktop_rag.core.programs.access_rule import AccessRule
+from desktop_rag.serve.access.access_rules import AccessRules
 from desktop_rag.serve.access.access_tokens import TokenScope, new_token
 from desktop_rag.serve.access.token_book import TokenBook
 from desktop_rag.serve.access.user_rights import USER_HEADER
@@ -34,6 +36,13 @@ CANARIES = {
 _SUBJECTS = ("salary", "contract", "illness", "password", "holiday", "promotion")
 OPEN = "Everyone may read that the canteen opens at noon and the salary is paid on Mondays."
 COLLECTION = "People"
+_API = "/api/v1"
+_RAILS = ("grounding", "documents-only", "personal-data", "polite-refusal")
+_PARTS = ("quill", "grindle", "salary", "md", "SEARCHABLE", "team=people")
+_STORED = re.compile(r'"conversation_id": ?"([^"]+)"')
+_MOST_STORED = 50
+# A method, a path and a body.
+Sent = tuple[str, str, dict[str, Any] | None]
 _OTHER_KEY = rsa.generate_private_key(65_537, 2048)
 
 
@@ -94,11 +103,14 @@ IDENTITIES: dict[str, tuple[str, Callable[[RightsProcess], str]]] = {
 
 @dataclass
 class Seen:
-    """What came back: statuses by identity, answers with words of one's own, and leaks."""
+    """What came back: statuses by identity, answers with words of one's own, leaks, and requests
+    without an answer.
+    """
 
     statuses: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])
     own: int = 0
     leaks: list[str] = field(default_factory=list[str])
+    unanswered: list[str] = field(default_factory=list[str])
 
     def note(self, who: str, request: str, answer: httpx2.Response) -> None:
         """Look at one answer; `request` is all that was sent."""
@@ -121,7 +133,8 @@ class TwoUsers:
         self._ids = [d.document_id for d in services.library.documents.all()]
         collections = services.library.collections.all()
         self._collection_ids = [c.collection_id for c in collections]
-        self._links: dict[str, list[str]] = {who: [] for who in IDENTITIES}
+        # Conversations that anybody stored; each is asked for by everybody.
+        self._conversations: list[str] = []
         self._clients = [
             httpx2.Client(
                 base_url=services.server.address,
@@ -142,53 +155,113 @@ class TwoUsers:
         """One random request by somebody, or by this one."""
         pick = self._random.choice
         who = who or pick([*IDENTITIES, "wanda", "boris", "wanda", "boris"])
-        method, path, body = pick(self._requests())
+        made = (*self._questions(), *self._lists(), *self._calls(), *self._of_others())
+        method, path, body = pick(made)
         headers = {USER_HEADER: self._tokens[who]} if self._tokens[who] else {}
         if path == "/mcp":
             headers["accept"] = "application/json, text/event-stream"
+        if self._random.random() < 0.2:
+            headers["x-desktop-rag-sources"] = "list"
         client = self._clients[self._random.random() < 0.1]
-        answer = client.request(method, path, json=body, headers=headers)
+        try:
+            answer = client.request(method, path, json=body, headers=headers)
+        except httpx2.TransportError as error:
+            self.seen.unanswered.append(f"{error!r} to {method} {path} {json.dumps(body)}")
+            return
         self.seen.note(who, f"{method} {path} {json.dumps(body)}", answer)
+        stored = _STORED.findall(answer.text) if answer.status_code == 200 else []
+        self._conversations = [*self._conversations, *stored][-_MOST_STORED:]
 
-    def _requests(self) -> list[tuple[str, str, dict[str, Any] | None]]:
+    def _questions(self) -> list[Sent]:
+        """Questions and searches by every API."""
         question, pick = self._question(), self._random.choice
         model = pick(["desktop-rag", f"collection:{COLLECTION}", "desktop-rag"])
         messages = [{"role": "user", "content": question}]
-        chat = {"model": model, "messages": messages, "stream": self._random.random() < 0.5}
+        is_streamed = self._random.random() < 0.5
+        chat = {"model": model, "messages": messages, "stream": is_streamed}
         document, collection = pick(self._ids), pick(self._collection_ids)
-        api = "/api/v1"
         search = {"query": question, "mode": pick(["hybrid", "lexical"]), "limit": pick([1, 5, 50])}
+        asked = {"question": question}
+        earlier = pick([*self._conversations, "new"])
         return [
             ("POST", "/v1/chat/completions", chat),
-            ("POST", "/v1/responses", {"model": model, "input": question}),
-            ("GET", "/v1/models", None),
+            ("POST", "/v1/chat/completions", chat | {"guardrails": {"config_id": pick(_RAILS)}}),
+            ("POST", "/v1/responses", {"model": model, "input": question, "stream": is_streamed}),
             ("POST", "/v1/embeddings", {"model": "x", "input": question}),
-            ("POST", "/chat/ask", {"question": question, "model": model}),
-            ("POST", "/chat/ask", {"question": question, "documents": [document]}),
-            ("POST", f"{api}/search", search),
-            ("POST", f"{api}/search", search | {"document_ids": [document]}),
-            ("POST", f"{api}/ask", {"question": question, "document_ids": [document]}),
-            ("GET", f"{api}/collections", None),
-            ("GET", f"{api}/collections/{collection}", None),
-            ("GET", f"{api}/collections/{collection}/sources", None),
-            ("GET", f"{api}/documents", None),
-            ("GET", f"{api}/documents/{document}", None),
-            ("GET", f"{api}/documents/{document}/text", None),
-            ("GET", f"{api}/documents/{document}/chunks", None),
-            ("GET", f"{api}/documents/{document}/chunks/0", None),
-            ("GET", f"{api}/status", None),
-            ("GET", f"{api}/conversations", None),
-            ("GET", f"{api}/prompts", None),
-            ("GET", f"/source/x~wanda/{document}/0-50/9999999999?s=x", None),
+            ("POST", "/chat/ask", asked | {"model": model}),
+            ("POST", "/chat/ask", asked | {"documents": [document]}),
+            ("POST", f"{_API}/search", search),
+            ("POST", f"{_API}/search", search | {"document_ids": [document]}),
+            ("POST", f"{_API}/search", search | {"collection_ids": [collection]}),
+            ("POST", f"{_API}/ask", asked | {"document_ids": [document]}),
+            ("POST", f"{_API}/ask", asked | {"collection_id": collection, "stream": is_streamed}),
+            ("POST", f"{_API}/ask", asked | {"conversation": earlier}),
+        ]
+
+    def _lists(self) -> list[Sent]:
+        """What can be listed and read, by the ids of everybody's documents."""
+        pick = self._random.choice
+        document, collection = pick(self._ids), pick(self._collection_ids)
+        found = f"{pick(['title', 'format', 'state', 'metadata'])}={pick(_PARTS)}"
+        return [
+            ("GET", "/v1/models", None),
+            ("GET", f"/v1/models/collection:{COLLECTION}", None),
+            ("GET", "/v1/rails/configs", None),
+            ("GET", "/chat/models", None),
+            ("GET", f"{_API}/collections", None),
+            ("GET", f"{_API}/collections/{collection}", None),
+            ("GET", f"{_API}/collections/{collection}/sources", None),
+            ("GET", f"{_API}/collections/{collection}/access", None),
+            ("GET", f"{_API}/collections/{collection}/documents/{document}", None),
+            ("GET", f"{_API}/documents?offset={pick([0, 1, 20])}&limit={pick([1, 500])}", None),
+            ("GET", f"{_API}/documents?{found}", None),
+            ("GET", f"{_API}/documents?collection_id={collection}", None),
+            ("GET", f"{_API}/documents/{document}", None),
+            ("GET", f"{_API}/documents/{document}/text", None),
+            ("GET", f"{_API}/documents/{document}/chunks", None),
+            ("GET", f"{_API}/documents/{document}/chunks/0", None),
+            ("GET", f"{_API}/status", None),
+            ("GET", f"{_API}/prompts", None),
+            ("GET", f"{_API}/conversations", None),
+        ]
+
+    def _calls(self) -> list[Sent]:
+        """What MCP has."""
+        document, question = self._random.choice(self._ids), self._question()
+        uri = {"uri": f"desktop-rag://document/{document}"}
+        return [
             _call("search", {"query": question, "limit": 50}),
+            _call("search", {"query": question, "collection": COLLECTION}),
             _call("ask", {"question": question}),
             _call("ask", {"question": question, "collection": COLLECTION}),
             _call("fetch", {"id": document}),
-            _call("list_documents", {}),
+            _call("list_documents", {"offset": self._random.choice([0, 1, 100])}),
+            _call("list_documents", {"collection": COLLECTION}),
             _call("list_collections", {}),
-            ("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "resources/list", "params": {}}),
-            ("POST", "/mcp", _message("resources/read", {"uri": f"desktop-rag://document/{document}"})),
-        ]  # fmt: skip
+            ("POST", "/mcp", _message("resources/list", {})),
+            ("POST", "/mcp", _message("resources/list", {"cursor": "10"})),
+            ("POST", "/mcp", _message("resources/read", uri)),
+            ("POST", "/mcp", _message("prompts/list", {})),
+            ("POST", "/mcp", _message("prompts/get", {"name": "letter"})),
+        ]
+
+    def _of_others(self) -> list[Sent]:
+        """What somebody else has, or may do: stored conversations, opinions, links, changes."""
+        pick = self._random.choice
+        document, collection = pick(self._ids), pick(self._collection_ids)
+        stored = pick([*self._conversations, "x"])
+        liked = {"question": "What was told?", "answer": "Nothing.", "opinion": "like"}
+        return [
+            ("GET", f"{_API}/conversations/{stored}", None),
+            ("GET", f"{_API}/conversations/{stored}", None),
+            ("POST", f"{_API}/feedback", liked),
+            ("POST", f"{_API}/feedback", {"answer_id": document, "opinion": "like"}),
+            ("GET", f"/source/x~wanda/{document}/0-50/9999999999?s=x", None),
+            ("PATCH", f"{_API}/documents/{document}", {"title": "Mine"}),
+            ("DELETE", f"{_API}/documents/{document}", None),
+            ("PATCH", f"{_API}/collections/{collection}", {"name": "Mine"}),
+            ("GET", "/admin/documents", None),
+        ]
 
     def _question(self) -> str:
         """A question with a word of somebody's that is misspelled, cut, or only meant."""
@@ -219,7 +292,7 @@ class TwoUsers:
         )
 
 
-def _call(name: str, arguments: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
+def _call(name: str, arguments: dict[str, Any]) -> Sent:
     return "POST", "/mcp", _message("tools/call", {"name": name, "arguments": arguments})
 
 

@@ -116,6 +116,18 @@ class Person:
         field.setFocus()
         QTest.keyClicks(field, text)
 
+    def clears(self, name: str) -> None:
+        """Empty the field with this accessible name."""
+        QTest.keySequence(self.field(name), "Ctrl+A")
+        QTest.keyClick(self.field(name), Qt.Key.Key_Delete)
+
+    def chooses(self, name: str, choice: str) -> None:
+        """Choose an entry of the list with this accessible name."""
+        field = self.field(name)
+        assert isinstance(field, QComboBox)
+        QTest.keyClicks(field, choice)
+        assert field.currentText() == choice
+
     def asks(self, question: str) -> None:
         """Type a question and press Enter."""
         self.types("Question", question)

@@ -7,9 +7,8 @@ from typing import Any
 from desktop_rag.cli.argument_types import add_json, not_empty
 from desktop_rag.cli.terminal import open_services, print_document, say
 from desktop_rag.core.paths import find_home
-from desktop_rag.serve.access.access_rules import ALGORITHMS, AccessRule, AccessRules
-
-_USUAL = ("RS256", "ES256", "EdDSA")
+from desktop_rag.core.programs.access_rule import ALGORITHMS, USUAL_ALGORITHMS, AccessRule
+from desktop_rag.serve.access.access_rules import AccessRules
 
 
 def add_access(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +19,7 @@ def add_access(parser: argparse.ArgumentParser) -> None:
     added.add_argument("collection", type=not_empty)
     text = "the public key of the users' tokens: a PEM file or a JWKS"
     added.add_argument("--jwt-key", required=True, metavar="FILE", help=text)
-    text = f"an algorithm of the tokens; may be repeated ({', '.join(_USUAL)})"
+    text = f"an algorithm of the tokens; may be repeated ({', '.join(USUAL_ALGORITHMS)})"
     added.add_argument("--algorithm", action="append", default=[], choices=ALGORITHMS, help=text)
     added.add_argument("--issuer", required=True, help="who issues the tokens (iss)")
     added.add_argument("--audience", required=True, help="whom they are for (aud)")
@@ -35,18 +34,14 @@ def add_access(parser: argparse.ArgumentParser) -> None:
 
 
 def _set(arguments: argparse.Namespace) -> int:
-    from desktop_rag.serve.access.user_tokens import UserTokens
-
     rule = AccessRule(
         _collection_id(arguments.collection),
         str(Path(arguments.jwt_key).expanduser().absolute()),
-        tuple(dict.fromkeys(arguments.algorithm)) or _USUAL,
+        tuple(dict.fromkeys(arguments.algorithm)) or USUAL_ALGORITHMS,
         arguments.issuer,
         arguments.audience,
         arguments.address,
     )
-    rule.check()
-    UserTokens().keys(rule)
     AccessRules(find_home().access_rules).set(rule)
     say(f"“{arguments.collection}” is there for users of {rule.issuer} only, from now on.")
     say("Programs that ask for nobody don't see it.")

@@ -10,7 +10,8 @@ ALLOWANCES = ("ask", "read", "write", "admin")
 class TokenFacts:
     """A token. `collections` and `models` are names, none of them means all.
 
-    `models_asked` are the keys behind `models`. Times are Unix time, 0 for never.
+    `models_asked` are the keys behind `models`. Times are Unix time, 0 for never. With
+    `lists_sources` answers end with a list of their sources.
     """
 
     token_id: str
@@ -24,6 +25,7 @@ class TokenFacts:
     ends_at: float = 0.0
     models: tuple[str, ...] = ()
     models_asked: tuple[str, ...] = ()
+    lists_sources: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,3 +38,4 @@ class TokenWish:
     origins: tuple[str, ...] = ()
     requests_per_minute: int = 120
     days: int = 0
+    lists_sources: bool = False

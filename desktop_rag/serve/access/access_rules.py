@@ -1,14 +1,14 @@
 """Collections whose readers another application decides about, in a file of their own.
 
 A rule holds no secret: the key is a public one, in a file that the rule names. Any thread;
-processes take turns.
+processes take turns. The libraries for keys are imported only when a rule is set.
 """
 
 import json
 import threading
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -17,59 +17,24 @@ from filelock import FileLock, Timeout
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.atomic_file import write_atomically
+from desktop_rag.core.programs.access_rule import ALGORITHMS, AccessRule
 from desktop_rag.models.endpoint_address import is_this_computer
 
-# Only with a public key: with the others, whoever can check a token can make one.
-ALGORITHMS = (
-    "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
-)  # fmt: skip
 _LOCK_S = 5.0
 _FORM = "There is a fault in it. Correct it, or delete it and set the rules again."
 
 
-@dataclass(frozen=True, slots=True)
-class AccessRule:
-    """The application that says who may read which documents of a collection.
-
-    Its users come with a token signed with the key in `key_file`, a public key in PEM or a JWKS, by
-    one of the `algorithms`, from `issuer` and for `audience`. The application is asked at
-    `address` which documents they may read.
-    """
-
-    collection_id: str
-    key_file: str
-    algorithms: tuple[str, ...]
-    issuer: str
-    audience: str
-    address: str
-
-    def check(self) -> None:
-        """AppError for a rule that can't be kept to. The key is not read."""
-        if not self.issuer.strip() or not self.audience.strip():
-            raise AppError("The issuer and the audience of the tokens are needed.")
-        unknown = [name for name in self.algorithms if name not in ALGORITHMS]
-        if unknown or not self.algorithms:
-            said = f"“{unknown[0]}” is not one of them." if unknown else "None is named."
-            raise AppError(f"The algorithms are {', '.join(ALGORITHMS)}.", said)
-        if not Path(self.key_file).is_absolute():
-            raise AppError("The file of the key is named by its full path.", self.key_file)
-        _check_address(self.address)
-
-    def to_json(self) -> dict[str, Any]:
-        """The stored form."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> "AccessRule":
-        """The inverse of `to_json`. AppError, TypeError or KeyError for anything else."""
-        names = ("collection_id", "key_file", "issuer", "audience", "address")
-        texts = {name: fields[name] for name in names}
-        algorithms = fields["algorithms"]
-        if not all(isinstance(value, str) for value in (*texts.values(), *algorithms)):
-            raise TypeError("not a text")
-        rule = cls(algorithms=tuple(algorithms), **texts)
-        rule.check()
-        return rule
+def check_rule(rule: AccessRule) -> None:
+    """AppError for a rule that can't be kept to. The key is not read."""
+    if not rule.issuer.strip() or not rule.audience.strip():
+        raise AppError("The issuer and the audience of the tokens are needed.")
+    unknown = [name for name in rule.algorithms if name not in ALGORITHMS]
+    if unknown or not rule.algorithms:
+        said = f"“{unknown[0]}” is not one of them." if unknown else "None is named."
+        raise AppError(f"The algorithms are {', '.join(ALGORITHMS)}.", said)
+    if not Path(rule.key_file).is_absolute():
+        raise AppError("The file of the key is named by its full path.", rule.key_file)
+    _check_address(rule.address)
 
 
 def _check_address(address: str) -> None:
@@ -116,23 +81,53 @@ class AccessRules:
                 self._known, self._stamp = self._read(), stamp
             return self._known
 
-    def set(self, rule: AccessRule) -> None:
-        """Keep a rule in place of an earlier one for the collection. AppError for a wrong one."""
-        rule.check()
+    def of(self, collection_id: str) -> AccessRule | None:
+        """The rule of a collection. AppError as in `all`."""
+        return next((r for r in self.all() if r.collection_id == collection_id), None)
+
+    def set(self, rule: AccessRule, key: str = "") -> None:
+        """Keep a rule in place of an earlier one for the collection.
+
+        A `key`, the text of a public one, is kept beside the rules, and is the one of the rule.
+        AppError for a wrong rule, and for a key that can't be used.
+        """
+        from desktop_rag.serve.access.user_tokens import UserTokens, check_key  # noqa: PLC0415
+
+        kept = self._key_file(rule.collection_id)
+        if key:
+            rule = replace(rule, key_file=str(kept))
+        check_rule(rule)
+        if key:
+            check_key(key, rule)
+        else:
+            UserTokens().keys(rule)
         with self._writing():
             others = [r for r in self.all() if r.collection_id != rule.collection_id]
+            if key:
+                kept.parent.mkdir(mode=0o700, exist_ok=True)
+                write_atomically(kept, key)
             self._write([*others, rule])
+            if rule.key_file != str(kept):
+                kept.unlink(missing_ok=True)
 
     def remove(self, collection_id: str) -> None:
         """Let everyone with a token for it read the collection again."""
         with self._writing():
             self._write([r for r in self.all() if r.collection_id != collection_id])
+            self._key_file(collection_id).unlink(missing_ok=True)
+
+    def _key_file(self, collection_id: str) -> Path:
+        """Where a key is kept that came as a text."""
+        return self._path.parent / "user_keys" / f"{collection_id}.key"
 
     def _read(self) -> tuple[AccessRule, ...]:
         try:
             content = json.loads(self._path.read_text(encoding="utf-8"))
             rows = cast("list[dict[str, Any]]", content["rules"])
-            return tuple(AccessRule.from_json(row) for row in rows)
+            rules = tuple(AccessRule.from_json(row) for row in rows)
+            for rule in rules:
+                check_rule(rule)
+            return rules
         except OSError as exc:
             raise _unreadable(f"{exc.strerror}.") from exc
         except AppError as error:

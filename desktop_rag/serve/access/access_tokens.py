@@ -38,6 +38,7 @@ class Token:
     The secret has 256 random bits, so a plain hash can't be guessed backwards. Without
     `collection_ids` it covers every collection, without `models` all that are exposed; with them it
     asks these only, by their keys. A web page may use it only from one of the `origins`.
+    With `lists_sources` answers by OpenAI's APIs end with a list of their sources.
     `expires_at` 0 means never.
     """
 
@@ -51,6 +52,7 @@ class Token:
     created_at: float = 0.0
     expires_at: float = 0.0
     models: tuple[str, ...] = ()
+    lists_sources: bool = False
 
     def allows(self, scope: TokenScope) -> bool:
         """True when the token allows this."""
@@ -87,6 +89,7 @@ class Token:
             float(fields["created_at"]),
             float(fields["expires_at"]),
             tuple(str(each) for each in fields.get("models", ())),
+            bool(fields.get("lists_sources", False)),
         )
 
 
@@ -99,6 +102,7 @@ def new_token(
     requests_per_minute: int = DEFAULT_REQUESTS_PER_MINUTE,
     expires_at: float = 0.0,
     models: Iterable[str] = (),
+    lists_sources: bool = False,
 ) -> tuple[Token, str]:
     """A new token and its secret, which is to be shown once and then forgotten."""
     secret = PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
@@ -113,6 +117,7 @@ def new_token(
         time.time(),
         expires_at,
         tuple(models),
+        lists_sources,
     )
     return token, secret
 

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from desktop_rag.core.domain import Collection, Document, Source
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.programs.access_rule import AccessRule
 from desktop_rag.ingest.library import Library
-from desktop_rag.serve.access.access_rules import AccessRule, AccessRules
+from desktop_rag.serve.access.access_rules import AccessRules
 from desktop_rag.serve.access.access_tokens import Token, TokenScope
 from desktop_rag.serve.access.callers import Caller
 from desktop_rag.serve.access.rights_address import AskedDocument, RightsAddress

@@ -12,7 +12,7 @@ from typing import Any, cast
 import jwt
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.serve.access.access_rules import AccessRule
+from desktop_rag.core.programs.access_rule import AccessRule
 
 log = logging.getLogger(__name__)
 
@@ -21,6 +21,8 @@ _LEEWAY_S = 10
 _LONGEST_TOKEN = 8_192
 _LARGEST_KEY_FILE = 256 * 1024
 _LEAST_RSA_BITS = 2048
+# What a fault in a key is said of that came as a text.
+_GIVEN = "The text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,13 @@ class UserTokens:
         return keys
 
 
+def check_key(content: str, rule: AccessRule) -> None:
+    """AppError for a text that holds no public key for the rule."""
+    if len(content) > _LARGEST_KEY_FILE:
+        raise _unusable(_GIVEN, "It is too large for a key.")
+    _keys_in(content.encode("utf-8", "replace"), rule, _GIVEN)
+
+
 def _chosen(
     keys: Sequence[_Key], header: dict[str, Any], rule: AccessRule
 ) -> tuple[_Key, str] | None:
@@ -117,7 +126,7 @@ def _chosen(
     return fitting[0], str(algorithm)
 
 
-def _keys_in(content: bytes, rule: AccessRule, path: Path) -> list[_Key]:
+def _keys_in(content: bytes, rule: AccessRule, path: Path | str) -> list[_Key]:
     if b"PRIVATE KEY" in content:
         raise _unusable(path, "It holds a private key. Give the public one, and no more.")
     is_set = content.lstrip()[:1] == b"{"
@@ -143,7 +152,7 @@ def _in_pem(content: bytes, rule: AccessRule) -> list[_Key]:
     return []
 
 
-def _in_set(content: bytes, path: Path) -> list[_Key]:
+def _in_set(content: bytes, path: Path | str) -> list[_Key]:
     try:
         given = cast("list[dict[str, Any]]", json.loads(content)["keys"])
         keys: list[_Key] = []
@@ -158,5 +167,5 @@ def _in_set(content: bytes, path: Path) -> list[_Key]:
     return keys
 
 
-def _unusable(path: Path, hint: str) -> AppError:
+def _unusable(path: Path | str, hint: str) -> AppError:
     return AppError("The key for users' tokens can't be used.", f"{path}: {hint}")

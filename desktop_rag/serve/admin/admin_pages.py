@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from desktop_rag.serve.admin.access_admin import AccessAdmin
 from desktop_rag.serve.admin.admin_visits import Handled
 from desktop_rag.serve.admin.collection_admin import CollectionAdmin
 from desktop_rag.serve.admin.crawl_admin import CrawlAdmin
@@ -37,6 +38,7 @@ class AdminPages:
             ("Documents", DocumentAdmin(library)),
             ("Models", ModelAdmin(serving)),
             ("Tokens", TokenAdmin(serving)),
+            ("Users", AccessAdmin(serving)),
             ("Prompts", PromptAdmin(serving.chat)),
             ("Crawls", CrawlAdmin(library)),
             ("Log", LogAdmin(serving)),

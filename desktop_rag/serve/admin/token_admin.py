@@ -38,6 +38,7 @@ _ALLOWED = {
     TokenScope.WRITE: "change documents",
     TokenScope.ADMIN: "everything, this page included",
 }
+_LIST = "list"
 _ONCE = "Enter it in the program as the key. It is shown this once and kept nowhere."
 
 
@@ -80,6 +81,7 @@ class TokenAdmin:
                   str(DEFAULT_REQUESTS_PER_MINUTE), kind="number", min=0, max=_MOST_PER_MINUTE),
             field("Ends after so many days (0: never)", "days", "0", kind="number", min=0,
                   max=_MOST_DAYS),
+            ticks("Answers", "answers", {_LIST: "end with a list of their sources"}),
             tag("p", button("Make token")),
         )  # fmt: skip
 
@@ -96,6 +98,7 @@ class TokenAdmin:
             origins=visit.sent_lines("origins"),
             requests_per_minute=_number(visit, "rate", _MOST_PER_MINUTE),
             expires_at=time.time() + days * _DAY_S if days else 0.0,
+            lists_sources=_LIST in visit.sent_all("answers"),
         )
         self._serving.tokens.add(token)
         body = stacked(

@@ -33,10 +33,15 @@ def own_filters(named: Sequence[str]) -> list[NamedFilter]:
     ]
 
 
+def installed_filters() -> list[str]:
+    """The names of the filters that installed packages have; nothing of them is loaded."""
+    return sorted({each.name for each in entry_points(group=GROUP)})
+
+
 def _loaded(name: str) -> RequestFilter:
     found = list(entry_points(group=GROUP, name=name))
     if len(found) != 1:
-        there = sorted({each.name for each in entry_points(group=GROUP)})
+        there = installed_filters()
         said = f"There are: {', '.join(there)}." if there else "No installed package has one."
         many = "Several packages have one of this name." if found else said
         raise AppError(f"There is no filter “{name}”.", many)

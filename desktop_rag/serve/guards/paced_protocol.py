@@ -50,7 +50,8 @@ class PacedProtocol(H11Protocol):
             self.transport.close()
 
     def _give_up_body(self, cycle: RequestResponseCycle) -> None:
-        if cycle.more_body:
+        # The cycle isn't told of a body that came after its response; another is a later request.
+        if self.cycle is cycle and self.conn.their_state is h11.SEND_BODY:
             self.transport.close()
 
     def _give_up(self) -> None:

@@ -30,7 +30,8 @@ from desktop_rag.serve.responses import EventResponse
 from desktop_rag.serve.serving import Serving
 from desktop_rag.serve.waiting_for_end import ended_with_client
 
-# With `list` the cited sources end the text, for clients that show nothing else.
+# With `list` the cited sources end the text, for clients that show nothing else; with `none` they
+# don't, whatever the token says.
 SOURCES_HEADER = "x-desktop-rag-sources"
 # Nobody reads the answer to a client that has left.
 _CLIENT_LEFT = 499
@@ -128,7 +129,8 @@ class OpenAIRoutes:
 
     def _run(self, asked: Asked, request: Request, *, is_streamed: bool) -> AnswerRun:
         serving = self._serving
-        appends = request.headers.get(SOURCES_HEADER, "").lower() == "list"
+        said = request.headers.get(SOURCES_HEADER, "").lower()
+        appends = said == "list" or (asked.caller.token.lists_sources and said != "none")
         return AnswerRun(
             asked, serving.answers, serving.workers, serving.links,
             appends_sources=appends, is_streamed=is_streamed,

@@ -1,9 +1,12 @@
 """Collections and their sources for other programs. JSON values out; worker threads."""
 
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from desktop_rag.core.domain import Collection, DocumentState, Source, WebLinks
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.ingest.library import Library
 from desktop_rag.models.embedding.bundled_models import BUNDLED, BUNDLED_MULTILINGUAL
@@ -17,6 +20,8 @@ from desktop_rag.serve.rest.readable_library import (
 )
 from desktop_rag.serve.rest.rest_forms import Chunking, CollectionChange, Links, NewCollection
 
+_UNKNOWN: Mapping[str, DocumentCounts] = MappingProxyType({})
+
 
 class CollectionCalls:
     """Lists, makes, changes and deletes collections."""
@@ -28,11 +33,13 @@ class CollectionCalls:
     def all(self, caller: Caller) -> dict[str, Any]:
         """The collections of the caller."""
         found = self._readable.collections(caller)
-        return {"collections": [self._json(caller, collection) for collection in found]}
+        sources, counts = self._readable.sources(caller), self._library.documents.counts_by_source()
+        return {"collections": [self._json(caller, each, sources, counts) for each in found]}
 
     def one(self, caller: Caller, collection_id: str) -> dict[str, Any]:
         """One collection."""
-        return self._json(caller, self._readable.collection(caller, collection_id))
+        collection = self._readable.collection(caller, collection_id)
+        return self._json(caller, collection, self._readable.sources(caller, collection_id))
 
     def add(self, caller: Caller, new: NewCollection) -> dict[str, Any]:
         """A new collection; refuses a name that is taken, and a model that can't be used."""
@@ -127,11 +134,18 @@ class CollectionCalls:
             refusal.param, refusal.code = "name", "name_taken"
             raise refusal from error
 
-    def _json(self, caller: Caller, collection: Collection) -> dict[str, Any]:
+    def _json(
+        self,
+        caller: Caller,
+        collection: Collection,
+        every: Sequence[Source],
+        counts: Mapping[str, DocumentCounts] = _UNKNOWN,
+    ) -> dict[str, Any]:
+        """A collection, its sources among `every` one, and their `counts` where they are known."""
         states: dict[str, int] = {}
-        sources = self._readable.sources(caller, collection.collection_id)
+        sources = [each for each in every if each.collection_id == collection.collection_id]
         for source in sources:
-            for state, count in self._counts(caller, source).items():
+            for state, count in self._counts(caller, source, counts).items():
                 if count:
                     states[state.value] = states.get(state.value, 0) + count
         is_whole = sees_all_of(caller, collection.collection_id)
@@ -152,9 +166,12 @@ class CollectionCalls:
             "applications": sorted(programs),
         }
 
-    def _counts(self, caller: Caller, source: Source) -> dict[DocumentState, int]:
+    def _counts(
+        self, caller: Caller, source: Source, known: Mapping[str, DocumentCounts]
+    ) -> Mapping[DocumentState, int]:
         if sees_all_of(caller, source.collection_id):
-            return dict(self._library.documents.counts(source.source_id).by_state)
+            found = known.get(source.source_id)
+            return (found or self._library.documents.counts(source.source_id)).by_state
         counts: dict[DocumentState, int] = {}
         for document in self._readable.of_source(caller, source):
             counts[document.state] = counts.get(document.state, 0) + 1

@@ -8,6 +8,7 @@ from desktop_rag.serve.access.access_tokens import TokenScope
 from desktop_rag.serve.access.callers import Caller
 from desktop_rag.serve.rest import rest_answers as answers
 from desktop_rag.serve.rest import rest_forms as forms
+from desktop_rag.serve.rest.access_calls import AccessCalls
 from desktop_rag.serve.rest.collection_calls import CollectionCalls
 from desktop_rag.serve.rest.conversation_calls import ConversationCalls
 from desktop_rag.serve.rest.document_calls import DocumentCalls
@@ -29,6 +30,7 @@ class RestCalls:
     """What the operations do; other front ends of the server call the same."""
 
     collections: CollectionCalls
+    access: AccessCalls
     documents: DocumentCalls
     sending: SendingCalls
     search: SearchCalls
@@ -41,6 +43,7 @@ def operations(calls: RestCalls) -> list[Operation]:
     """All operations below `/api/v1`."""
     return [
         *_of_collections(calls.collections),
+        *_of_access(calls.access),
         *_of_sending(calls.sending),
         *_of_documents(calls),
         *_of_asking(calls),
@@ -79,6 +82,21 @@ def _of_collections(calls: CollectionCalls) -> list[Operation]:
                   _with_path(forms.SourcePath,
                              lambda c, p: calls.remove_source(c, p.collection_id, p.source_id)),
                   forms.SourcePath),
+    ]  # fmt: skip
+
+
+def _of_access(calls: AccessCalls) -> list[Operation]:
+    path, at = forms.CollectionPath, f"{_OF}/access"
+    return [
+        Operation("GET", at, "get_access", "Show which application decides about the readers.",
+                  _ADMIN, answers.AccessAnswer, _of_one(calls.one), path),
+        Operation("PUT", at, "set_access", "Let an application decide which users read what.",
+                  _ADMIN, answers.AccessAnswer,
+                  _both(path, forms.Access, lambda c, p, b: calls.set(c, p.collection_id, b)),
+                  path, body=forms.Access),
+        Operation("DELETE", at, "delete_access",
+                  "Let every token for the collection read it again.", _ADMIN,
+                  answers.DeletedAnswer, _of_one(calls.remove), path),
     ]  # fmt: skip
 
 

@@ -7,6 +7,9 @@ from desktop_rag.ingest.library import Library
 from desktop_rag.serve.access.callers import Caller
 from desktop_rag.serve.refusals import Refusal
 
+# Of more sources all documents are read at once.
+_FEW = 8
+
 
 class ReadableLibrary:
     """Finds collections, sources and documents for a caller. Refuses with 404 what is not there."""
@@ -50,12 +53,24 @@ class ReadableLibrary:
 
     def documents(self, caller: Caller, collection_id: str = "") -> Iterator[Document]:
         """The documents in a collection, or in all that the caller may read, in any state."""
-        for source in self.sources(caller, collection_id):
-            yield from self.of_source(caller, source)
+        sources = self.sources(caller, collection_id)
+        if len(sources) <= _FEW:
+            for source in sources:
+                yield from self.of_source(caller, source)
+            return
+        # Some applications have a collection for each of their customers.
+        found: dict[str, list[Document]] = {}
+        for document in self._library.documents.all():
+            found.setdefault(document.source_id, []).append(document)
+        for source in sources:
+            yield from self._readable(caller, source, found.get(source.source_id, []))
 
     def of_source(self, caller: Caller, source: Source) -> list[Document]:
         """The documents of a source that the caller may read."""
         found = self._library.documents.all(source_id=source.source_id)
+        return self._readable(caller, source, found)
+
+    def _readable(self, caller: Caller, source: Source, found: list[Document]) -> list[Document]:
         if sees_all_of(caller, source.collection_id):
             return found
         return [d for d in found if caller.may_read(d.document_id, source.collection_id)]

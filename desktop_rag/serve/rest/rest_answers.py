@@ -32,6 +32,16 @@ class CollectionList(Answered):
     collections: list[CollectionAnswer]
 
 
+class AccessAnswer(Answered):
+    """The application that decides about the readers of a collection, without its key."""
+
+    collection_id: str
+    algorithms: list[str]
+    issuer: str
+    audience: str
+    address: str
+
+
 class DocumentAnswer(Answered):
     """A document without its text. `url` opens it: its address, or its page on this server."""
 

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from desktop_rag.core.programs.access_rule import USUAL_ALGORITHMS, Algorithm
+
 _LARGEST = 2**53
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -112,6 +114,22 @@ class Chunking(Form):
     method: Literal["structure", "tokens", "words"] = "structure"
     max_tokens: Annotated[int, Field(ge=0, le=8192)] = 0
     overlap_tokens: Annotated[int, Field(ge=0, le=128)] = 16
+
+
+class Access(Form):
+    """The application that decides which of its users may read what in a collection."""
+
+    key: Annotated[
+        str,
+        Field(
+            max_length=100_000,
+            description="The public key of the users' tokens, PEM or JWKS; empty keeps the known.",
+        ),
+    ] = ""
+    algorithms: Annotated[list[Algorithm], Field(min_length=1)] = list(USUAL_ALGORITHMS)
+    issuer: Annotated[str, Field(min_length=1, max_length=1000)]
+    audience: Annotated[str, Field(min_length=1, max_length=1000)]
+    address: Annotated[str, Field(max_length=2000, description="Asked what a user may read.")]
 
 
 Embedder = Annotated[

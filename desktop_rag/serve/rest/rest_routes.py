@@ -13,6 +13,7 @@ from desktop_rag.core.errors import AppError, DiskFullError
 from desktop_rag.serve.access.callers import Caller
 from desktop_rag.serve.refusals import Refusal
 from desktop_rag.serve.responses import EventResponse
+from desktop_rag.serve.rest.access_calls import AccessCalls
 from desktop_rag.serve.rest.asking import Asking
 from desktop_rag.serve.rest.collection_calls import CollectionCalls
 from desktop_rag.serve.rest.conversation_calls import ConversationCalls
@@ -118,6 +119,7 @@ def rest_calls(serving: Serving, readable: ReadableLibrary) -> RestCalls:
     documents = DocumentCalls(library, readable, link)
     return RestCalls(
         CollectionCalls(library, readable),
+        AccessCalls(serving.access_rules, readable),
         documents,
         SendingCalls(library, readable, documents),
         SearchCalls(chat, library, readable, documents, serving.chain, link),

@@ -77,6 +77,10 @@ class DocumentStore(Protocol):
         """
         ...
 
+    def counts_by_source(self) -> dict[str, DocumentCounts]:
+        """As `counts`, for each source that has files or web pages."""
+        ...
+
     def facets(self) -> LibraryFacets:
         """The formats and folders of the documents that searches may find, with their numbers.
 

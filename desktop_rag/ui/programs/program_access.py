@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.programs.access_rule import AccessRule
 from desktop_rag.core.programs.request_record import RequestRecord, RequestSearch
 from desktop_rag.core.programs.token_facts import TokenFacts, TokenWish
 from desktop_rag.core.programs.usage_figures import UsageFigures
@@ -34,6 +35,22 @@ class ProgramRecords(Protocol):
 
     def set_models(self, token_id: str, keys: Sequence[str]) -> None:
         """Limit a token to these; none of them means all."""
+        ...
+
+    def access_rules(self) -> Sequence[AccessRule]:
+        """The rules that say which applications decide about readers."""
+        ...
+
+    def set_access_rule(self, rule: AccessRule) -> None:
+        """Keep a rule in place of an earlier one. AppError for one that can't be kept to."""
+        ...
+
+    def remove_access_rule(self, collection_id: str) -> None:
+        """Let every token for the collection read it again."""
+        ...
+
+    def filters(self) -> Sequence[str]:
+        """The names of the filters of installed packages."""
         ...
 
     def requests(self, wanted: RequestSearch, most: int) -> Sequence[RequestRecord]:

@@ -16,11 +16,13 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.programs.exposure_dialog import ExposureDialog
+from desktop_rag.ui.programs.filters_section import FiltersSection
 from desktop_rag.ui.programs.program_access import ProgramAccess
 from desktop_rag.ui.programs.requests_dialog import RequestsDialog
 from desktop_rag.ui.programs.token_dialogs import NewTokenDialog, RevokeQuestion
 from desktop_rag.ui.programs.token_list import TokenList
 from desktop_rag.ui.programs.usage_section import UsageSection
+from desktop_rag.ui.programs.users_section import UsersSection
 from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, note, show_checked
@@ -69,6 +71,8 @@ class ProgramsPage(ScrolledPage):
         self._new = TextButton(tr("New token…"), kind="primary")
         self._list = TokenList()
         self._usage = UsageSection(bridge, access.records, settings)
+        self._users = UsersSection(bridge, access.records)
+        self._filters = FiltersSection(bridge, access.records, settings)
         self._build()
         self._connect()
         self._show_settings(settings.value)
@@ -87,7 +91,7 @@ class ProgramsPage(ScrolledPage):
         tokens = SettingsSection(tr("Tokens"), _TOKENS)
         tokens.add_note(self._list)
         tokens.add_row("", self._new)
-        for section in (server, tokens, self._usage):
+        for section in (server, tokens, self._usage, self._users, self._filters):
             self.column.addWidget(section)
 
     def _connect(self) -> None:
@@ -106,10 +110,11 @@ class ProgramsPage(ScrolledPage):
         self.refresh()
 
     def refresh(self) -> None:
-        """Read the tokens, the figures and the state of the server again."""
+        """Read the tokens, the rules, the figures and the state of the server again."""
         self._show_state()
         self._bridge.run(self, self._access.records.tokens, self._show_tokens)
-        self._usage.refresh()
+        for section in (self._usage, self._users, self._filters):
+            section.refresh()
 
     # --- the server --------------------------------------------------------------------------
 

@@ -133,7 +133,7 @@ class NewTokenDialog(QDialog):
         self.submitted.emit(
             TokenWish(
                 self._name.text().strip(), allows, limits.collection_ids, limits.origins,
-                limits.requests_per_minute, limits.days,
+                limits.requests_per_minute, limits.days, limits.lists_sources,
             )
         )  # fmt: skip
 

@@ -1,17 +1,19 @@
-"""The limits of a new token: collections, web origins, a rate, an end. Qt thread."""
+"""The limits of a new token, and how it is answered. Qt thread."""
 
 from collections.abc import Mapping
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.programs.ticked_list import TickedList
 from desktop_rag.ui.widgets.controls import PlainLabel
-from desktop_rag.ui.widgets.form_fields import number_field
+from desktop_rag.ui.widgets.form_fields import note, number_field
 
 _ORIGIN_LINES = 2
 _USUAL_RATE = 120
+_LISTS = tr("For programs that show no sources: otherwise they are beside the text only.")
 _MOST_RATE, _MOST_DAYS = 100_000, 3_650
 
 
@@ -33,6 +35,7 @@ class TokenLimits(QWidget):
         self._days = number_field(0, _MOST_DAYS, 30, "")
         self._days.setSpecialValueText(tr("Never"))
         self._days.setAccessibleName(tr("Ends after days"))
+        self._lists_sources = QCheckBox(tr("End answers with a list of their sources"))
         self._build()
 
     def _build(self) -> None:
@@ -51,6 +54,8 @@ class TokenLimits(QWidget):
             line.addWidget(PlainLabel(name), 1)
             line.addWidget(field)
             column.addLayout(line)
+        column.addWidget(self._lists_sources, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(note(_LISTS))
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -73,6 +78,11 @@ class TokenLimits(QWidget):
     def requests_per_minute(self) -> int:
         """0 for no limit."""
         return self._rate.value()
+
+    @property
+    def lists_sources(self) -> bool:
+        """True for a program that shows no sources of its own."""
+        return self._lists_sources.isChecked()
 
     @property
     def days(self) -> int:

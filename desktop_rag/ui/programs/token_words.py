@@ -25,6 +25,8 @@ def limits_in_words(token: TokenFacts) -> str:
         parts.append(tr("from pages of {origins}", origins=_listed(token.origins)))
     if token.requests_per_minute:
         parts.append(tr("{count} a minute", count=f"{token.requests_per_minute:,}"))
+    if token.lists_sources:
+        parts.append(tr("with a list of sources"))
     return _SEPARATOR.join(parts)
 
 

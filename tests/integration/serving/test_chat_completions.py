@@ -8,6 +8,7 @@ import openai
 import pytest
 
 from desktop_rag.core.conversation import Role
+from desktop_rag.core.programs.token_facts import TokenWish
 from tests.asking import answer_of
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
@@ -84,6 +85,19 @@ def test_a_list_of_the_sources_is_appended_on_request(client: openai.OpenAI) -> 
         else:
             text = answer.choices[0].message.content
         assert "**Sources**\n\n- [1] [The lamp, The lamp](http://127.0.0.1" in text
+
+
+def test_a_token_may_want_the_list_of_the_sources_with_every_answer(server: Server) -> None:
+    wish = TokenWish("Notepad", ("ask",), lists_sources=True)
+    secret = server.services.server.records.add_token(wish)
+    for said, is_listed in (("", True), ("none", False)):
+        headers = {"X-Desktop-Rag-Sources": said} if said else {}
+        with server.client(secret, **headers) as client:
+            body = {"model": "desktop-rag", "messages": QUESTION}
+            answer = client.post("/v1/chat/completions", json=body).json()
+            answers = client.post("/v1/responses", json={"model": "desktop-rag", "input": "lamp"})
+        text = answer["choices"][0]["message"]["content"]
+        assert ("**Sources**" in text, "**Sources**" in answers.text) == (is_listed, is_listed)
 
 
 def test_the_history_is_that_of_the_caller_and_nothing_is_stored(

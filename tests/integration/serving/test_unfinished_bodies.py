@@ -1,6 +1,7 @@
 """Bodies that are longer than what is sent, of requests whose answers don't need them."""
 
 import socket
+import time
 from http.client import HTTPResponse
 
 import pytest
@@ -44,11 +45,28 @@ def test_a_body_that_drips_after_its_response_does_not_hold_the_connection(
         assert connection.recv(1) == b""
 
 
+def health(connection: socket.socket, server: Server, before: str = "") -> tuple[int, bytes]:
+    """The response to another request on a connection."""
+    host = server.address.removeprefix("http://")
+    connection.sendall(f"{before}GET /health HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+    response = HTTPResponse(connection)
+    response.begin()
+    return response.status, response.read()
+
+
 def test_a_body_that_comes_after_its_response_leaves_room_for_the_next(server: Server) -> None:
     connection, _ = asked(server, 2)
     with connection:
-        host = server.address.removeprefix("http://")
-        connection.sendall(f"{{}}GET /health HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
-        response = HTTPResponse(connection)
-        response.begin()
-        assert (response.status, response.read()) == (200, b'{"status":"ok"}')
+        assert health(connection, server, "{}") == (200, b'{"status":"ok"}')
+
+
+def test_after_a_late_body_no_later_request_is_cut_off(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paced_protocol, "_BODY_S", 0.2)
+    connection, _ = asked(server, 2)
+    with connection:
+        connection.sendall(b"{}")
+        until = time.monotonic() + 0.5
+        while time.monotonic() < until:
+            assert health(connection, server)[0] == 200

@@ -3,8 +3,12 @@
 import asyncio
 import threading
 from collections.abc import Generator
+from queue import SimpleQueue
 
-from desktop_rag.core.conversation import AnswerDone, Role, SourcesFound, TextDelta
+import pytest
+
+from desktop_rag.core.conversation import AnswerDone, AnswerWaits, Role, SourcesFound, TextDelta
+from desktop_rag.serve import first_words
 from desktop_rag.serve.asked import message_of
 from desktop_rag.serve.first_words import FirstWords
 from desktop_rag.serve.worker_events import Nothing, Workers
@@ -75,3 +79,76 @@ def test_a_search_that_is_given_up_is_waited_for_no_longer() -> None:
     events.close()
     assert list(words.searching(iter([]))) == []
     words.wait(lambda: False)
+
+
+class Searches:
+    """Searches that begin when it is their turn, and end when they are told to."""
+
+    def __init__(self, words: FirstWords) -> None:
+        self.begun, self.threads = SimpleQueue[int](), list[threading.Thread]()
+        self.found = [threading.Event() for _ in range(3)]
+        self._words = words
+
+    def start(self, number: int) -> None:
+        self.threads.append(threading.Thread(target=self._search, args=(number,)))
+        self.threads[-1].start()
+
+    def end(self) -> None:
+        for event in self.found:
+            event.set()
+        for thread in self.threads:
+            thread.join()
+
+    def _search(self, number: int) -> None:
+        def slowly() -> Generator[SourcesFound | TextDelta]:
+            self.begun.put(number)
+            self.found[number].wait()
+            yield SourcesFound(())
+            # Whoever has found goes on beside the next.
+            yield TextDelta("At dusk.")
+
+        assert len(list(self._words.searching(slowly()))) == 2
+
+
+def test_searches_come_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(first_words, "_TURN_S", 600)
+    words = FirstWords(at_once=1)
+    searches, patience = Searches(words), threading.Event()
+    searches.start(0)
+    assert searches.begun.get(timeout=30) == 0
+    for number in (1, 2):
+        searches.start(number)
+        while words.waiting < number:
+            patience.wait(0.01)
+    assert searches.begun.empty()
+    searches.found[0].set()
+    assert searches.begun.get(timeout=30) == 1
+    searches.found[1].set()
+    assert searches.begun.get(timeout=30) == 2
+    searches.end()
+    assert words.waiting == 0
+
+
+def test_a_slow_search_does_not_hold_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(first_words, "_TURN_S", 0)
+    searches = Searches(FirstWords(at_once=1))
+    for number in range(3):
+        searches.start(number)
+    assert {searches.begun.get(timeout=30) for _ in range(3)} == {0, 1, 2}
+    searches.end()
+
+
+def test_a_search_that_is_given_up_waits_for_no_turn() -> None:
+    words, left = FirstWords(at_once=1), threading.Event()
+    first = words.searching(iter([SourcesFound(()), TextDelta("At dusk.")]))
+    held = words.searching(_endless())
+    next(held)
+    left.set()
+    assert len(list(words.searching(iter([TextDelta("At")]), left.is_set))) == 1
+    held.close()
+    assert len(list(first)) == 2
+
+
+def _endless() -> Generator[AnswerWaits]:
+    while True:
+        yield AnswerWaits("The server is busy.")

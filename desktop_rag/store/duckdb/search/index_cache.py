@@ -24,6 +24,8 @@ from desktop_rag.store.sql.posting_lists import Ids, PostingList
 # Share of the memory limit for postings: with 2 GB, sixty words that occur in every fourth of a
 # million chunks, at eight bytes a posting.
 _POSTINGS_SHARE = 1 / 16
+# Of that, for the few that are not sorted yet.
+_RECENT_PART = 8
 # Share of the memory limit for the sign bits of one model: with 2 GB, those of two million vectors
 # of 384 dimensions. Beyond that, DuckDB picks the candidates.
 _SIGNS_SHARE = 1 / 16
@@ -58,8 +60,9 @@ class IndexCache:
         self._vectors: dict[int, VectorCache] = {}
         self.chunks = ChunkCache()
         self.frequencies = DocumentFrequencies()
-        self.postings = PostingCache(int(_POSTINGS_SHARE * 1_000_000 * database.memory_mb))
-        self.recent = RecentPostings()
+        postings_bytes = int(_POSTINGS_SHARE * 1_000_000 * database.memory_mb)
+        self.postings = PostingCache(postings_bytes)
+        self.recent = RecentPostings(postings_bytes // _RECENT_PART)
         self.parts = ReadableParts()
         database.let_go_listeners.append(self.let_go)
 

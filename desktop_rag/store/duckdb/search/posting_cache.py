@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from desktop_rag.store.duckdb.database.database import Connection
 from desktop_rag.store.duckdb.search.postings import (
@@ -16,18 +16,29 @@ from desktop_rag.store.sql.posting_lists import PostingList
 _TERMS_PER_STATEMENT = 16
 # The overhead of an entry beside its arrays; the lists of unknown terms are empty.
 ENTRY_BYTES = 1_000
+# The unsorted ones are scanned once for all terms of a question.
+_MOST_TERMS = 10_000
+# The version of the sorted postings, or the number of a library state.
+State = Version | int
+Read = Callable[[Connection, Sequence[int]], dict[int, PostingList]]
 
 
 class PostingCache:
-    """The sorted postings of terms, whole, least recently used first out.
+    """The sorted postings of terms, or what else `read` gives, whole, least recently used first
+    out.
 
     DuckDB reads all postings of a term faster than it finds a few chunks among them.
     """
 
-    def __init__(self, max_bytes: int) -> None:
+    def __init__(
+        self, max_bytes: int, read: Read = read_sorted, at_once: int = _TERMS_PER_STATEMENT
+    ) -> None:
+        """As many terms as `at_once` says are read together."""
         self._max_bytes = max_bytes
+        self._read = read
+        self._at_once = at_once
         self._lock = threading.Lock()
-        self._entries: OrderedDict[tuple[Version, int], PostingList] = OrderedDict()
+        self._entries: OrderedDict[tuple[State, int], PostingList] = OrderedDict()
         self._bytes = 0
 
     def clear(self) -> None:
@@ -36,7 +47,7 @@ class PostingCache:
             self._entries.clear()
             self._bytes = 0
 
-    def get(self, con: Connection, version: Version, keys: Sequence[int]) -> dict[int, PostingList]:
+    def get(self, con: Connection, version: State, keys: Sequence[int]) -> dict[int, PostingList]:
         """All sorted postings of each term in a snapshot, ordered by chunk."""
         found: dict[int, PostingList] = {}
         with self._lock:
@@ -45,13 +56,13 @@ class PostingCache:
                     self._entries.move_to_end((version, key))
                     found[key] = postings
         missing = [key for key in dict.fromkeys(keys) if key not in found]
-        for first in range(0, len(missing), _TERMS_PER_STATEMENT):
-            read = read_sorted(con, missing[first : first + _TERMS_PER_STATEMENT])
+        for first in range(0, len(missing), self._at_once):
+            read = self._read(con, missing[first : first + self._at_once])
             self._put(version, read)
             found |= read
         return found
 
-    def _put(self, version: Version, read: Mapping[int, PostingList]) -> None:
+    def _put(self, version: State, read: Mapping[int, PostingList]) -> None:
         with self._lock:
             for key, postings in read.items():
                 if (version, key) not in self._entries:
@@ -63,23 +74,21 @@ class PostingCache:
 
 
 class RecentPostings:
-    """The unsorted postings of the last set of terms: one question reads them three times."""
+    """The unsorted postings of terms. One question reads them three times, and others beside it
+    have words in common with it.
+    """
 
-    def __init__(self) -> None:
-        self._cached: tuple[int, frozenset[int], dict[int, PostingList]] | None = None
+    def __init__(self, max_bytes: int) -> None:
+        self._lists = PostingCache(max_bytes, read_recent, at_once=_MOST_TERMS)
 
     def clear(self) -> None:
         """Free the memory."""
-        self._cached = None
+        self._lists.clear()
 
     def get(
         self, con: Connection, changes: int | None, keys: Sequence[int]
     ) -> dict[int, PostingList]:
         """The unsorted postings of each term in a snapshot with this change number."""
-        asked, cached = frozenset(keys), self._cached
-        if cached is not None and cached[:2] == (changes, asked):
-            return cached[2]
-        found = read_recent(con, sorted(asked))
-        if changes is not None:
-            self._cached = (changes, asked, found)
-        return found
+        if changes is None:
+            return read_recent(con, sorted(set(keys)))
+        return self._lists.get(con, changes, keys)

@@ -87,6 +87,18 @@ class DocumentStore:
             ).fetchall()
         return DocumentCounts({DocumentState(state): n for state, n in rows})
 
+    def counts_by_source(self) -> dict[str, DocumentCounts]:
+        """As `counts`, for each source that has files or web pages."""
+        with self._database.read() as con:
+            rows = con.execute(
+                "SELECT source_id, state, count(*) FROM documents WHERE parent_id = ''"
+                " GROUP BY source_id, state"
+            ).fetchall()
+        found: dict[str, dict[DocumentState, int]] = {}
+        for source_id, state, n in rows:
+            found.setdefault(source_id, {})[DocumentState(state)] = n
+        return {source_id: DocumentCounts(by_state) for source_id, by_state in found.items()}
+
     def facets(self) -> LibraryFacets:
         """The formats and folders of the documents that searches may find."""
         counted = (

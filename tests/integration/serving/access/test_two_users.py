@@ -63,6 +63,7 @@ def test_random_requests_tell_nobody_of_the_secrets_of_somebody_else(
             users.send([*IDENTITIES, "wanda", "boris"][n % 12])
         users.close()
     assert users.seen.leaks == []
+    assert users.seen.unanswered == []
     assert users.seen.own
     refused = {who for who, status in users.seen.statuses if status == 401}
     assert refused == {"forged", "expired", "foreign", "replayed", "confused", "none"}

@@ -11,13 +11,22 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.serve.access.access_rules import AccessRule, AccessRules
+from desktop_rag.core.programs.access_rule import AccessRule
+from desktop_rag.serve.access.access_rules import AccessRules
 from desktop_rag.serve.access.access_tokens import TokenScope
 from desktop_rag.serve.access.user_rights import USER_HEADER
 from desktop_rag.serve.access.user_tokens import UserTokens
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
-from tests.servers.rights_app import AUDIENCE, ISSUER, RightsApp, signed
+from tests.servers.rights_app import (
+    AUDIENCE,
+    ISSUER,
+    PRIVATE,
+    PUBLIC,
+    RightsApp,
+    make_keys,
+    signed,
+)
 
 QUESTION = [{"role": "user", "content": "What is the code of the safe?"}]
 
@@ -281,10 +290,29 @@ def test_a_wrong_key_file_is_told_when_the_rule_is_made(tmp_path: Path, app: Rig
     ],
 )
 def test_a_rule_that_would_not_protect_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
-    rule = AccessRule("c", "/key.pem", ("RS256",), ISSUER, AUDIENCE, "https://people.example/")
-    rule.check()
+    rules = AccessRules(tmp_path / "access.json")
+    rule = AccessRule(
+        "c", str(tmp_path / PUBLIC), ("RS256",), ISSUER, AUDIENCE, "https://x.example/"
+    )
+    make_keys(tmp_path)
+    rules.set(rule)
     with pytest.raises(AppError):
-        AccessRules(tmp_path / "access.json").set(replace(rule, **change))
+        rules.set(replace(rule, **change))
+    assert rules.all() == (rule,)
+
+
+def test_a_key_that_is_given_as_text_is_kept_beside_the_rules(tmp_path: Path) -> None:
+    rules = AccessRules(tmp_path / "access.json")
+    key = make_keys(tmp_path)
+    rule = AccessRule("c", "", ("RS256",), ISSUER, AUDIENCE, "https://x.example/")
+    rules.set(rule, (tmp_path / PUBLIC).read_text())
+    (kept,) = rules.all()
+    assert UserTokens().user(signed(key, "wanda"), kept)
+    with pytest.raises(AppError, match="private key"):
+        rules.set(rule, (tmp_path / PRIVATE).read_text())
+    assert UserTokens().user(signed(key, "wanda"), kept)
+    rules.set(replace(rule, key_file=str(tmp_path / PUBLIC)))
+    assert not Path(kept.key_file).exists()
 
 
 def test_the_key_of_a_set_is_chosen_by_its_name(tmp_path: Path, app: RightsApp) -> None:

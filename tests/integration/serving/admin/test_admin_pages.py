@@ -3,18 +3,21 @@
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
 import pytest
 
 from desktop_rag.core.domain import DocumentState, WebLinks
+from desktop_rag.serve.access.access_rules import AccessRules
 from desktop_rag.serve.access.access_tokens import TokenScope
 from desktop_rag.serve.access.token_book import TokenBook
 from desktop_rag.serve.html_writer import Html, tag
 from tests.integration.serving.admin.admin_browser import AdminBrowser
 from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer
+from tests.servers.rights_app import PRIVATE, PUBLIC, make_keys
 
 HOSTILE = "\"><img src=x onerror=alert(1)>&lt;'"
 
@@ -100,6 +103,34 @@ def test_a_token_is_made_shown_once_and_works(admin: AdminBrowser) -> None:
     admin.send(f"/admin/tokens/{token.token_id}/revoke")
     with admin.server.client(found[1]) as client:
         assert client.get("/v1/models").status_code == 401
+
+
+def test_an_application_is_let_decide_about_readers(admin: AdminBrowser, tmp_path: Path) -> None:
+    make_keys(tmp_path)
+    rules = AccessRules(admin.server.services.home.access_rules)
+    (collection,) = admin.server.services.library.collections.all()
+    given = {
+        "collection": collection.collection_id, "issuer": "https://wiki.example", "audience": "us",
+        "address": "https://wiki.example/rights", "algorithm": ["RS256", "ES256"],
+        "key": (tmp_path / PUBLIC).read_text().replace("\n", "\r\n"),
+    }  # fmt: skip
+    path = f"/admin/users/{collection.collection_id}"
+    admin.get("/admin/users")
+    for wrong in ({"key": ""}, {"key": (tmp_path / PRIVATE).read_text()}, {"algorithm": "none"},
+                  {"address": "http://wiki.example/"}, {"collection": "x"}):  # fmt: skip
+        assert admin.send("/admin/users", given | wrong).status_code == 400
+    assert rules.all() == ()
+    assert "is there for users of https://wiki.example only" in text_of(
+        admin.send("/admin/users", given).text
+    )
+    (rule,) = rules.all()
+    assert rule.algorithms == ("RS256", "ES256")
+    assert 'value="https://wiki.example"' in admin.get(path).text
+    admin.send("/admin/users", given | {"key": "", "audience": "them"})
+    assert rules.all() == (replace(rule, audience="them"),)
+    admin.send(f"{path}/remove")
+    assert rules.all() == ()
+    assert admin.get(path).status_code == 404
 
 
 def test_what_can_not_be_is_said_and_changes_nothing(admin: AdminBrowser) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.core.domain import Document, DocumentState, FileStat
+from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.store.contract.documents import IndexingOutcome
 from desktop_rag.store.contract.engine import Engine
 from tests.stored_rows import (
@@ -208,6 +209,7 @@ def test_removing_a_source_removes_its_documents_only(engine: Engine) -> None:
     assert found(engine, "lighthous") == ["lighthouse"]
     assert engine.documents.counts().by_state == {WORDS: 1}
     assert engine.documents.counts(removed.source_id).by_state == {}
+    assert engine.documents.counts_by_source() == {kept.source_id: DocumentCounts({WORDS: 1})}
 
 
 def test_a_scan_gets_what_it_compares_with_the_disk(engine: Engine) -> None:

@@ -50,17 +50,19 @@ def test_words_that_nobody_wrote_take_room_too(database: Database) -> None:
 def test_recent_postings_are_read_once_until_the_library_changes(
     engine: Engine, database: Database
 ) -> None:
-    recent = RecentPostings()
+    recent = RecentPostings(10 * ENTRY_BYTES)
     lamp, gate = key_of("lamp"), key_of("gate")
     put(engine, "a.txt", "lamp")
     with database.snapshot() as snapshot:
         con, changes = snapshot.con, snapshot.changes
         first = recent.get(con, changes, [lamp, gate])
-        assert recent.get(con, changes, [gate, lamp]) is first
+        # Of other terms beside it, only those that are new are read.
+        again = recent.get(con, changes, [gate, lamp, key_of("wall")])
+        assert [again[key] is first[key] for key in (lamp, gate)] == [True, True]
         assert first[lamp].chunk_ids.tolist() == [1]
         assert recent.get(con, changes, [gate])[gate].chunk_ids.tolist() == []
         unknown = recent.get(con, None, [lamp])
-        assert recent.get(con, None, [lamp]) is not unknown
+        assert recent.get(con, None, [lamp])[lamp] is not unknown[lamp]
     put(engine, "b.txt", "lamp")
     with database.snapshot() as later:
         found = recent.get(later.con, later.changes, [lamp, gate])

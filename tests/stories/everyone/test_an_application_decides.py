@@ -1,0 +1,125 @@
+"""A person lets another application decide who reads a collection, and lets a filter look on."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from desktop_rag.core.programs.token_facts import TokenWish
+from desktop_rag.serve.access.user_rights import USER_HEADER
+from tests.servers.rights_app import AUDIENCE, ISSUER, PRIVATE, RightsApp
+from tests.stories.conftest import Person
+
+FILTER = """
+from desktop_rag.serve.filters.request_filter import RequestFilter
+from desktop_rag.serve.refusals import Refusal
+
+
+class Closed(RequestFilter):
+    def admit(self, exchange):
+        raise Refusal(403, "Closed at night.", code="closed")
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An installed package with a filter."""
+    about = tmp_path / "site" / "closing-1.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: closing\nVersion: 1.0\n")
+    points = "[desktop_rag.request_filters]\nclosed = closing_filters:Closed\n"
+    (about / "entry_points.txt").write_text(points)
+    (about.parent / "closing_filters.py").write_text(FILTER)
+    monkeypatch.syspath_prepend(about.parent)
+    yield
+    sys.modules.pop("closing_filters", None)
+
+
+def served(person: Person) -> tuple[str, str]:
+    """The address of the server, which the person turns on, and the secret of a token."""
+    person.opens_settings("Other programs")
+    person.clicks("Let other programs ask")
+    server = person.app.services.server
+    person.waits_until(lambda: bool(server.address))
+    return server.address, server.records.add_token(TokenWish("Wiki", ("ask", "read")))
+
+
+def models(address: str, secret: str, user: str = "") -> tuple[int, str]:
+    """What a program is told of the models, for nobody or for a user."""
+    headers = {"authorization": f"Bearer {secret}"} | ({USER_HEADER: user} if user else {})
+    answer = httpx2.get(f"{address}/v1/models", headers=headers, trust_env=False)
+    return answer.status_code, answer.text
+
+
+def test_an_application_decides_who_reads_a_collection(person: Person, tmp_path: Path) -> None:
+    person.app.services.library.collections.add("Wiki pages")
+    (keys := tmp_path / "keys").mkdir()
+    with RightsApp(keys) as app:
+        address, secret = served(person)
+        assert "collection:Wiki pages" in models(address, secret)[1]
+        person.sees("Every token reads the collections that it is for.")
+
+        person.clicks("New rule…")
+        dialog = person.in_the_dialog()
+        dialog.chooses("Collection", "Wiki pages")
+        dialog.types("Issuer of the users’ tokens (iss)", ISSUER)
+        dialog.types("Audience of the users’ tokens (aud)", AUDIENCE)
+        dialog.types("Address of the application", app.address)
+        dialog.types("File of the public key", str(keys / PRIVATE))
+        dialog.clicks("Save")
+        dialog.sees("It holds a private key. Give the public one, and no more.")
+        assert "collection:Wiki pages" in models(address, secret)[1], "nothing was kept"
+        dialog.clears("File of the public key")
+        dialog.types("File of the public key", str(app.public_key))
+        dialog.clicks("Save")
+
+        person.sees(f"Users of {ISSUER} for {AUDIENCE}, asked at {app.address}")
+        assert "Wiki pages" not in models(address, secret)[1]
+        assert "collection:Wiki pages" in models(address, secret, app.token("wanda"))[1]
+        assert models(address, secret, app.token("wanda", exp=1_000_000))[0] == 401
+
+        person.clicks("Change the rule of Wiki pages")
+        dialog = person.in_the_dialog()
+        dialog.clears("Audience of the users’ tokens (aud)")
+        dialog.types("Audience of the users’ tokens (aud)", "another")
+        dialog.clicks("Save")
+        person.sees(f"Users of {ISSUER} for another")
+        assert models(address, secret, app.token("wanda"))[0] == 401
+
+        person.clicks("Remove the rule of Wiki pages")
+        person.in_the_dialog().clicks("Remove")
+        person.sees("Every token reads the collections that it is for.")
+        assert "collection:Wiki pages" in models(address, secret)[1]
+
+
+def test_a_filter_of_an_installed_package_is_used(person: Person, package: None) -> None:
+    del package
+    address, secret = served(person)
+    assert models(address, secret)[0] == 200
+    person.clicks("closed")
+    server = person.app.services.server
+    person.waits_until(lambda: models(address, secret)[0] == 403)
+    assert "Closed at night." in models(address, secret)[1]
+
+    # One for some models does not see other requests.
+    person.types("Models that closed is for", "collection:*\t")
+    person.waits_until(lambda: models(address, secret)[0] == 200)
+    assert person.app.window.settings.value.server.filters == ("closed=collection:*",)
+    person.clicks("closed")
+    person.waits_until(lambda: person.app.window.settings.value.server.filters == ())
+    assert server.address == address, "it was not restarted"
+
+
+def test_a_filter_that_is_gone_is_named_and_can_be_left_out(person: Person) -> None:
+    _, secret = served(person)
+    window = person.app.window.settings
+    value = window.value
+    window.change(replace(value, server=replace(value.server, filters=("gone",))))
+    person.sees("gone (not installed)")
+    person.sees("There is no filter “gone”.")
+    person.clicks("gone (not installed)")
+    person.waits_until(lambda: bool(person.app.services.server.address))
+    assert models(person.app.services.server.address, secret)[0] == 200
