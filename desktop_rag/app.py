@@ -72,6 +72,7 @@ from desktop_rag.standing.schedule_runner import ScheduleRunner
 from desktop_rag.standing.standing_questions import StandingQuestions
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.inspection import IndexRepair
+from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.opening import (
     SharedLibrary,
     check_shared_library,
@@ -179,7 +180,7 @@ def build_services(
         stores = _library_stores(home, engine, _findable(joined, shared), keys, recorder)
         library = _make_library(home, settings, stores, dense, priority, times, recorder)
         commands = Commands(home, library)
-        retriever = _make_retriever(joined, dense, priority, shared)
+        retriever = _make_retriever(joined, dense, priority, shared, library)
         models = _make_models(home, settings, keys, recorder)
         embeds = rail_embeddings(home.rail_vectors, dense.bundled)
         checker, rails = ClaimChecker(dense.bundled), AssistantRails(*embeds, home.rails, commands)
@@ -274,8 +275,9 @@ make_claim_checker = ClaimChecker
 
 
 def _make_retriever(
-    engine: Engine, dense: EmbedderRegistry, priority: AnswerPriority, shared: SharedLibrary
-) -> Retriever:
+    engine: Engine, dense: EmbedderRegistry, priority: AnswerPriority, shared: SharedLibrary,
+    library: Library,
+) -> Retriever:  # fmt: skip
     def answering() -> list[AnsweringIndex]:
         return [
             AnsweringIndex(
@@ -287,9 +289,12 @@ def _make_retriever(
             for a in dense.answering()
         ]
 
+    def missed(scope: Scope, question: str) -> tuple[str, ...]:
+        return (*shared.missed(scope), *library.readiness.missing(scope, question))
+
     fusion = FusionModel.load(resources_dir() / "retrieval" / "fusion.toml")
     names = FilenameMatcher(engine.names)
-    return Retriever(engine.lexical, answering, priority, names, fusion, shared.missed)
+    return Retriever(engine.lexical, answering, priority, names, fusion, missed)
 
 
 def _faults(dense: EmbedderRegistry, repairs: list[Notice], recorder: Recorder) -> list[Notice]:

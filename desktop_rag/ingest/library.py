@@ -15,6 +15,7 @@ from desktop_rag.ingest.background.event_publisher import EventPublisher, Listen
 from desktop_rag.ingest.background.pipeline_callbacks import PipelineCallbacks
 from desktop_rag.ingest.background.space_wait import SpaceWait
 from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry
+from desktop_rag.ingest.embedding.meaning_readiness import MeaningReadiness
 from desktop_rag.ingest.indexing.attacher import Attacher
 from desktop_rag.ingest.library_collections import LibraryCollections
 from desktop_rag.ingest.library_documents import LibraryDocuments
@@ -39,8 +40,8 @@ from desktop_rag.models.file_passwords import FilePasswords
 class Library:
     """Watches sources and keeps their documents searchable.
 
-    Its parts: `collections`, `sources`, `documents`, `sent`, `exclusions`, `tags`, `passwords`, and
-    `indexing`, the work in the background.
+    Its parts: `collections`, `sources`, `documents`, `sent`, `exclusions`, `tags`, `passwords`,
+    `indexing`, the work in the background, and `readiness`, what it has not come to yet.
     """
 
     def __init__(
@@ -93,6 +94,9 @@ class Library:
         )  # fmt: skip
         space = SpaceWait(lambda: shutil.disk_usage(stores.pages).free, self._times.space)
         self.indexing = LibraryIndexing(pipeline, stores.documents, space, publish=publish)
+        self.readiness = MeaningReadiness(
+            stores.documents, stores.sources, embedders, lambda: pipeline.is_idle
+        )
 
     def _callbacks(self) -> PipelineCallbacks:
         publish = self._events.publish

@@ -56,6 +56,22 @@ def test_a_cut_line_or_a_label_is_not(title: str) -> None:
     assert asked(title) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "title", "part"),
+    [
+        ("2-painting.md", "", "Painting"),
+        ("harbour_rules.pdf", "", "Rules of the Harbour"),
+        ("report.docx", "Keeping the tower dry", "Keeping the Tower Dry"),
+    ],
+)
+def test_nor_a_heading_that_only_repeats_the_name_of_the_document(
+    name: str, title: str, part: str
+) -> None:
+    text, headings = f"{part}\n\n{BODY}", (Heading(0, 1, part),)
+    assert not list(heading_questions(name, text, headings, patterns()["en"], title))
+    assert list(heading_questions("x.md", text, headings, patterns()["en"], "Manual"))
+
+
 def test_a_text_without_headings_has_none() -> None:
     assert list(heading_questions("notes.txt", BODY, (), patterns()["en"])) == []
 
@@ -75,6 +91,9 @@ def test_nor_a_heading_with_hardly_any_text() -> None:
         ("This is a lamp.", "en", ""),
         ("It is a lamp.", "en", ""),
         ("The next step is a test.", "en", ""),
+        ("Astragal Astragal is one of the bars.", "en", ""),
+        ("Overview Astragals is one of the bars.", "en", ""),
+        ("Lantern\nGlazing is a craft of its own.", "en", ""),
     ],
 )
 def test_a_definition_is_asked_for(text: str, language: str, question: str) -> None:
