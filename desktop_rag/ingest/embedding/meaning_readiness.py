@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.language.model_languages import ENGLISH_MODEL, question_language
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry
 from desktop_rag.store.contract.documents import DocumentStore
@@ -39,10 +39,10 @@ class MeaningReadiness:
         if counts.of(DocumentState.SEARCHABLE_BY_WORDS):
             return (
                 tr(
-                    "Search by meaning is not ready yet ({ready:,} of {count:,} files); answers"
-                    " get better when it is.",
+                    "Search by meaning is not ready yet ({ready:,} of {files}); answers get better"
+                    " when it is.",
                     ready=counts.of(DocumentState.SEARCHABLE),
-                    count=counts.searchable + counts.unread,
+                    files=count_of(counts.searchable + counts.unread, tr("file"), tr("files")),
                 ),
             )
         if question_language(question) in ENGLISH_MODEL or self._is_at_rest():

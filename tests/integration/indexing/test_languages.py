@@ -95,7 +95,8 @@ def test_a_question_in_another_language_is_answered(
     names = ("ferry.md", "bees.md", "bread.md")
     index(services, tmp_path / "papers", dict(zip(names, ENGLISH, strict=True)))
     answer = ask(services, question)
-    assert answer.sources and answer.sources[0].path.endswith(file)
+    assert answer.sources
+    assert answer.sources[0].path.endswith(file)
     [cited, *_] = [source for source in answer.sources if source.is_cited]
     assert cited.path.endswith(file), "the sentence is chosen by the model that reads the question"
 
