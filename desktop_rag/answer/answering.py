@@ -42,7 +42,7 @@ from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.answer.writing.extractive_answer import excerpts
 from desktop_rag.answer.writing.model_answer import answer_with
-from desktop_rag.answer.writing.refusals import Refusal, refusal, unread_files
+from desktop_rag.answer.writing.unanswered import Refusal, refusal, unread_files
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.attachment import Image
 from desktop_rag.core.conversation import (

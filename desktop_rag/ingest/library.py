@@ -40,8 +40,8 @@ from desktop_rag.models.file_passwords import FilePasswords
 class Library:
     """Watches sources and keeps their documents searchable.
 
-    Its parts: `collections`, `sources`, `documents`, `sent`, `exclusions`, `tags`, `passwords`,
-    `indexing`, the work in the background, and `readiness`, what it has not come to yet.
+    Its parts: `collections`, `sources`, `documents`, `sent`, `exclusions`, `tags`, `passwords`, and
+    `indexing`, the work in the background.
     """
 
     def __init__(
@@ -94,8 +94,13 @@ class Library:
         )  # fmt: skip
         space = SpaceWait(lambda: shutil.disk_usage(stores.pages).free, self._times.space)
         self.indexing = LibraryIndexing(pipeline, stores.documents, space, publish=publish)
-        self.readiness = MeaningReadiness(
-            stores.documents, stores.sources, embedders, lambda: pipeline.is_idle
+
+    @property
+    def readiness(self) -> MeaningReadiness:
+        """What questions are told about files without vectors."""
+        stores, pipeline = self._stores, self._pipeline
+        return MeaningReadiness(
+            stores.documents, stores.sources, pipeline.embedders, lambda: pipeline.is_idle
         )
 
     def _callbacks(self) -> PipelineCallbacks:

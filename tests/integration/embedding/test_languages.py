@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.answer.search.question_terms import SearchQuestion
-from desktop_rag.answer.writing.refusals import Refusal, refusal
+from desktop_rag.answer.writing.unanswered import Refusal, refusal
 from desktop_rag.app import Services
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.query import Query
