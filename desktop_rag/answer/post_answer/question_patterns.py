@@ -36,6 +36,8 @@ _NUMBERING = re.compile(
 _BROKEN = re.compile(
     r"(?i)\w:\w|[|;=<>{}\\$%…]|\.\.|[.:,]$|\b(?:cont(?:inued|'d)?|in millions)\b",
 )
+# A link beside the heading of a page, such as "[edit]".
+_LINK = re.compile(r"\s*\[[^\[\]]*\]$")
 _MOST_TERM_WORDS = 4
 
 
@@ -135,7 +137,7 @@ def _content(text: str) -> frozenset[str]:
 
 def plain_heading(title: str) -> str:
     """The words of a heading, without its number and marks."""
-    return _NUMBERING.sub("", " ".join(title.split())).strip(" #*_–—-")
+    return _NUMBERING.sub("", _LINK.sub("", " ".join(title.split()))).strip(" #*_–—-")
 
 
 def _names_subject(title: str, pattern: Pattern) -> bool:

@@ -22,6 +22,7 @@ def asked(title: str, language: str = "en", body: str = BODY) -> list[str]:
     ("title", "language", "question"),
     [
         ("3.2 Cleaning the lens", "en", "What does “manual.md” say about “Cleaning the lens”?"),
+        ("Cleaning the lens[edit]", "en", "What does “manual.md” say about “Cleaning the lens”?"),
         ("RISK FACTORS", "en", "What does “manual.md” say about “Risk factors”?"),
         ("Reinigung der Linse", "de", "Was steht in „manual.md“ über „Reinigung der Linse“?"),
         ("Nettoyage de la lampe", "fr",
@@ -49,6 +50,8 @@ def test_a_heading_is_asked_about(title: str, language: str, question: str) -> N
         "2019 | 2018 | 2017",
         "(in millions)",
         "Notes",
+        "References[edit]",
+        "Related Sections",
         "Total",
     ],
 )
