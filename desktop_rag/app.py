@@ -72,7 +72,6 @@ from desktop_rag.standing.schedule_runner import ScheduleRunner
 from desktop_rag.standing.standing_questions import StandingQuestions
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.inspection import IndexRepair
-from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.opening import (
     SharedLibrary,
     check_shared_library,
@@ -289,12 +288,12 @@ def _make_retriever(
             for a in dense.answering()
         ]
 
-    def missed(scope: Scope, question: str) -> tuple[str, ...]:
-        return (*shared.missed(scope), *library.readiness.missing(scope, question))
-
     fusion = FusionModel.load(resources_dir() / "retrieval" / "fusion.toml")
     names = FilenameMatcher(engine.names)
-    return Retriever(engine.lexical, answering, priority, names, fusion, missed)
+    return Retriever(
+        engine.lexical, answering, priority, names, fusion, shared.missed,
+        not_ready=library.readiness.missing,
+    )  # fmt: skip
 
 
 def _faults(dense: EmbedderRegistry, repairs: list[Notice], recorder: Recorder) -> list[Notice]:

@@ -191,7 +191,10 @@ class Answering:
         return is_counted
 
     def _add_hints(self, draft: AnswerDraft, request: AnswerRequest) -> None:
-        hints = (*request.setup.hints, *self._finder.missed(request.setup.reach, request.question))
+        hints = (
+            *request.setup.hints,
+            *self._finder.incomplete(request.setup.reach, request.question),
+        )
         if name := unknown_name(request):
             hints += (f"No file is called “{name}”.",)
         named = request.named or NamedFiles(())

@@ -76,16 +76,20 @@ class Retriever:
         priority: AnswerPriority,
         names: FilenameMatcher,
         fusion: FusionModel,
-        missed: Callable[[Scope, str], tuple[str, ...]] = lambda _scope, _question: (),
+        missed: Callable[[Scope], tuple[str, ...]] = lambda _: (),
+        *,
+        not_ready: Callable[[Scope, str], tuple[str, ...]] = lambda _scope, _question: (),
     ) -> None:
         """`answering` gives the embedders that can answer now, with their vectors, and `missed`
-        says what of a scope could not be searched for a question.
+        says what of a scope could not be searched, and `not_ready` what of it was searched by words
+        only for a question.
         """
         self.lexical = lexical
         self.candidate_search = CandidateSearch(lexical, answering, priority, names)
         self._priority = priority
         self._fusion = fusion
         self._missed = missed
+        self._not_ready = not_ready
         self.reader = QuestionReader(lexical)
 
     def search(
@@ -105,20 +109,13 @@ class Retriever:
         with self._priority.answering():
             return self._search(query, mode, limit, reach, lexical_weight)
 
-    def missed(self, reach: SearchScope, question: str = "") -> tuple[str, ...]:
-        """What of these documents can't be searched now, or only by their words, in sentences for
-        an answer.
-        """
-        return self._missed(
-            Scope(
-                collection_ids=reach.collection_ids or None,
-                document_ids=reach.document_ids,
-                attached=reach.attached,
-                about=reach.about,
-                readable=reach.readable,
-            ),
-            question,
-        )
+    def missed(self, reach: SearchScope) -> tuple[str, ...]:
+        """What of these documents can't be searched now, in sentences for an answer."""
+        return self._missed(_reached(reach))
+
+    def not_ready(self, reach: SearchScope, question: str) -> tuple[str, ...]:
+        """What of these documents is searched by words only as yet, in sentences for an answer."""
+        return self._not_ready(_reached(reach), question)
 
     def best_of(
         self,
@@ -329,6 +326,16 @@ class Retriever:
         )
         left = tuple(word for word in excluded if word not in single)
         return scope, _Exact(asked.phrases, left)
+
+
+def _reached(reach: SearchScope) -> Scope:
+    return Scope(
+        collection_ids=reach.collection_ids or None,
+        document_ids=reach.document_ids,
+        attached=reach.attached,
+        about=reach.about,
+        readable=reach.readable,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,18 +55,20 @@ class SourceFinder:
             lexical_weight=settings.lexical_weight,
         )
         filters = limits_in_words(reach.limits, query)
-        hints = (*hints_for(query), *self.missed(reach, query.text))
+        hints = (*hints_for(query), *self.incomplete(reach, query.text))
         is_said = bool(found.repaired or filters or hints)
         count = len(found.passages)
         notes = SearchNotes(found.repaired, filters, count, hints) if is_said else None
         is_relevant = self.is_any_relevant(found.passages)
         return SearchResult(tuple(found.passages), notes, is_relevant, found.matching)
 
-    def missed(self, reach: SearchScope, question: str) -> tuple[str, ...]:
-        """What of these documents can't be searched now, or only by their words, in sentences for
-        an answer.
-        """
-        return self._retriever.missed(reach, question)
+    def missed(self, reach: SearchScope) -> tuple[str, ...]:
+        """What of these documents can't be searched now, in sentences for an answer."""
+        return self._retriever.missed(reach)
+
+    def incomplete(self, reach: SearchScope, question: str) -> tuple[str, ...]:
+        """As `missed`, and what is searched by its words only as yet."""
+        return (*self.missed(reach), *self._retriever.not_ready(reach, question))
 
     def embedder_for(self, question: str) -> Embedder | None:
         """The bundled model that reads a question which is not in English; None for any other."""

@@ -47,4 +47,4 @@ def test_it_says_nothing_once_all_is_ready(services: Services, tmp_path: Path) -
     services.library.start(watch=False)
     assert services.library.indexing.wait_until_idle(60)
     assert hints_of(services) == ()
-    assert services.retriever.missed(SearchScope(), "Wann brennt die Lampe?") == ()
+    assert services.retriever.not_ready(SearchScope(), "Wann brennt die Lampe?") == ()
