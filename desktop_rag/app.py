@@ -179,7 +179,7 @@ def build_services(
         stores = _library_stores(home, engine, _findable(joined, shared), keys, recorder)
         library = _make_library(home, settings, stores, dense, priority, times, recorder)
         commands = Commands(home, library)
-        retriever = _make_retriever(joined, dense, priority, shared)
+        retriever = _make_retriever(joined, dense, priority, shared, library)
         models = _make_models(home, settings, keys, recorder)
         embeds = rail_embeddings(home.rail_vectors, dense.bundled)
         checker, rails = ClaimChecker(dense.bundled), AssistantRails(*embeds, home.rails, commands)
@@ -274,8 +274,9 @@ make_claim_checker = ClaimChecker
 
 
 def _make_retriever(
-    engine: Engine, dense: EmbedderRegistry, priority: AnswerPriority, shared: SharedLibrary
-) -> Retriever:
+    engine: Engine, dense: EmbedderRegistry, priority: AnswerPriority, shared: SharedLibrary,
+    library: Library,
+) -> Retriever:  # fmt: skip
     def answering() -> list[AnsweringIndex]:
         return [
             AnsweringIndex(
@@ -289,7 +290,10 @@ def _make_retriever(
 
     fusion = FusionModel.load(resources_dir() / "retrieval" / "fusion.toml")
     names = FilenameMatcher(engine.names)
-    return Retriever(engine.lexical, answering, priority, names, fusion, shared.missed)
+    return Retriever(
+        engine.lexical, answering, priority, names, fusion, shared.missed,
+        not_ready=library.readiness.missing,
+    )  # fmt: skip
 
 
 def _faults(dense: EmbedderRegistry, repairs: list[Notice], recorder: Recorder) -> list[Notice]:

@@ -110,8 +110,8 @@ def main() -> None:
     print(f"chosen: {chosen}")
     if asked.without_relevance:
         return
-    own = {name: found.own for name, found in pools.items()}
-    foreign = {name: found.foreign for name, found in pools.items()}
+    own = {name: [pool.best for pool in found.own] for name, found in pools.items()}
+    foreign = {name: [pool.best for pool in found.foreign] for name, found in pools.items()}
     scale: Scale = {"agreement": (_USUAL, _DEVIATION), "open": (0.0, 1.0)}
     weight = np.array([math.log(chosen.ratio), chosen.agreement, chosen.open])
     tables: dict[str, dict[str, object]] = {
@@ -122,10 +122,12 @@ def main() -> None:
         "relevance_by_words": regression(own, foreign, ("share",)),
         "relevance_by_lead": regression(own, foreign, ("lead",), _STRICT),
     }
+    path = resources_dir() / "retrieval" / "fusion.toml"
+    # Those of fit_across_languages.py stay.
+    tables = tomllib.loads(path.read_text(encoding="utf-8")) | tables
     text = as_toml(tables)
     print(text)
     if asked.write:
-        path = resources_dir() / "retrieval" / "fusion.toml"
         path.write_text(text, encoding="utf-8")
         assert tomllib.loads(text) == tables
 
@@ -243,12 +245,13 @@ def print_rows(names: Sequence[str], rows: Mapping[str, Sequence[float]]) -> Non
 
 
 def regression(
-    own: Mapping[str, Sequence[Pool]],
-    foreign: Mapping[str, Sequence[Pool]],
+    own: Mapping[str, Sequence[Mapping[str, float]]],
+    foreign: Mapping[str, Sequence[Mapping[str, float]]],
     names: Sequence[str],
     strict: float = 1.0,
 ) -> dict[str, object]:
-    """A logistic regression: own questions of a set against foreign ones, by their best passage.
+    """A logistic regression: own questions of a set against foreign ones, by the values of their
+    best passages.
 
     Every set has the same weight, and so have both classes, or foreign questions `strict` times as
     much. Newton's method.
@@ -256,7 +259,7 @@ def regression(
     rows, labels, weights = [], [], []
     for label, share, groups in ((1.0, 1.0, own), (0.0, strict, foreign)):
         for questions in groups.values():
-            rows += [[q.best[name] for name in names] for q in questions]
+            rows += [[values[name] for name in names] for values in questions]
             labels += [label] * len(questions)
             weights += [share / max(1, len(questions))] * len(questions)
     values, question, weight = np.array(rows), np.array(labels), np.array(weights)
@@ -291,7 +294,8 @@ def as_toml(tables: dict[str, dict[str, object]]) -> str:
     """The file contents, one inline table per line."""
     lines = [
         "# The weights of words and meaning in retrieval, and the relevance model: see",
-        "# desktop_rag/answer/search/fusion.py. Written by training/fit_fusion.py and reviewed.",
+        "# desktop_rag/answer/search/fusion.py. Written by training/fit_fusion.py and reviewed;",
+        "# those of other languages by training/fit_across_languages.py.",
     ]
     for name, values in tables.items():
         lines += ["", f"[{name}]"]

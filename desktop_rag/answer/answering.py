@@ -40,16 +40,9 @@ from desktop_rag.answer.understanding.scoping import Scoping, unknown_name
 from desktop_rag.answer.understanding.small_talk import reply_to
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest
-from desktop_rag.answer.writing.extractive_answer import (
-    NOTHING_FOUND,
-    NOTHING_RELEVANT,
-    NOTHING_RELEVANT_AMONG,
-    NOTHING_RELEVANT_HERE,
-    NOTHING_THERE,
-    UNREAD,
-    excerpts,
-)
+from desktop_rag.answer.writing.extractive_answer import excerpts
 from desktop_rag.answer.writing.model_answer import answer_with
+from desktop_rag.answer.writing.unanswered import Refusal, refusal, unread_files
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.attachment import Image
 from desktop_rag.core.conversation import (
@@ -65,7 +58,7 @@ from desktop_rag.core.conversation import (
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.interaction import Interaction
 from desktop_rag.core.places import Places, places_from_json
-from desktop_rag.core.question import NamedFiles, SearchScope
+from desktop_rag.core.question import NamedFiles
 from desktop_rag.models.ports import ChatModel, Embedder
 from desktop_rag.store.contract.engine import Engine
 
@@ -74,7 +67,11 @@ _HOW_TO_GET_ONE = (
     " answer is made of excerpts."
 )
 # By the number of collections searched; none means all documents.
-_NOTHING_RELEVANT = (NOTHING_RELEVANT, NOTHING_RELEVANT_HERE, NOTHING_RELEVANT_AMONG)
+_NOTHING_RELEVANT = (
+    Refusal.NOTHING_RELEVANT,
+    Refusal.NOTHING_RELEVANT_HERE,
+    Refusal.NOTHING_RELEVANT_AMONG,
+)
 _NEAREST = 3
 
 
@@ -169,7 +166,7 @@ class Answering:
         if model and setup.is_open and not request.is_summary:
             yield from self._from_model(model, draft, request, cancel)
         else:
-            yield from self._from_nothing(draft, setup.reach)
+            yield from self._from_nothing(draft, request)
 
     def _summarised(
         self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel | None, cancel: Event
@@ -194,7 +191,10 @@ class Answering:
         return is_counted
 
     def _add_hints(self, draft: AnswerDraft, request: AnswerRequest) -> None:
-        hints = (*request.setup.hints, *self._finder.missed(request.setup.reach))
+        hints = (
+            *request.setup.hints,
+            *self._finder.incomplete(request.setup.reach, request.question),
+        )
         if name := unknown_name(request):
             hints += (f"No file is called “{name}”.",)
         named = request.named or NamedFiles(())
@@ -221,7 +221,7 @@ class Answering:
         if draft.sources:
             yield from self._from_excerpts(draft, request)
         else:
-            yield from self._from_nothing(draft, request.setup.reach)
+            yield from self._from_nothing(draft, request)
 
     def _from_search(
         self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel | None, cancel: Event
@@ -345,24 +345,35 @@ class Answering:
         asked = draft.plain_question
         asked = draft.notes.repair(asked) if draft.notes else asked
         headers = {source.n: self._header(source) for source in draft.sources}
+        embedder = self._finder.embedder_for(asked) or self._embedder
         dispute = dispute_of(request.question, request.history)
         if dispute:
             draft.text = excerpt(checked_dispute(dispute, draft.sources, self._check))
-        draft.text = draft.text or excerpts(asked, draft.sources, self._embedder, previous, headers)
+        draft.text = (
+            draft.text
+            or excerpts(asked, draft.sources, embedder, previous, headers)
+            or refusal(Refusal.NOTHING_FOUND, *_written_in(request))
+        )
         yield TextDelta(draft.text)
 
-    def _from_nothing(self, draft: AnswerDraft, reach: SearchScope) -> Iterator[AnswerEvent]:
+    def _from_nothing(self, draft: AnswerDraft, request: AnswerRequest) -> Iterator[AnswerEvent]:
         """Say that there is nothing to answer from. No model is asked: it would make things up."""
+        reach, written_in = request.setup.reach, _written_in(request)
         yield SourcesFound((), draft.notes)
         counts = self._documents.counts(readable=reach.readable)
         if draft.nearest:
-            draft.text = _NOTHING_RELEVANT[min(len(reach.collection_ids), 2)]
+            why = _NOTHING_RELEVANT[min(len(reach.collection_ids), 2)]
         else:
-            draft.text = NOTHING_FOUND if counts.total else NOTHING_THERE
+            why = Refusal.NOTHING_FOUND if counts.total else Refusal.NOTHING_THERE
+        draft.text = refusal(why, *written_in)
         if counts.unread:
-            files = "1 file has" if counts.unread == 1 else f"{counts.unread:,} files have"
-            draft.text += f"\n\n{UNREAD.format(files)}"
+            draft.text += f"\n\n{unread_files(counts.unread, *written_in)}"
         yield TextDelta(draft.text)
+
+
+def _written_in(request: AnswerRequest) -> tuple[str, str]:
+    """What tells the language of a text of the app: the question, and the person's wish."""
+    return request.question, request.setup.settings.preferences.language
 
 
 def _place_in(places: Places | None, source: SourceRef) -> Anchor:

@@ -16,6 +16,7 @@ from desktop_rag.ingest.background.event_publisher import EventPublisher, Listen
 from desktop_rag.ingest.background.pipeline_callbacks import PipelineCallbacks
 from desktop_rag.ingest.background.space_wait import SpaceWait
 from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry
+from desktop_rag.ingest.embedding.meaning_readiness import MeaningReadiness
 from desktop_rag.ingest.indexing.attacher import Attacher
 from desktop_rag.ingest.library_collections import LibraryCollections
 from desktop_rag.ingest.library_documents import LibraryDocuments
@@ -94,6 +95,14 @@ class Library:
         )  # fmt: skip
         space = SpaceWait(lambda: shutil.disk_usage(stores.pages).free, self._times.space)
         self.indexing = LibraryIndexing(pipeline, stores.documents, space, publish=publish)
+
+    @property
+    def readiness(self) -> MeaningReadiness:
+        """What questions are told about files without vectors."""
+        stores, pipeline = self._stores, self._pipeline
+        return MeaningReadiness(
+            stores.documents, stores.sources, pipeline.embedders, lambda: pipeline.is_idle
+        )
 
     def _callbacks(self) -> PipelineCallbacks:
         publish = self._events.publish

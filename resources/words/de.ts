@@ -4588,8 +4588,8 @@ Die vollständige Adresse lautet:
         <translation>Braucht eine kurze Anfrage nach jeder Antwort. Ohne Modell werden Überschriften vorgeschlagen.</translation>
     </message>
     <message>
-        <source>Up to {FEW_FILES} files. Each relevant file takes one request to the model.</source>
-        <translation>Bis zu {FEW_FILES} Dateien. Jede passende Datei kostet eine Anfrage an das Modell.</translation>
+        <source>Where a question may find at most {FEW_FILES} files. Each relevant file takes one request to the model.</source>
+        <translation>Wo eine Frage höchstens {FEW_FILES} Dateien finden kann. Jede Datei, die dazu passt, braucht eine Anfrage an das Modell.</translation>
     </message>
     <message>
         <source>Shows the model up to three earlier answers to similar questions, best rated first, so that it matches the style you like. When off, new answers are not remembered.</source>
@@ -4640,8 +4640,8 @@ Die vollständige Adresse lautet:
         <translation>Strg und + oder − ändern sie überall im Fenster, Strg und 0 setzt sie zurück.</translation>
     </message>
     <message>
-        <source>Another language is used from the next start on. Answers follow the question.</source>
-        <translation>Eine andere Sprache gilt ab dem nächsten Start. Antworten richten sich nach der Frage.</translation>
+        <source>Another language is used from the next start on. Answers follow the question; excerpts stay in the language of the document.</source>
+        <translation>Eine andere Sprache gilt ab dem nächsten Start. Antworten folgen der Frage; Auszüge bleiben in der Sprache des Dokuments.</translation>
     </message>
     <message>
         <source>Appearance</source>
@@ -11872,6 +11872,14 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>A collection that is gone</source>
         <translation>Eine Sammlung, die es nicht mehr gibt</translation>
+    </message>
+    <message>
+        <source>Search by meaning is not ready yet ({ready:,} of {files}); answers get better when it is.</source>
+        <translation>Die Suche nach Bedeutung ist noch nicht bereit ({ready:,} von {files}); danach werden Antworten besser.</translation>
+    </message>
+    <message>
+        <source>English documents can&apos;t be searched in other languages yet; they can in a few minutes.</source>
+        <translation>Englische Dokumente lassen sich in anderen Sprachen noch nicht durchsuchen, aber in einigen Minuten.</translation>
     </message>
 </context>
 </TS>

@@ -66,6 +66,7 @@ class WholeLibrary:
         """
         setup, query = request.setup, draft.query
         preferences = setup.settings.preferences
+        embedder = self._finder.embedder_for(draft.asked) or self._embedder
         attached = SearchScope(attached=request.attached_ids)
         firsts = self._finder.every_attached(attached.attached, MOST_FILES)
         others = self._finder.files(query, _FIRST, MOST_FILES, setup.reach)
@@ -80,7 +81,7 @@ class WholeLibrary:
         ]
         style = MapReduceStyle(
             partial(self._turns, draft.asked, in_language(_ONE_FILE, preferences)),
-            lambda sources: excerpts(draft.asked, sources, self._embedder),
+            lambda sources: excerpts(draft.asked, sources, embedder),
             with_instructions(in_manner(_COMBINE, preferences), setup.instructions),
             is_asked=request.every_file,
         )

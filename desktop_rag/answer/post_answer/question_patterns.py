@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
+from pathlib import PurePath
 
 from desktop_rag.core.language.function_words import function_words
 from desktop_rag.core.parsed import Heading
 from desktop_rag.core.paths import resources_dir
+from desktop_rag.core.terms import terms
 from desktop_rag.core.text import sentences, words
 
 _SHORTEST, _LONGEST = 6, 60
@@ -34,6 +36,8 @@ _NUMBERING = re.compile(
 _BROKEN = re.compile(
     r"(?i)\w:\w|[|;=<>{}\\$%…]|\.\.|[.:,]$|\b(?:cont(?:inued|'d)?|in millions)\b",
 )
+# A link beside the heading of a page, such as "[edit]".
+_LINK = re.compile(r"\s*\[[^\[\]]*\]$")
 _MOST_TERM_WORDS = 4
 
 
@@ -89,20 +93,22 @@ def patterns() -> dict[str, Pattern]:
 
 
 def heading_questions(
-    name: str, text: str, headings: tuple[Heading, ...], pattern: Pattern
+    name: str, text: str, headings: tuple[Heading, ...], pattern: Pattern, title: str = ""
 ) -> Iterator[PatternQuestion]:
     """A question for each heading that names a subject and has enough text below it.
 
-    `name` is how the question names the document.
+    `name` is how the question names the document. A heading says nothing new when its words are
+    all in the name or the `title` of the document.
     """
-    plain = [_plain(heading.title) for heading in headings]
+    plain = [plain_heading(heading.title) for heading in headings]
+    known = [_content(each) for each in (PurePath(name).stem.replace("_", " "), title)]
     ends = [*(heading.offset for heading in headings), len(text)][1:]
-    for heading, title, end in zip(headings, plain, ends, strict=True):
-        is_once = plain.count(title) == 1
-        if not (is_once and _names_subject(title, pattern)):
+    for heading, part, end in zip(headings, plain, ends, strict=True):
+        is_new = plain.count(part) == 1 and not any(map(_content(part).issubset, known))
+        if not (is_new and _names_subject(part, pattern)):
             continue
         if _has_prose(text[heading.offset : end], heading.title):
-            shown = title.capitalize() if title.isupper() else title
+            shown = part.capitalize() if part.isupper() else part
             question = pattern.about.format(
                 document=pattern.quoted(name), part=pattern.quoted(shown)
             )
@@ -113,14 +119,25 @@ def definition_questions(text: str, start: int, pattern: Pattern) -> Iterator[Pa
     """A question for each term that a passage beginning at `start` defines."""
     for first, last in sentences(text):
         match = pattern.defines.match(" ".join(text[first:last].split()))
-        if match and (term := _term(match["term"], pattern)):
+        # What stands above, such as a heading, is no part of the term.
+        line = text[first:last].strip().partition("\n")[0]
+        is_on_line = match and len(line.split()) >= len(match["term"].split())
+        if match and is_on_line and (term := _term(match["term"], pattern)):
             yield PatternQuestion(
                 pattern.what_is.format(term=term), term, start + first, start + last
             )
 
 
-def _plain(title: str) -> str:
-    return _NUMBERING.sub("", " ".join(title.split())).strip(" #*_–—-")
+def _content(text: str) -> frozenset[str]:
+    """The terms of a name, without function words."""
+    said = words(text)
+    idle = function_words(said)
+    return frozenset(term for word in said if word not in idle for term in terms(word))
+
+
+def plain_heading(title: str) -> str:
+    """The words of a heading, without its number and marks."""
+    return _NUMBERING.sub("", _LINK.sub("", " ".join(title.split()))).strip(" #*_–—-")
 
 
 def _names_subject(title: str, pattern: Pattern) -> bool:
@@ -159,6 +176,7 @@ def _term(written: str, pattern: Pattern) -> str:
     is_article = plain[:1] and plain[0] in pattern.articles
     points = any(word in pattern.pointing for word in plain)
     rest = plain[1:] if is_article else plain
-    if not content or points or len(said) > _MOST_TERM_WORDS or any(w in idle for w in rest):
+    is_odd = points or _is_repeated(plain) or any(w in idle or w in pattern.vague for w in rest)
+    if not content or is_odd or len(said) > _MOST_TERM_WORDS:
         return ""
     return f"{plain[0]} {' '.join(said[1:])}" if is_article else written

@@ -19,6 +19,7 @@ from desktop_rag.answer.post_answer.question_patterns import (
     definition_questions,
     heading_questions,
     patterns,
+    plain_heading,
 )
 from desktop_rag.answer.prompting.prompt_sanitizer import sanitized
 from desktop_rag.answer.sources.source_finder import SourceFinder
@@ -45,6 +46,8 @@ _MOST_DOCUMENTS = 4
 _MOST_HEADINGS = 8
 _LANGUAGE_CHARS = 3_000
 _FIRST_PASSAGES = 3
+# Passages among whose documents a heading is looked for again.
+_LOOKED_AT = 12
 _SOURCES = 6
 _LONGEST_SOURCE_CHARS = 600
 _LONGEST_ANSWER_CHARS = 1_500
@@ -65,7 +68,7 @@ one question a line and nothing else."""
 class _Proposal:
     """A question, what to search for, and the part of a document that is to be found by it.
 
-    Without a document any relevant passage will do.
+    Without a document any relevant passage will do. `is_heading`: the subject is a heading.
     """
 
     question: str
@@ -73,6 +76,7 @@ class _Proposal:
     document_id: str = ""
     start: int = 0
     end: int = 0
+    is_heading: bool = False
 
     def is_found_in(self, passages: Sequence[Passage]) -> bool:
         """True when one of the passages answers it."""
@@ -115,8 +119,10 @@ class FollowUps:
 
         def is_answered(proposal: _Proposal) -> bool:
             query = Query(proposal.subject)
-            found = self._finder.look_up(query, settings, limit=_FIRST_PASSAGES, reach=setup.reach)
-            passages = list(found.passages) if found.is_relevant else []
+            found = self._finder.look_up(query, settings, limit=_LOOKED_AT, reach=setup.reach)
+            if proposal.is_heading and self._is_usual(proposal, found.passages):
+                return False
+            passages = list(found.passages[:_FIRST_PASSAGES]) if found.is_relevant else []
             if attached:
                 more = self._finder.best_attached(attached, query, settings, limit=_FIRST_PASSAGES)
                 passages += more if self._finder.is_any_relevant(more) else []
@@ -154,6 +160,16 @@ class FollowUps:
             cited = [source for source in answer.sources if source.is_cited] or answer.sources
             yield from itertools.islice(self._by_pattern(cited), _MOST_TRIED)
 
+    def _is_usual(self, proposal: _Proposal, passages: Sequence[Passage]) -> bool:
+        """True when another document that is found has the same heading: forms have, and copies."""
+        subject = proposal.subject.casefold()
+        others = {p.document_id for p in passages} - {proposal.document_id}
+        return any(
+            plain_heading(heading.title).casefold() == subject
+            for document_id in others
+            for heading in places_from_json(self._documents.content(document_id)[1])[1]
+        )
+
     def _by_pattern(self, sources: Sequence[SourceRef]) -> Iterator[_Proposal]:
         """What the documents of the sources define, then their other headings, in turn.
 
@@ -184,7 +200,7 @@ class FollowUps:
         name = document.title if document.url or document.part else document.name
         others = [
             found
-            for found in heading_questions(name, text, headings, pattern)
+            for found in heading_questions(name, text, headings, pattern, document.title)
             if not any(s.start < found.end and found.start < s.end for s in sources)
         ]
         others.sort(key=lambda found: abs(found.start - sources[0].start))
@@ -192,8 +208,9 @@ class FollowUps:
             # A heading may look like a filter.
             if as_question(found.text):
                 yield _Proposal(
-                    found.text, found.subject, document.document_id, found.start, found.end
-                )
+                    found.text, found.subject, document.document_id, found.start, found.end,
+                    is_heading=found in others,
+                )  # fmt: skip
 
 
 def _start_of(source: SourceRef) -> int:

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,13 @@ from desktop_rag.answer.search.fusion import Scores, with_windows
 from desktop_rag.answer.search.question_terms import SearchQuestion
 from desktop_rag.answer.search.run_in_parallel import run_in_parallel
 from desktop_rag.answer.search.similarity_calibration import SimilarityCalibration, rescaled
-from desktop_rag.core.language.model_languages import ENGLISH_MODEL, question_language
+from desktop_rag.core.language.model_languages import (
+    ENGLISH_MODEL,
+    OTHER_LATIN,
+    UNKNOWN,
+    likely_language,
+    question_language,
+)
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.ports import Embedder, EmbedderFaultError
 from desktop_rag.store.contract.scope import Scope
@@ -46,9 +52,10 @@ class Candidates:
     `lexical` holds scores by words, `similar` the similarities of whole passages, `near` those that
     include windows. `is_compared` is 1 for a passage with a vector, 0 for one without a vector yet.
     `greatest` is an upper bound of the scores by words; `has_all_words` is true when every word of
-    the question occurs in the library. `is_named` is 1 for passages of documents that the question
-    names, else 0. `alike` is the matrix of similarities between passages, NaN where unknown.
-    Similarities are calibrated; see `SimilarityCalibration`.
+    the question occurs in the library. `is_across` is 1 for passages in another language than the
+    question that the multilingual model compares, `is_named` 1 for passages of documents that the
+    question names, else 0. `alike` is the matrix of similarities between passages, NaN where
+    unknown. Similarities are calibrated; see `SimilarityCalibration`.
     """
 
     ids: tuple[int, ...]
@@ -58,6 +65,7 @@ class Candidates:
     is_compared: Scores
     greatest: float
     has_all_words: bool
+    is_across: Scores
     is_named: Scores
     alike: Scores
 
@@ -71,6 +79,11 @@ def leads(candidates: Candidates) -> Scores:
     """The distance of each share from the median share."""
     own = shares(candidates)
     return own - np.median(own)
+
+
+def nearness_leads(candidates: Candidates) -> Scores:
+    """The distance of each similarity from the median one."""
+    return candidates.near - np.median(candidates.near)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +125,9 @@ class CandidateSearch:
         None when no embedder answers with vectors.
         """
         limit = max(limit, _DEPTH)
+        language = _language_of(question)
         reading, asked = run_in_parallel(
-            lambda: question.reading, lambda: self._asked(question.text, scope)
+            lambda: question.reading, lambda: self._asked(question.text, language, scope)
         )
         if not asked:
             return None
@@ -134,7 +148,16 @@ class CandidateSearch:
             lambda: self._lexical.scores(weights, ids),
             lambda: [model.answer(held) for model, held in answering],
         )
-        return self._scored(ids, lexical, answers, weights, named)
+        found = self._scored(ids, lexical, answers, weights, named)
+        return replace(
+            found, is_across=self._across(language, question.text, ids, answering, scope)
+        )
+
+    def multilingual_for(self, question: SearchQuestion) -> Embedder | None:
+        """The bundled model for many languages, where the question is not in English."""
+        language = _language_of(question)
+        found = (i.embedder for i in self._for_question(language) if _is_multilingual(i))
+        return None if language in ENGLISH_MODEL else next(found, None)
 
     def _first(
         self, weights: Weights, asked: Sequence["_Model"], limit: int, scope: Scope
@@ -150,10 +173,10 @@ class CandidateSearch:
         )
         return _First(best, _pairwise(nearest, others))
 
-    def _asked(self, text: str, scope: Scope) -> list["_Model"]:
+    def _asked(self, text: str, language: str, scope: Scope) -> list["_Model"]:
         """The embedders that answer for a part of the scope, with the vector of the question."""
         found: list[_Model] = []
-        for index in self._for_question(text):
+        for index in self._for_question(language):
             if scope.within(index.collection_ids).collection_ids == ():
                 continue
             try:
@@ -166,9 +189,10 @@ class CandidateSearch:
             found.append(_Model(index, vector, unrelated))
         return found
 
-    def _for_question(self, text: str) -> list[AnsweringIndex]:
-        """The indexes that understand the question, without those that would find nothing more."""
-        language = question_language(text)
+    def _for_question(self, language: str) -> list[AnsweringIndex]:
+        """The indexes that understand a question in a language, without those that would find
+        nothing more.
+        """
         known = [i for i in self._answering() if i.questions is None or language in i.questions]
         if language in ENGLISH_MODEL and ENGLISH_MODEL.issuperset(self._lexical.languages()):
             # Then the model for English has compared whatever the one for many languages has.
@@ -196,9 +220,39 @@ class CandidateSearch:
             _array(float(i in near) for i in ids),
             weights.greatest(),
             all(weights.counts),
+            np.zeros(len(ids)),
             self._of_named(ids, named),
             _alike(ids, answers),
         )
+
+    def _across(
+        self,
+        language: str,
+        text: str,
+        ids: tuple[int, ...],
+        answering: Sequence[tuple["_Model", VectorMatches]],
+        scope: Scope,
+    ) -> Scores:
+        """See `Candidates`. English passages are those that the English model has embedded too."""
+        compared = {
+            is_multilingual: {i for model, held in answering for i in held.chunk_ids
+                              if _is_multilingual(model.index) is is_multilingual}
+            for is_multilingual in (True, False)
+        }  # fmt: skip
+        alone = compared[True] - compared[False]
+        is_foreign_here = likely_language(text) not in self._lexical.languages(scope.readable)
+        if language not in ENGLISH_MODEL and not is_foreign_here:
+            alone &= self._in_english(tuple(alone))
+        return _array(float(i in alone) for i in ids)
+
+    def _in_english(self, ids: Sequence[int]) -> set[int]:
+        """Those of the chunks that the English model has embedded."""
+        found = set[int]()
+        for index in self._answering():
+            if index.questions is not None and not _is_multilingual(index):
+                anything = np.zeros(index.embedder.dimensions, np.float32)
+                found.update(index.vectors.compare(anything, list(ids)).chunk_ids)
+        return found
 
     def _of_named(self, ids: Sequence[int], named: Scope | None) -> Scores:
         inside = self._lexical.in_scope(ids, named) if named else frozenset[int]()
@@ -247,6 +301,23 @@ class _Model:
         # Not `@`: the threads of BLAS keep spinning for a while after it returns.
         alike = rescaled(np.vecdot(vectors[:, np.newaxis], vectors), self.unrelated)
         return ModelAnswer(tuple(found.chunk_ids), similar, with_windows(similar, windows), alike)
+
+
+def _is_multilingual(index: AnsweringIndex) -> bool:
+    """True for the bundled model for many languages."""
+    return index.questions is not None and not index.questions <= ENGLISH_MODEL
+
+
+def _language_of(question: SearchQuestion) -> str:
+    """The language of a question. One that may be English, but of whose words the library lacks
+    half or more, is probably in another: "Was" alone may be either.
+    """
+    language = question_language(question.text)
+    if language != UNKNOWN:
+        return language
+    counts = question.reading.words.counts
+    is_hardly_known = bool(counts) and 2 * sum(map(bool, counts)) <= len(counts)
+    return OTHER_LATIN if is_hardly_known else UNKNOWN
 
 
 def _pairwise(

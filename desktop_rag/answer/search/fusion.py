@@ -86,6 +86,8 @@ class FusionModel:
     relevance_among_few: Logistic
     relevance_by_words: Logistic
     relevance_by_lead: Logistic
+    relevance_across: Logistic
+    relevance_across_among_few: Logistic
 
     @classmethod
     def load(cls, path: Path) -> "FusionModel":
@@ -105,6 +107,8 @@ class FusionModel:
             logistic("relevance_among_few"),
             logistic("relevance_by_words"),
             logistic("relevance_by_lead"),
+            logistic("relevance_across"),
+            logistic("relevance_across_among_few"),
         )
 
     def lexical_weight(self, signals: Signals, count: int, preference: float = 0.5) -> float:

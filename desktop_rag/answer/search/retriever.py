@@ -11,6 +11,7 @@ from desktop_rag.answer.search.candidates import (
     Candidates,
     CandidateSearch,
     leads,
+    nearness_leads,
     shares,
 )
 from desktop_rag.answer.search.filename_matching import FilenameMatcher
@@ -33,6 +34,7 @@ from desktop_rag.core.query import Query
 from desktop_rag.core.question import EVERYTHING, SearchScope
 from desktop_rag.core.terms import holds_phrase
 from desktop_rag.models.answer_priority import AnswerPriority
+from desktop_rag.models.ports import Embedder
 from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.contract.search import LexicalStore
 
@@ -75,15 +77,19 @@ class Retriever:
         names: FilenameMatcher,
         fusion: FusionModel,
         missed: Callable[[Scope], tuple[str, ...]] = lambda _: (),
+        *,
+        not_ready: Callable[[Scope, str], tuple[str, ...]] = lambda _scope, _question: (),
     ) -> None:
         """`answering` gives the embedders that can answer now, with their vectors, and `missed`
-        says what of a scope could not be searched.
+        says what of a scope could not be searched, and `not_ready` what of it was searched by words
+        only for a question.
         """
         self.lexical = lexical
         self.candidate_search = CandidateSearch(lexical, answering, priority, names)
         self._priority = priority
         self._fusion = fusion
         self._missed = missed
+        self._not_ready = not_ready
         self.reader = QuestionReader(lexical)
 
     def search(
@@ -105,15 +111,11 @@ class Retriever:
 
     def missed(self, reach: SearchScope) -> tuple[str, ...]:
         """What of these documents can't be searched now, in sentences for an answer."""
-        return self._missed(
-            Scope(
-                collection_ids=reach.collection_ids or None,
-                document_ids=reach.document_ids,
-                attached=reach.attached,
-                about=reach.about,
-                readable=reach.readable,
-            )
-        )
+        return self._missed(_reached(reach))
+
+    def not_ready(self, reach: SearchScope, question: str) -> tuple[str, ...]:
+        """What of these documents is searched by words only as yet, in sentences for an answer."""
+        return self._not_ready(_reached(reach), question)
 
     def best_of(
         self,
@@ -128,6 +130,12 @@ class Retriever:
         only = replace(reach, document_ids=(document_id,))
         with self._priority.answering():
             return self._search(query, "hybrid", limit, only, lexical_weight)
+
+    def embedder_for(self, text: str) -> Embedder | None:
+        """The bundled model for many languages for a question that is not in English, else None."""
+        question = SearchQuestion(text, lambda: self.reader.read(Query(text)))
+        with self._priority.answering():
+            return self.candidate_search.multilingual_for(question)
 
     def count_files(self, chunk_ids: Sequence[int], others: Collection[str]) -> int:
         """The number of documents that the chunks belong to, together with the `others`."""
@@ -280,6 +288,7 @@ class Retriever:
         fusion = self._fusion
         values = {
             "nearness": candidates.near,
+            "nearness_lead": nearness_leads(candidates),
             "standout": standardised(candidates.lexical),
             "share": shares(candidates),
             "lead": leads(candidates),
@@ -293,6 +302,11 @@ class Retriever:
                 # stands out; yet the passage with both is far ahead. When the name stands nowhere,
                 # only the frequent word would be found.
                 relevance = np.maximum(relevance, fusion.relevance_by_lead.each(values))
+        # Words in another language match by chance, or not at all.
+        is_few = len(candidates.ids) < FEW
+        across = fusion.relevance_across_among_few if is_few else fusion.relevance_across
+        by_meaning = np.maximum(relevance, across.each(values))
+        relevance = np.where(candidates.is_across > 0, by_meaning, relevance)
         # A passage without a vector is last by meaning, which says nothing about it.
         by_words = fusion.relevance_by_words.each(values)
         known = np.where(candidates.is_compared > 0, relevance, by_words)
@@ -317,6 +331,16 @@ class Retriever:
         )
         left = tuple(word for word in excluded if word not in single)
         return scope, _Exact(asked.phrases, left)
+
+
+def _reached(reach: SearchScope) -> Scope:
+    return Scope(
+        collection_ids=reach.collection_ids or None,
+        document_ids=reach.document_ids,
+        attached=reach.attached,
+        about=reach.about,
+        readable=reach.readable,
+    )
 
 
 @dataclass(frozen=True, slots=True)

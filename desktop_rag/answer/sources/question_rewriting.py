@@ -24,9 +24,10 @@ from desktop_rag.answer.prompting.prompt_sanitizer import sanitized
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.core.conversation import Message, Role
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.language.function_words import function_words
+from desktop_rag.core.language.function_words import function_words, language_of
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.query import Query, parse_query
+from desktop_rag.core.terms import terms
 from desktop_rag.core.text import words
 from desktop_rag.models.ports import ChatModel, ChatTurn
 
@@ -36,6 +37,9 @@ log = logging.getLogger(__name__)
 _FEW_WORDS = 2
 _EXCHANGES = 3
 _LONGEST_TURN_CHARS = 700
+# The least share of a rewritten question's content words that the conversation has. The others may
+# be translated, or worked out: a year before another.
+_KNOWN_SHARE = 0.4
 
 _INSTRUCTIONS = """\
 You are given the end of a conversation about a person's documents, and the question that comes \
@@ -105,7 +109,25 @@ def rewrite_question(
     except AppError as error:
         log.info("a question was not rewritten: %s", error.title)
         return ""
-    return _usable(written)
+    rewritten = _usable(written)
+    if rewritten and not is_of_conversation(rewritten, question, history):
+        log.info("a question was not rewritten: the reply has other words than the conversation")
+        return ""
+    return rewritten
+
+
+def is_of_conversation(rewritten: str, question: str, history: Sequence[Message]) -> bool:
+    """True when enough content words of a rewritten question were said by the person or before.
+
+    A model that misunderstood its task writes about itself, or about anything.
+    """
+    language = language_of(words(rewritten))
+    said = [message.text for message in history[-2 * _EXCHANGES :]]
+    known = {term for text in (question, *said) for term in terms(text, language)}
+    written = words(rewritten)
+    idle = function_words(written)
+    content = {term for word in written if word not in idle for term in terms(word, language)}
+    return len(content & known) >= max(1.0, _KNOWN_SHARE * len(content))
 
 
 def join_previous_question(question: str, history: Sequence[Message]) -> str:

@@ -55,7 +55,7 @@ class SourceFinder:
             lexical_weight=settings.lexical_weight,
         )
         filters = limits_in_words(reach.limits, query)
-        hints = (*hints_for(query), *self.missed(reach))
+        hints = (*hints_for(query), *self.incomplete(reach, query.text))
         is_said = bool(found.repaired or filters or hints)
         count = len(found.passages)
         notes = SearchNotes(found.repaired, filters, count, hints) if is_said else None
@@ -69,6 +69,14 @@ class SourceFinder:
     def missed(self, reach: SearchScope) -> tuple[str, ...]:
         """What of these documents can't be searched now, in sentences for an answer."""
         return self._retriever.missed(reach)
+
+    def incomplete(self, reach: SearchScope, question: str) -> tuple[str, ...]:
+        """As `missed`, and what is searched by its words only as yet."""
+        return (*self.missed(reach), *self._retriever.not_ready(reach, question))
+
+    def embedder_for(self, question: str) -> Embedder | None:
+        """The bundled model that reads a question which is not in English; None for any other."""
+        return self._retriever.embedder_for(question)
 
     def files(
         self, query: Query, first: int, most: int, reach: SearchScope = EVERYTHING

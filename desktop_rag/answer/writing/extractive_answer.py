@@ -18,22 +18,6 @@ from desktop_rag.core.markup.formulas import formulas
 from desktop_rag.core.terms import terms
 from desktop_rag.models.ports import Embedder
 
-NOTHING_FOUND = "Nothing in your documents matches this question."
-NOTHING_RELEVANT = (
-    "Nothing in your documents seems to be about this question. Other words may find more. The"
-    " passages that came nearest can be looked at."
-)
-NOTHING_RELEVANT_HERE = (
-    "Nothing in this collection seems to be about this question. Other words may find more, and so"
-    " may asking all documents. The passages that came nearest can be looked at."
-)
-NOTHING_RELEVANT_AMONG = (
-    "Nothing in these collections seems to be about this question. Other words may find more, and"
-    " so may asking all documents. The passages that came nearest can be looked at."
-)
-NOTHING_THERE = "There are no documents yet. Add a folder to the library, then ask again."
-UNREAD = "{} not been read yet; what is in them can be found as soon as they are."
-
 _PASSAGES = 5
 _SENTENCES = 3
 _LONGEST = 600
@@ -82,7 +66,7 @@ def excerpts(
 
     Rows of a table become a table, below its `headers` by number of the source where these are
     known. Pieces of the previous answer, `said`, are used only when there are no others. With
-    nothing to quote, the answer says so without a citation.
+    nothing to quote, it is empty.
     """
     best = sorted(sources, key=lambda source: -source.score)[:_PASSAGES]
     asked = _asked(question)
@@ -97,7 +81,7 @@ def excerpts(
         # Fragments only: shown as they are rather than not at all.
         candidates = [c for source in best[:1] for c in _whole(source)]
     if not candidates:
-        return NOTHING_FOUND
+        return ""
     candidates = [c for c in candidates if quoted(c.text) not in said] or candidates
     scores = _scores(question, candidates, embedder)
     order = sorted(range(len(candidates)), key=lambda i: -scores[i])

@@ -37,21 +37,22 @@ def language_of(words: Sequence[str]) -> str:
     The result is clear when no other language matches at all, or with three matches that make up a
     fifth of the words and exceed the second-best language by half.
     """
-    folded = [word.casefold().replace("’", "'") for word in words]
-    hits = {
-        code: sum(word in known for word in folded) for code, known in _words_by_language().items()
-    }
+    hits = _hits(words)
     best, second = sorted(hits, key=hits.__getitem__, reverse=True)[:2]
-    is_many = hits[best] >= max(_MIN_WORDS, _MIN_SHARE * len(folded), _MIN_LEAD * hits[second])
+    is_many = hits[best] >= max(_MIN_WORDS, _MIN_SHARE * len(words), _MIN_LEAD * hits[second])
     return best if is_many or (hits[best] and not hits[second]) else ""
+
+
+def most_likely(words: Sequence[str]) -> str:
+    """The code of the language with more function words than any other; "" when there is none."""
+    hits = _hits(words)
+    best, second = sorted(hits, key=hits.__getitem__, reverse=True)[:2]
+    return best if hits[best] > hits[second] else ""
 
 
 def is_hardly_english(words: Sequence[str]) -> bool:
     """True when another language has more function words among these, at least two."""
-    folded = [word.casefold().replace("’", "'") for word in words]
-    hits = {
-        code: sum(word in known for word in folded) for code, known in _words_by_language().items()
-    }
+    hits = _hits(words)
     return max(hits.values()) > max(hits["en"], 1)
 
 
@@ -59,6 +60,14 @@ def english_share(words: Sequence[str]) -> float:
     """The share of English function words, 0 to 1; in texts it is seldom below .2."""
     english = _words_by_language()["en"]
     return sum(word.casefold() in english for word in words) / max(len(words), 1)
+
+
+def _hits(words: Sequence[str]) -> dict[str, int]:
+    """The number of function words of each language among these."""
+    folded = [word.casefold().replace("’", "'") for word in words]
+    return {
+        code: sum(word in known for word in folded) for code, known in _words_by_language().items()
+    }
 
 
 @cache

@@ -2,7 +2,11 @@
 
 import re
 
-from desktop_rag.core.language.function_words import is_hardly_english, language_of
+from desktop_rag.core.language.function_words import (
+    is_hardly_english,
+    language_of,
+    most_likely,
+)
 from desktop_rag.core.text import words
 
 UNKNOWN = ""
@@ -13,10 +17,10 @@ MULTILINGUAL_MODEL = frozenset(
     {"ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh"}
 ) | {UNKNOWN}
 # What a question in a script or language gets that is recognised, but not which one it is.
-_OTHER_LATIN = "latin"
+OTHER_LATIN = "latin"
 _UNREAD = "unread"
 QUESTIONS_OF_ENGLISH_MODEL = ENGLISH_MODEL
-QUESTIONS_OF_MULTILINGUAL_MODEL = MULTILINGUAL_MODEL | {_OTHER_LATIN}
+QUESTIONS_OF_MULTILINGUAL_MODEL = MULTILINGUAL_MODEL | {OTHER_LATIN}
 
 _SCRIPTS = {
     "ja": re.compile("[\u3040-\u30ff]"),
@@ -48,6 +52,12 @@ def question_language(text: str) -> str:
     if known := language_of(found):
         return known
     if is_hardly_english(found):
-        return _OTHER_LATIN
+        return OTHER_LATIN
     accented = sum(not _PLAIN.fullmatch(word) for word in found if word.isalpha())
-    return _OTHER_LATIN if accented > _ACCENTED_SHARE * max(len(found), 1) else UNKNOWN
+    return OTHER_LATIN if accented > _ACCENTED_SHARE * max(len(found), 1) else UNKNOWN
+
+
+def likely_language(text: str) -> str:
+    """The code of the language that a text is most likely written in; "" when nothing tells."""
+    known = question_language(text)
+    return most_likely(words(text)) if known in {OTHER_LATIN, UNKNOWN} else known

@@ -191,6 +191,19 @@ class EmbedderRegistry:
                 found.append(Answering(second, which, QUESTIONS_OF_MULTILINGUAL_MODEL))
         return found
 
+    def lacks_companions(self) -> bool:
+        """True while English documents lack vectors of the multilingual model that they are to
+        have.
+        """
+        index = self._wanted.get(BUNDLED_MULTILINGUAL)
+        users = tuple(
+            c.collection_id for c in self._collections() if (c.embedder or self._default) == BUNDLED
+        )
+        if index is None or not users:
+            return False
+        coverage = Coverage(users, ENGLISH_MODEL)
+        return self.chunks.vector_counts(index.vectors.model_id, coverage)[1] > 0
+
     def by_words_only(self) -> list[str]:
         """The collections elsewhere whose model is not available here."""
         others = self._elsewhere()

@@ -150,7 +150,9 @@ class EmbeddingQueue:
             self._changed(finished)
         companions = [each for each in wanted.assigned if each.part is Part.COMPANION]
         others = [each for each in wanted.assigned if each.part is not Part.COMPANION]
-        return self._embed_these(others) and self._embed_these(companions)
+        # Questions in another language find nothing without the companions, and windows only
+        # sharpen what is found.
+        return self._embed_these([*others, *companions])
 
     def _embed_these(self, all_assigned: Sequence[Assigned]) -> bool:
         last = self._refine if self._makes_windows else self._drop_windows

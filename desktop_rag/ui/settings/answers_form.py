@@ -22,7 +22,8 @@ _QUESTION_NOTE = tr(
     "Takes one short request after each answer. Without a model, headings are suggested."
 )
 _FEW_NOTE = tr(
-    "Up to {FEW_FILES} files. Each relevant file takes one request to the model.",
+    "Where a question may find at most {FEW_FILES} files. Each relevant file takes one request to"
+    " the model.",
     FEW_FILES=FEW_FILES,
 )
 _MEMORY_NOTE = tr(

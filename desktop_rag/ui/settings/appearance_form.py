@@ -26,7 +26,10 @@ _SCHEMES: dict[str, str] = {
     ColourScheme.DARK: tr("Dark"),
 }
 _SIZE_NOTE = tr("Ctrl and + or − change it everywhere in the window, Ctrl and 0 resets it.")
-_LANGUAGE_NOTE = tr("Another language is used from the next start on. Answers follow the question.")
+_LANGUAGE_NOTE = tr(
+    "Another language is used from the next start on. Answers follow the question; excerpts stay in"
+    " the language of the document."
+)
 
 
 class AppearanceForm(SettingsSection):

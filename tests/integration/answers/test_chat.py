@@ -11,7 +11,7 @@ import pytest
 
 from desktop_rag.answer.search.fusion import IRRELEVANT_BELOW
 from desktop_rag.answer.search.retriever import RetrievalResult
-from desktop_rag.answer.writing.extractive_answer import NOTHING_RELEVANT, NOTHING_RELEVANT_HERE
+from desktop_rag.answer.writing.unanswered import Refusal, refusal
 from desktop_rag.app import Services
 from desktop_rag.core.conversation import (
     AnswerDone,
@@ -125,7 +125,7 @@ def test_nothing_about_the_question_is_said_and_the_nearest_kept_apart(
     events = ask(far_off)
     message = answer_of(events)
     assert {e.sources for e in events if isinstance(e, SourcesFound)} == {()}
-    assert message.text == NOTHING_RELEVANT
+    assert message.text == refusal(Refusal.NOTHING_RELEVANT)
     assert (message.sources, message.model, message.is_excerpts) == ((), "", False)
     assert [s.n for s in message.nearest] == [1, 2]
     assert all("a part of a document" in str(body) for body in server.chats)
@@ -135,7 +135,7 @@ def test_nothing_about_the_question_is_said_and_the_nearest_kept_apart(
 def test_one_collection_alone_is_named_as_such(far_off: Services) -> None:
     [collection] = far_off.library.collections.all()
     message = answer_of(ask(far_off, collection_id=collection.collection_id))
-    assert message.text == NOTHING_RELEVANT_HERE
+    assert message.text == refusal(Refusal.NOTHING_RELEVANT_HERE)
 
 
 def test_a_date_that_is_none_is_an_answer_with_a_hint(indexed: Services) -> None:

@@ -99,6 +99,17 @@ def test_without_an_endpoint_headings_of_the_sources_are_offered(indexed: Servic
     assert "soft cloth" in found.text
 
 
+def test_a_heading_that_other_documents_have_too_is_not_offered(
+    indexed: Services, tmp_path: Path
+) -> None:
+    other = "# Pier\n\n## Cleaning the lens\n\nThe lens of the pier light has a brush of its own."
+    (tmp_path / "papers" / "pier.md").write_text(other)
+    indexed.library.sources.rescan()
+    assert indexed.library.indexing.wait_until_idle(30)
+    [change] = gone_on(indexed, ask(indexed, QUESTION))
+    assert change.message.follow_ups == (PAINTING,)
+
+
 def test_nothing_follows_an_answer_that_rests_on_nothing(indexed: Services) -> None:
     answer = ask(indexed, "What did the parliament decide about fishing quotas in 1974?")
     assert not answer.sources

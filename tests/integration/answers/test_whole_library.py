@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.answer.writing.extractive_answer import NOTHING_RELEVANT
+from desktop_rag.answer.writing.unanswered import Refusal, refusal
 from desktop_rag.app import Services
 from desktop_rag.core.conversation import AnswerEvent, FileAsked, FileCounts, Message, MessageState
 from desktop_rag.core.errors import AppError
@@ -181,7 +181,7 @@ def test_only_files_that_the_question_is_limited_to_are_asked(indexed: Services)
 def test_nothing_anywhere_is_said(indexed: Services) -> None:
     answer = ask(indexed, NOWHERE)
     message = answer_of(asked_of_all(indexed, answer))
-    assert message.text == NOTHING_RELEVANT
+    assert message.text == refusal(Refusal.NOTHING_RELEVANT)
     assert message.sources == ()
     assert message.nearest, "what came nearest can still be looked at"
 
@@ -192,7 +192,7 @@ def test_when_nothing_is_found_few_files_are_asked_by_themselves(
     events = list(indexed.chat.ask(NOWHERE, cancel=threading.Event()))
     assert [event.total for event in events if isinstance(event, FileAsked)] == [4] * 4
     message = answer_of(events)
-    assert message.text == NOTHING_RELEVANT
+    assert message.text == refusal(Refusal.NOTHING_RELEVANT)
     assert message.notes is not None
     assert message.notes.files == FileCounts(matched=0, read=4)
     asked = [body for body in server.chats if NOWHERE in json.dumps(body)]
@@ -206,7 +206,7 @@ def test_files_are_not_asked_by_themselves_when_that_is_switched_off(
     indexed.chat.apply(Settings(endpoint=server.endpoint(), answers=answers))
     events = list(indexed.chat.ask(NOWHERE, cancel=threading.Event()))
     assert not any(isinstance(event, FileAsked) for event in events)
-    assert answer_of(events).text == NOTHING_RELEVANT
+    assert answer_of(events).text == refusal(Refusal.NOTHING_RELEVANT)
 
 
 def test_without_a_model_they_are_not_asked_by_themselves(indexed: Services) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.answer.writing.extractive_answer import NOTHING_RELEVANT
+from desktop_rag.answer.writing.unanswered import Refusal, refusal
 from desktop_rag.app import Services
 from desktop_rag.core.conversation import AnswerWaits, FileAsked
 from desktop_rag.core.settings import AnswerSettings, HelperSettings, Settings
@@ -95,7 +95,7 @@ def test_what_a_part_says_without_a_citation_is_no_answer(
 ) -> None:
     server.answer = "It was surely blue."
     answer = ask(indexed, FAR)
-    assert answer.text == NOTHING_RELEVANT
+    assert answer.text == refusal(Refusal.NOTHING_RELEVANT)
     assert answer.sources == ()
 
 

@@ -22,6 +22,7 @@ def asked(title: str, language: str = "en", body: str = BODY) -> list[str]:
     ("title", "language", "question"),
     [
         ("3.2 Cleaning the lens", "en", "What does “manual.md” say about “Cleaning the lens”?"),
+        ("Cleaning the lens[edit]", "en", "What does “manual.md” say about “Cleaning the lens”?"),
         ("RISK FACTORS", "en", "What does “manual.md” say about “Risk factors”?"),
         ("Reinigung der Linse", "de", "Was steht in „manual.md“ über „Reinigung der Linse“?"),
         ("Nettoyage de la lampe", "fr",
@@ -49,11 +50,29 @@ def test_a_heading_is_asked_about(title: str, language: str, question: str) -> N
         "2019 | 2018 | 2017",
         "(in millions)",
         "Notes",
+        "References[edit]",
+        "Related Sections",
         "Total",
     ],
 )
 def test_a_cut_line_or_a_label_is_not(title: str) -> None:
     assert asked(title) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "title", "part"),
+    [
+        ("2-painting.md", "", "Painting"),
+        ("harbour_rules.pdf", "", "Rules of the Harbour"),
+        ("report.docx", "Keeping the tower dry", "Keeping the Tower Dry"),
+    ],
+)
+def test_nor_a_heading_that_only_repeats_the_name_of_the_document(
+    name: str, title: str, part: str
+) -> None:
+    text, headings = f"{part}\n\n{BODY}", (Heading(0, 1, part),)
+    assert not list(heading_questions(name, text, headings, patterns()["en"], title))
+    assert list(heading_questions("x.md", text, headings, patterns()["en"], "Manual"))
 
 
 def test_a_text_without_headings_has_none() -> None:
@@ -75,6 +94,9 @@ def test_nor_a_heading_with_hardly_any_text() -> None:
         ("This is a lamp.", "en", ""),
         ("It is a lamp.", "en", ""),
         ("The next step is a test.", "en", ""),
+        ("Astragal Astragal is one of the bars.", "en", ""),
+        ("Overview Astragals is one of the bars.", "en", ""),
+        ("Lantern\nGlazing is a craft of its own.", "en", ""),
     ],
 )
 def test_a_definition_is_asked_for(text: str, language: str, question: str) -> None:

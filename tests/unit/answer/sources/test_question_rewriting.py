@@ -6,6 +6,7 @@ import pytest
 from desktop_rag.answer.sources.question_rewriting import (
     can_be_rewritten,
     depends_on_history,
+    is_of_conversation,
     join_previous_question,
     refers_back,
     rewrite_question,
@@ -124,6 +125,35 @@ def test_thinking_is_no_part_of_the_question() -> None:
 def test_what_is_no_plain_question_is_not_used(answer: str) -> None:
     with ChatServer(answer) as server:
         assert rewritten_by(server) in ("", "after:yesterday-2024-99-99 lamp")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "I am an assistant for your documents.",
+        "Please give me more information about the question.",
+        "Ich kann dabei leider nicht helfen.",
+        "What is the capital of Norway?",
+    ],
+)
+def test_a_reply_about_something_else_is_not_used(answer: str) -> None:
+    with ChatServer(answer) as server:
+        assert rewritten_by(server) == ""
+
+
+@pytest.mark.parametrize(
+    ("question", "before", "rewritten"),
+    [
+        ("And the winter before?", "How much snow fell in 2019?", "How much snow fell in 2018?"),
+        ("Und sein Bruder?", "Who founded Adidas?", "Wer ist der Bruder des Gründers von Adidas?"),
+        ("它有多高?", "灯塔是什么时候建造的?", "灯塔有多高?"),
+        ("Why?", "Are the ferries cancelled?", "Why are the ferries cancelled?"),
+    ],
+)
+def test_what_is_worked_out_or_translated_may_be_new(
+    question: str, before: str, rewritten: str
+) -> None:
+    assert is_of_conversation(rewritten, question, [said(Role.USER, before)])
 
 
 @pytest.mark.parametrize("mode", ["status", "cut", "silence", "garbage", "endless"])

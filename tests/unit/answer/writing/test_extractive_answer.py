@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from desktop_rag.answer.writing.extractive_answer import NOTHING_FOUND, excerpts
+from desktop_rag.answer.writing.extractive_answer import excerpts
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import SourceRef
 
@@ -46,8 +46,8 @@ def test_the_strongest_passages_are_quoted_whatever_their_numbers() -> None:
 
 
 def test_nothing_to_quote_is_said() -> None:
-    assert excerpts("lamp", [], None) == NOTHING_FOUND
-    assert excerpts("lamp", [source(1, "…")], None) == NOTHING_FOUND
+    assert excerpts("lamp", [], None) == ""
+    assert excerpts("lamp", [source(1, "…")], None) == ""
 
 
 def test_a_very_long_sentence_ends_after_a_word() -> None:

@@ -2,9 +2,16 @@
 
 from pathlib import Path
 
+import pytest
+
+from desktop_rag.answer.search.question_terms import SearchQuestion
+from desktop_rag.answer.writing.unanswered import Refusal, refusal
 from desktop_rag.app import Services
 from desktop_rag.core.domain import DocumentState
+from desktop_rag.core.query import Query
+from desktop_rag.store.contract.scope import EVERYWHERE
 from desktop_rag.store.duckdb.duckdb_engine import database_of
+from tests.asking import ask
 
 ENGLISH = (
     "# Ferry\n\nThe boat to the island leaves at nine in the morning and returns at six.\n",
@@ -70,3 +77,60 @@ def test_a_language_that_no_model_reads_is_searched_by_words(
     by_words = services.chat.search(asked, mode="lexical")
     assert [p.chunk_id for p in services.chat.search(asked)] == [p.chunk_id for p in by_words]
     assert by_words[0].path.endswith("psomi.md")
+
+
+@pytest.mark.parametrize(
+    ("question", "file"),
+    [
+        ("Wie lange ruht der Teig vor dem Backen?", "bread.md"),
+        # "Was" may be English, but the library has none of the other words.
+        ("Was fressen Bienen?", "bees.md"),
+        ("¿Cuándo vuelve el barco de la isla?", "ferry.md"),
+        ("Когда корабль отправляется на остров?", "ferry.md"),
+    ],
+)
+def test_a_question_in_another_language_is_answered(
+    services: Services, tmp_path: Path, question: str, file: str
+) -> None:
+    names = ("ferry.md", "bees.md", "bread.md")
+    index(services, tmp_path / "papers", dict(zip(names, ENGLISH, strict=True)))
+    answer = ask(services, question)
+    assert answer.sources
+    assert answer.sources[0].path.endswith(file)
+    [cited, *_] = [source for source in answer.sources if source.is_cited]
+    assert cited.path.endswith(file), "the sentence is chosen by the model that reads the question"
+
+
+def test_what_is_not_there_is_refused_in_the_language_of_the_question(
+    services: Services, tmp_path: Path
+) -> None:
+    names = ("ferry.md", "bees.md", "bread.md")
+    index(services, tmp_path / "papers", dict(zip(names, ENGLISH, strict=True)))
+    question = "Welche Schacheröffnung spielte der Großmeister im Finale?"
+    answer = ask(services, question)
+    assert not answer.sources
+    assert answer.text == refusal(Refusal.NOTHING_RELEVANT, question)
+    assert answer.text.startswith("Nichts in Ihren Dokumenten")
+
+
+def test_words_still_tell_what_is_relevant_in_the_own_language(
+    services: Services, tmp_path: Path
+) -> None:
+    texts = {"bread.md": ENGLISH[2], "bienen.md": GERMAN}
+    index(services, tmp_path / "papers", texts)
+    search = services.retriever.candidate_search
+
+    def across(question: str) -> dict[str, float]:
+        query = Query(question)
+        asked = SearchQuestion(question, lambda: services.retriever.reader.read(query))
+        found = search.gather(asked, EVERYWHERE)
+        assert found is not None
+        passages = services.retriever.lexical.passages(dict.fromkeys(found.ids, 0.0))
+        names = {p.chunk_id: Path(p.path).name for p in passages}
+        return {names[i]: value for i, value in zip(found.ids, found.is_across, strict=True)}
+
+    assert across("Womit werden die Völker im Herbst gefüttert?") == {
+        "bread.md": 1.0, "bienen.md": 0.0
+    }  # fmt: skip
+    assert across("What are the colonies fed with?") == {"bread.md": 0.0, "bienen.md": 1.0}
+    assert across("¿Con qué se alimentan las abejas?") == {"bread.md": 1.0, "bienen.md": 1.0}
