@@ -4,7 +4,7 @@ Qt keeps the order in which widgets were made, so that whatever is made later wo
 older message, a chip, a page that is built when it is first shown.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
@@ -23,18 +23,40 @@ def stops_of(window: QWidget) -> list[QWidget]:
 
 
 def step(window: QWidget, *, is_forward: bool) -> bool:
-    """Move the focus to the next stop or the one before; False when there is none."""
+    """Move the focus to the next stop or the one before; False when there is none.
+
+    Qt calls it, too, when what has the focus is hidden or disabled: then the nearest stop gets it.
+    """
     stops = stops_of(window)
     if not stops:
         return False
-    focused = window.focusWidget()
+    left = focused = window.focusWidget()
     while focused is not None and focused not in stops:
         # The part of a control that has the focus, such as the field of an editable list.
         focused = focused.parentWidget()
+    if focused is None and left is not None and (beside := _beside(left, stops)):
+        beside.setFocus(Qt.FocusReason.OtherFocusReason)
+        return True
     here = stops.index(focused) if focused is not None else (-1 if is_forward else 0)
     reason = Qt.FocusReason.TabFocusReason if is_forward else Qt.FocusReason.BacktabFocusReason
     stops[(here + (1 if is_forward else -1)) % len(stops)].setFocus(reason)
     return True
+
+
+def _beside(left: QWidget, stops: Sequence[QWidget]) -> QWidget | None:
+    """The stop behind a widget that is none, in the smallest visible part around it; else one
+    before.
+    """
+    place = left.parentWidget()
+    while place is not None and not place.isWindow():
+        inside = [stop for stop in stops if place.isAncestorOf(stop)]
+        if inside and place.isVisible():
+            order = list(_in_order(place, with_hidden=True))
+            at = order.index(left) if left in order else 0
+            behind = (stop for stop in inside if order.index(stop) > at)
+            return next(behind, inside[-1])
+        place = place.parentWidget()
+    return None
 
 
 def _is_stop(widget: QWidget) -> bool:
@@ -43,12 +65,12 @@ def _is_stop(widget: QWidget) -> bool:
     return takes_tab and widget.isEnabled() and widget.focusProxy() is None
 
 
-def _in_order(widget: QWidget) -> Iterator[QWidget]:
+def _in_order(widget: QWidget, *, with_hidden: bool = False) -> Iterator[QWidget]:
     """The visible widgets below one, each before those inside it."""
     for child in _children(widget):
-        if child.isVisible() and not child.isWindow():
+        if (with_hidden or child.isVisible()) and not child.isWindow():
             yield child
-            yield from _in_order(child)
+            yield from _in_order(child, with_hidden=with_hidden)
 
 
 def _children(widget: QWidget) -> list[QWidget]:

@@ -280,7 +280,10 @@ class DocumentsPanel(QWidget):
     @Slot()
     def _show_password_button(self) -> None:
         current = self._table.current
-        self._enter_password.setVisible(current is not None and current.needs_password)
+        is_needed = current is not None and current.needs_password
+        if self._enter_password.hasFocus() and not is_needed:
+            self._table.setFocus()
+        self._enter_password.setVisible(is_needed)
 
     @Slot()
     def _on_password_clicked(self) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import EndpointReport
@@ -160,6 +160,10 @@ class EndpointForm(SettingsSection):
     def find_servers(self) -> None:
         """Search for model servers on this computer."""
         self._servers.search()
+
+    def focus_address(self) -> None:
+        """Let the person type the address."""
+        self._address.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def show_choice(self, *, is_visible: bool) -> None:
         """Show the list of endpoints, or hide it while there is none."""
