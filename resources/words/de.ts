@@ -240,6 +240,10 @@
         <translation>{count:,} Bilder</translation>
     </message>
     <message>
+        <source>{files}, {unread:,} not read</source>
+        <translation>{files}, {unread:,} nicht gelesen</translation>
+    </message>
+    <message>
         <source>{count:,} files</source>
         <translation>{count:,} Dateien</translation>
     </message>
@@ -2450,6 +2454,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>Retry</source>
         <translation>Erneut versuchen</translation>
+    </message>
+    <message>
+        <source>Show excerpts instead</source>
+        <translation>Stattdessen Auszüge zeigen</translation>
     </message>
     <message>
         <source>Checking the answer against its sources</source>
@@ -5152,8 +5160,8 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
         <translation>Desktop</translation>
     </message>
     <message>
-        <source>Saved: {change}</source>
-        <translation>Gespeichert: {change}</translation>
+        <source>Saved. {change}</source>
+        <translation>Gespeichert. {change}</translation>
     </message>
     <message>
         <source>Undo: {change}</source>
@@ -5256,8 +5264,8 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
         <translation>Die App bleibt im Infobereich und hält Ihre Ordner aktuell.</translation>
     </message>
     <message>
-        <source>This desktop has no tray. The app keeps your folders up to date without a window; start desktop-rag again to see it, or ask with “desktop-rag quick-ask”.</source>
-        <translation>Dieser Desktop hat keinen Infobereich. Die App hält Ihre Ordner ohne Fenster aktuell; starten Sie desktop-rag erneut, um sie zu sehen, oder fragen Sie mit „desktop-rag quick-ask“.</translation>
+        <source>This desktop has no tray. The app keeps your folders up to date without a window; start desktop-rag again to see it, ask with “desktop-rag quick-ask”, or end it with “desktop-rag quit”.</source>
+        <translation>Dieser Desktop hat keinen Infobereich. Die App hält Ihre Ordner ohne Fenster aktuell; starten Sie desktop-rag erneut, um sie zu sehen, fragen Sie mit „desktop-rag quick-ask“ oder beenden Sie sie mit „desktop-rag quit“.</translation>
     </message>
     <message>
         <source>You can change this later in the settings.</source>

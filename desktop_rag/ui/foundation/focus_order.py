@@ -44,17 +44,16 @@ def step(window: QWidget, *, is_forward: bool) -> bool:
 
 
 def _beside(left: QWidget, stops: Sequence[QWidget]) -> QWidget | None:
-    """The stop behind a widget that is none, in the smallest visible part around it; else one
-    before.
-    """
+    """The stop that follows a widget that is none, in the smallest visible part around it."""
     place = left.parentWidget()
     while place is not None and not place.isWindow():
         inside = [stop for stop in stops if place.isAncestorOf(stop)]
         if inside and place.isVisible():
-            order = list(_in_order(place, with_hidden=True))
-            at = order.index(left) if left in order else 0
-            behind = (stop for stop in inside if order.index(stop) > at)
-            return next(behind, inside[-1])
+            # What is hidden has no place on the screen, but one in the order of making.
+            following = left.nextInFocusChain()
+            while following is not left and following not in inside:
+                following = following.nextInFocusChain()
+            return following if following in inside else inside[0]
         place = place.parentWidget()
     return None
 
@@ -65,12 +64,12 @@ def _is_stop(widget: QWidget) -> bool:
     return takes_tab and widget.isEnabled() and widget.focusProxy() is None
 
 
-def _in_order(widget: QWidget, *, with_hidden: bool = False) -> Iterator[QWidget]:
+def _in_order(widget: QWidget) -> Iterator[QWidget]:
     """The visible widgets below one, each before those inside it."""
     for child in _children(widget):
-        if (with_hidden or child.isVisible()) and not child.isWindow():
+        if child.isVisible() and not child.isWindow():
             yield child
-            yield from _in_order(child, with_hidden=with_hidden)
+            yield from _in_order(child)
 
 
 def _children(widget: QWidget) -> list[QWidget]:

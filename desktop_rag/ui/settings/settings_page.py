@@ -122,6 +122,7 @@ class SettingsPage(PageList):
                 page.column.addWidget(section)
             self.add_page(name, page)
         self._saved = PlainLabel(tone="muted", wrap=True)
+        self._saved.setIndent(8)
         self._undo = TextButton(tr("Undo"), kind="quiet")
         self._forgetting = QTimer(self, singleShot=True, interval=_UNDO_MS)
         self.foot.addWidget(self._saved)
@@ -198,7 +199,7 @@ class SettingsPage(PageList):
         for widget in (self._saved, self._undo):
             widget.setVisible(last is not None)
         if last:
-            self._saved.setText(tr("Saved: {change}", change=last.in_words()))
+            self._saved.setText(tr("Saved. {change}", change=last.in_words()))
             set_tip(self._undo, tr("Undo: {change}", change=last.turned().in_words()))
             self._forgetting.start()
 

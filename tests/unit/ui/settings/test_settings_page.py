@@ -82,7 +82,7 @@ def test_what_is_undone_is_named_and_only_while_it_is_in_view(
 ) -> None:
     page.show_page(0)
     button(page, "Theme: Dark").click()
-    assert "Saved: Theme: system → dark" in texts(page)
+    assert "Saved. Theme: system → dark" in texts(page)
     assert "Undo: Theme: dark → system" in button(page, "Undo").toolTip()
     page.show_page(1)
     assert not button(page, "Undo").isVisible()
@@ -126,10 +126,10 @@ def test_undo_changes_no_endpoint_that_is_not_shown(
     name = field(page, QLineEdit, "Name")
     qtbot.keyClicks(name, "Oak")
     qtbot.keyClick(name, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: "Saved: Name: nothing → Oak (Oak)" in texts(page))
+    qtbot.waitUntil(lambda: "Saved. Name: nothing → Oak (Oak)" in texts(page))
     button(page, "Use for answers").click()
     assert any(
-        text.startswith("Saved: Endpoint for answers: localhost:1 →") for text in texts(page)
+        text.startswith("Saved. Endpoint for answers: localhost:1 →") for text in texts(page)
     )
     button(page, "Undo").click()
     assert settings.value.endpoint == amber
