@@ -50,8 +50,8 @@ def _beside(left: QWidget, stops: Sequence[QWidget]) -> QWidget | None:
         inside = [stop for stop in stops if place.isAncestorOf(stop)]
         if inside and place.isVisible():
             # What is hidden has no place on the screen, but one in the order of making.
-            following = left.nextInFocusChain()
-            while following is not left and following not in inside:
+            following: QWidget | None = left.nextInFocusChain()
+            while following is not None and following not in {left, *inside}:
                 following = following.nextInFocusChain()
             return following if following in inside else inside[0]
         place = place.parentWidget()
