@@ -41,7 +41,7 @@ def progress_line(progress: IndexProgress) -> str:
     """
     files = progress.files_total
     if progress.stage is Stage.IDLE:
-        words = tr("{files}, up to date", files=_files(files)) if files else headline(progress)
+        words = _at_rest(progress) if files else headline(progress)
         return " · ".join(filter(None, [words, pictures_wait(progress.pictures)]))
     parts = [headline(progress)]
     if progress.stage is Stage.SCANNING and files:
@@ -144,6 +144,13 @@ def pictures_question(waiting: WaitingPictures) -> str:
 def pictures_in_words(count: int) -> str:
     """`1 picture`, `1,200 pictures`."""
     return tr("1 picture") if count == 1 else tr("{count:,} pictures", count=count)
+
+
+def _at_rest(progress: IndexProgress) -> str:
+    files, unread = _files(progress.files_total), progress.files_unread
+    if unread:
+        return tr("{files}, {unread:,} not read", files=files, unread=unread)
+    return tr("{files}, up to date", files=files)
 
 
 def _files(count: int) -> str:

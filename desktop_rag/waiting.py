@@ -23,12 +23,13 @@ class Waiting:
     def __init__(
         self, library: Library, say: Callable[[str], None], *, report_s: float = _REPORT_S
     ) -> None:
-        """`say` is called with lines: notices, and the progress every `report_s` seconds."""
+        """`say` is called with lines: notices, and every `report_s` seconds new progress."""
         self._library = library
         self._say = say
         self._report_s = report_s
         self._notices: deque[Notice] = deque()
         self._stop: Notice | None = None
+        self._told = ""
         self._unsubscribe = lambda: None
 
     def __enter__(self) -> "Waiting":
@@ -50,11 +51,17 @@ class Waiting:
                 # The person is waiting for the result.
                 self._library.indexing.resume()
             self.tell()
-            self._say(_line(self._library))
+            self._tell_progress()
         self.tell()
         if held := pictures_wait(self._library.indexing.progress().pictures):
             # Nobody is asked here: what takes long waits for the setting, or for the option.
             self._say(held)
+
+    def _tell_progress(self) -> None:
+        line = _line(self._library)
+        if line != self._told:
+            self._say(line)
+        self._told = line
 
     def tell(self) -> None:
         """Say the notices that arrived since; AppError as in `until_idle`."""

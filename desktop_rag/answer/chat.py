@@ -239,20 +239,23 @@ class Chat:
         conversation_id: str,
         *,
         every_file: bool = False,
+        as_excerpts: bool = False,
         may_change: bool = False,
         cancel: Event,
     ) -> Iterator[AnswerEvent]:
         """Answer the last question again, in place of its last answer if it had one.
 
-        It searches the same documents as before. With `every_file` each of them is asked
-        separately, and FileAsked events come too; that answer stands below the other one, in place
-        of one of its kind. Yields as `ask` does, without QuestionStored.
-        AppError when there is no question yet.
+        With `as_excerpts` no model is asked this once. It searches the same documents as before.
+        With `every_file` each of them is asked separately, and FileAsked events come too; that
+        answer stands below the other one, in place of one of its kind. Yields as `ask` does,
+        without QuestionStored. AppError when there is no question yet.
         """
         conversation = self._conversations.get(conversation_id)
         messages = self._conversations.messages(conversation_id)
         last = last_question(messages)
         setup = self._set_up(conversation)
+        if as_excerpts:
+            setup = replace(setup, settings=setup.settings.using(""))
         if refused := self._refusal(messages[last].attachments, setup):
             raise refused
         request = AnswerRequest.of(

@@ -6,7 +6,10 @@ searchable; elsewhere the same happens in the terminal. The demo has a home of i
 
 import argparse
 import os
+import shlex
+import shutil
 import sys
+from pathlib import Path
 
 from desktop_rag import app
 from desktop_rag.cli import output, verbs
@@ -43,6 +46,18 @@ def has_display() -> bool:
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
+def own_command() -> str:
+    """What starts the app in this terminal: its name where that is found, else its place."""
+    name = "desktop-rag"
+    beside = Path(sys.executable).parent / name
+    if shutil.which(name):
+        return name
+    if not beside.is_file():
+        return shlex.join([sys.executable, "-m", "desktop_rag"])
+    here = Path.cwd()
+    return shlex.quote(str(beside.relative_to(here) if beside.is_relative_to(here) else beside))
+
+
 def _run_in_terminal(home: Home) -> int:
     services = app.build_services(home)
     try:
@@ -55,6 +70,8 @@ def _run_in_terminal(home: Home) -> int:
     finally:
         services.close()
     lines = [f"\n? {question}\n", *output.answer_lines(answer)]
-    lines += ["", 'Ask your own: desktop-rag index FOLDER, then desktop-rag ask "QUESTION"']
+    command = own_command()
+    lines += ["", f'Ask your own: {command} index FOLDER, then {command} ask "QUESTION"']
+    lines += [f"The window: {command}"]
     sys.stdout.write("\n".join(lines) + "\n")
     return 0

@@ -226,7 +226,7 @@ def _check_lines(claims: Sequence[Mapping[str, Any]]) -> list[str]:
     backed = len(checked) - len(doubtful)
     noun = "sentence" if len(checked) == 1 else "sentences"
     are = "is" if backed == 1 else "are"
-    lines = ["", f"Checked: {backed} of {len(checked)} {noun} {are} supported by the sources."]
+    lines = ["", f"Checked: {backed} of {len(checked)} {noun} {are} backed by sources."]
     for claim in doubtful:
         sign, verdict = SIGNS[Verdict(claim["verdict"])]
         lines.append(f"{sign} {verdict}: {' '.join(claim['text'].split())}")

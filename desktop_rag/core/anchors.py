@@ -45,7 +45,7 @@ class Anchor:
             )
         if self.slide is not None:
             return f"slide {self.slide}"
-        if self.sheet is not None:
+        if self.sheet:
             return f"{self.sheet}!{self.cells}" if self.cells else self.sheet
         if self.cells is not None:
             return f"cells {self.cells}"

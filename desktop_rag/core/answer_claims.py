@@ -10,7 +10,7 @@ from desktop_rag.core.markup.formulas import formulas
 
 # Sign and words per verdict; distinct without colours.
 SIGNS = {
-    Verdict.SUPPORTED: ("✓", "Supported by the sources"),
+    Verdict.SUPPORTED: ("✓", "Backed by sources"),
     Verdict.PARTLY: ("≈", "Partly supported"),
     Verdict.NOT_IN_SOURCES: ("?", "Not found in the sources"),
     Verdict.CONTRADICTED: ("✗", "Contradicted by a source"),

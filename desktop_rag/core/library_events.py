@@ -45,7 +45,7 @@ class IndexProgress:
     are the files of the library. `fraction` (0..1) is the share of the whole run: it never falls
     before the run ends, and is 1 only when nothing is left. `seconds_left` is for all steps, None
     while unknown. `steps` are those of the run, in their order; none at rest. `pictures` are those
-    that wait, also while something holds them up.
+    that wait, also while something holds them up. `files_unread` failed or were skipped; at rest.
     """
 
     stage: Stage = Stage.IDLE
@@ -56,6 +56,7 @@ class IndexProgress:
     seconds_left: float | None = None
     steps: tuple[StepProgress, ...] = ()
     pictures: WaitingPictures = field(default_factory=WaitingPictures)
+    files_unread: int = 0
 
     @property
     def step(self) -> StepProgress | None:

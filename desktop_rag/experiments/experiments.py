@@ -12,6 +12,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.experiments.answer_match import without_citations
 from desktop_rag.core.experiments.experiment_events import ExperimentEvent, SetsChanged
 from desktop_rag.core.experiments.kappa import Agreement, agreement
+from desktop_rag.core.experiments.model_judging import ModelJudging
 from desktop_rag.core.experiments.question_set import (
     RUBRIC,
     QuestionSet,
@@ -20,6 +21,7 @@ from desktop_rag.core.experiments.question_set import (
 )
 from desktop_rag.core.experiments.run import Judgement, Run, RunAnswer, RunState, SetUp
 from desktop_rag.core.experiments.run_estimate import CostlyError, RunEstimate, estimate
+from desktop_rag.core.experiments.run_names import named
 from desktop_rag.core.experiments.scoring import RunScores, scored
 from desktop_rag.experiments.set_up_answering import setup_of
 from desktop_rag.store.contract.experiment_store import ExperimentStore
@@ -194,11 +196,11 @@ class Experiments:
     def results(self, set_id: str) -> SetResults:
         """A set with everything that is known of its runs. AppError when it is gone."""
         question_set, judgements = self._get(set_id), self.store.judgements(set_id)
-        runs = tuple(
+        runs = [
             scored(run, self.store.answers(run.run_id), judgements)
             for run in self.store.runs(set_id)
-        )
-        return SetResults(question_set, runs, tuple(judgements))
+        ]
+        return SetResults(question_set, tuple(named(runs)), tuple(judgements))
 
     # --- judging -----------------------------------------------------------------------------
 
@@ -214,16 +216,14 @@ class Experiments:
         cancel: Event,
         rubric: str = RUBRIC,
         among: Collection[str] | None = None,
-    ) -> int:
+    ) -> ModelJudging:
         """Have the background model compare two runs, where it did not yet by this rubric.
 
-        `among` are the ids of the questions, None for all. Returns the number compared.
+        `among` are the ids of the questions, None for all.
 
         AppError when no model is set, or the endpoint fails; what was judged before is kept.
         """
-        model = self._chat.grader.model_name
-        if not model:
-            raise AppError("No model is set that could judge.", "Set one up in the settings.")
+        model = self.judging_model()
         set_id = first.run.set_id
         pair = (first.run.run_id, second.run.run_id)
         done = {
@@ -231,16 +231,19 @@ class Experiments:
             for j in self.store.judgements(set_id)
             if j.judge and j.of_pair(*pair) and (j.rubric or RUBRIC) == rubric
         }
-        count = 0
+        count = known = unclear = missing = 0
         for question in first.run.questions:
             answers = [each.answers.get(question.question_id) for each in (first, second)]
             one, other = answers
             is_wanted = among is None or question.question_id in among
-            if cancel.is_set() or not is_wanted or question.question_id in done:
+            if cancel.is_set() or not is_wanted:
                 continue
-            if one and other and not one.has_failed and not other.has_failed:
+            if question.question_id in done:
+                known += 1
+            elif one and other and not one.has_failed and not other.has_failed:
                 texts = without_citations(one.text), without_citations(other.text)
                 preference = self._chat.grader.prefer(question.text, texts, rubric, cancel)
+                unclear += preference is None
                 if preference:
                     count += 1
                     self.judge(
@@ -250,7 +253,15 @@ class Experiments:
                             rubric="" if rubric == RUBRIC else rubric,
                         )
                     )  # fmt: skip
-        return count
+            else:
+                missing += 1
+        return ModelJudging(model, count, known, unclear, missing)
+
+    def judging_model(self) -> str:
+        """The name of the model that judges. AppError when none is set."""
+        if model := self._chat.grader.model_name:
+            return model
+        raise AppError("No model is set that could judge.", "Set one up in the settings.")
 
     def agreement(self, set_id: str) -> Agreement:
         """How far the person and the model agree on the pairs that both judged."""

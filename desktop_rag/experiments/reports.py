@@ -86,7 +86,7 @@ def _rows(scores: RunScores) -> Iterator[dict[str, Any]]:
         question = questions[question_id]
         known = scores.scores[question_id]
         values = (
-            scores.run.set_up.name, question_id, question.text, answer.text, answer.state.value,
+            scores.name, question_id, question.text, answer.text, answer.state.value,
             scores.best(question_id), next((b.value for b in Basis if b in known),
             ""), answer.seconds, answer.tokens_in, answer.tokens_out, answer.cost,
             answer.app.peak, answer.app.mean, answer.server.peak, answer.server.mean,
@@ -109,16 +109,19 @@ def _cell(value: object) -> object:
 
 
 def _figures(results: SetResults) -> str:
-    heads = (tr("Set-up"), tr("Score"), tr("Supported"), tr("Answered"), tr("Failed"),
-             tr("Seconds"), tr("Tokens"), tr("Cost"), tr("Memory"))  # fmt: skip
+    heads = (
+        tr("Set-up"), tr("Score"), tr("Preferred"), tr("Backed by sources"), tr("Answered"),
+        tr("Failed"), tr("Seconds"), tr("Tokens"), tr("Cost"), tr("Memory"),
+    )  # fmt: skip
     rows = [heads, *(_summary_row(summary(scores)) for scores in results.runs)]
     return _table(rows)
 
 
 def _summary_row(row: RunSummary) -> tuple[str, ...]:
     return (
-        row.name, _share(row.score), _share(row.supported), f"{row.answered} / {row.questions}",
-        str(row.failed), "" if row.seconds is None else f"{row.seconds:.1f}",
+        row.name, _share(row.score), _share(row.preferred), _share(row.supported),
+        f"{row.answered} / {row.questions}", str(row.failed),
+        "" if row.seconds is None else f"{row.seconds:.1f}",
         "" if row.tokens is None else f"{row.tokens:,}",
         "" if row.cost is None else f"{row.cost:.4g}", f"{row.peak_bytes // _MEGABYTE:,} MB",
     )  # fmt: skip
@@ -138,7 +141,7 @@ def _questions(results: SetResults) -> Iterator[str]:
             yield f'<p class="muted">{_text(tr("Expected: {text}", text=expected))}</p>'
         rows = [(scores, scores.answers.get(question.question_id)) for scores in results.runs]
         cells = "".join(
-            f"<tr><th>{_text(scores.run.set_up.name)}</th>"
+            f"<tr><th>{_text(scores.name)}</th>"
             f"<td>{_answer(answer)}</td>"
             f"<td>{_share(scores.best(question.question_id))}</td>"
             f"<td>{answer.seconds:.1f} s</td></tr>"

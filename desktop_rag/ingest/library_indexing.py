@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import IndexProgress, LibraryEvent, ProgressChanged, Stage
 from desktop_rag.ingest.background.indexing_pauses import IndexingPauses
@@ -199,6 +200,8 @@ class LibraryIndexing:
 
     def _count(self) -> None:
         try:
-            self._pipeline.meter.set_files(self._documents.counts().total)
+            counts = self._documents.counts()
+            unread = counts.of(DocumentState.FAILED) + counts.of(DocumentState.SKIPPED)
+            self._pipeline.meter.set_files(counts.total, unread)
         except AppError as error:
             log.info("the files were not counted: %s", error.title)

@@ -17,7 +17,7 @@ const WORDS = {
     thinking: "The model is thinking…",
     checking: "Checking the answer against its sources…",
     checked:
-      "{good} of {all} checked statements are fully supported by the sources. Those without a sign were not checked.",
+      "{good} of {all} checked statements are fully backed by sources. Those without a sign were not checked.",
     sources: "Sources",
     source: "Source {n}: {title}",
     others: "Read, but not cited ({n})",
@@ -41,7 +41,7 @@ const WORDS = {
     denied: "This chat has no access here. Reload the page, or ask whoever runs it.",
     unreachable: "The server can't be reached. Is it off, or the connection interrupted?",
     failed: "That did not work.",
-    supported: "Supported by the sources",
+    supported: "Backed by sources",
     partly: "Partly supported",
     "not in the sources": "Not found in the sources",
     contradicted: "Contradicted by a source",

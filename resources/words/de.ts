@@ -240,6 +240,10 @@
         <translation>{count:,} Bilder</translation>
     </message>
     <message>
+        <source>{files}, {unread:,} not read</source>
+        <translation>{files}, {unread:,} nicht gelesen</translation>
+    </message>
+    <message>
         <source>{count:,} files</source>
         <translation>{count:,} Dateien</translation>
     </message>
@@ -1176,6 +1180,18 @@ Die vollständige Adresse lautet:
     <message>
         <source>more than the {sum:,.4g} that you set</source>
         <translation>mehr als die {sum:,.4g}, die Sie festgelegt haben</translation>
+    </message>
+    <message>
+        <source>by what earlier answers took</source>
+        <translation>nach dem, was frühere Antworten brauchten</translation>
+    </message>
+    <message>
+        <source>a guess before the first answers are counted</source>
+        <translation>geschätzt, bevor die ersten Antworten gezählt sind</translation>
+    </message>
+    <message>
+        <source>in part by what earlier answers took</source>
+        <translation>zum Teil nach dem, was frühere Antworten brauchten</translation>
     </message>
     <message>
         <source>This may cost more than you set for its endpoint: {said}</source>
@@ -2136,8 +2152,8 @@ Die vollständige Adresse lautet:
         <translation>Nebeneinander …</translation>
     </message>
     <message>
-        <source>The answers to the chosen question</source>
-        <translation>Die Antworten auf die gewählte Frage</translation>
+        <source>The answers of the chosen runs</source>
+        <translation>Die Antworten der gewählten Durchläufe</translation>
     </message>
     <message>
         <source>Which questions</source>
@@ -2368,16 +2384,20 @@ Die vollständige Adresse lautet:
         <translation>{subject} den Quellen</translation>
     </message>
     <message>
-        <source>Supported by the sources</source>
-        <translation>Durch die Quellen belegt</translation>
+        <source>No sentence is fully backed by sources</source>
+        <translation>Kein Satz ist ganz durch Quellen belegt</translation>
     </message>
     <message>
-        <source>No sentence is {fully}supported by the sources</source>
-        <translation>Kein Satz ist {fully}durch die Quellen belegt</translation>
+        <source>No sentence is backed by sources</source>
+        <translation>Kein Satz ist durch Quellen belegt</translation>
     </message>
     <message>
-        <source>{supported} of {total} sentences {are} supported by the sources</source>
-        <translation>{supported} von {total} Sätzen {are} durch die Quellen belegt</translation>
+        <source>1 of {total} sentences is backed by sources</source>
+        <translation>1 von {total} Sätzen ist durch Quellen belegt</translation>
+    </message>
+    <message>
+        <source>{supported} of {total} sentences are backed by sources</source>
+        <translation>{supported} von {total} Sätzen sind durch Quellen belegt</translation>
     </message>
     <message>
         <source>Diagram source ({capitalize})</source>
@@ -2434,6 +2454,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>Retry</source>
         <translation>Erneut versuchen</translation>
+    </message>
+    <message>
+        <source>Show excerpts instead</source>
+        <translation>Stattdessen Auszüge zeigen</translation>
     </message>
     <message>
         <source>Checking the answer against its sources</source>
@@ -2708,10 +2732,6 @@ Die vollständige Adresse lautet:
         <translation>Die Fragen stellen</translation>
     </message>
     <message>
-        <source>As it is</source>
-        <translation>Wie es ist</translation>
-    </message>
-    <message>
         <source>Set-ups</source>
         <translation>Aufbauten</translation>
     </message>
@@ -2730,6 +2750,14 @@ Die vollständige Adresse lautet:
     <message>
         <source>Chunks</source>
         <translation>Textstellen</translation>
+    </message>
+    <message>
+        <source>A model that is not listed has to be added first: Settings, Models, Add endpoint.</source>
+        <translation>Ein Modell, das hier fehlt, wird zuerst hinzugefügt: Einstellungen, Modelle, Endpunkt hinzufügen.</translation>
+    </message>
+    <message>
+        <source>As usual ({model})</source>
+        <translation>Wie sonst ({model})</translation>
     </message>
     <message>
         <source>Set-up {number}</source>
@@ -3848,8 +3876,12 @@ Die vollständige Adresse lautet:
         <translation>Bewertung</translation>
     </message>
     <message>
-        <source>Supported</source>
-        <translation>Belegt</translation>
+        <source>Preferred</source>
+        <translation>Vorgezogen</translation>
+    </message>
+    <message>
+        <source>Backed by sources</source>
+        <translation>Durch Quellen belegt</translation>
     </message>
     <message>
         <source>Memory</source>
@@ -4000,12 +4032,12 @@ Die vollständige Adresse lautet:
         <translation>In diesen Läufen ist nichts mehr zu beurteilen.</translation>
     </message>
     <message>
-        <source>The model compares the answers…</source>
-        <translation>Das Modell vergleicht die Antworten …</translation>
+        <source>No question is answered in both runs yet.</source>
+        <translation>Noch ist keine Frage in beiden Durchläufen beantwortet.</translation>
     </message>
     <message>
-        <source>{count:,} pairs were judged by the model.</source>
-        <translation>{count:,} Paare wurden vom Modell beurteilt.</translation>
+        <source>The model compares the answers…</source>
+        <translation>Das Modell vergleicht die Antworten …</translation>
     </message>
     <message>
         <source>Save a report</source>
@@ -5128,6 +5160,14 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
         <translation>Desktop</translation>
     </message>
     <message>
+        <source>Saved. {change}</source>
+        <translation>Gespeichert. {change}</translation>
+    </message>
+    <message>
+        <source>Undo: {change}</source>
+        <translation>Rückgängig: {change}</translation>
+    </message>
+    <message>
         <source>Rails keep an assistant to what you write down. A topic is a few sentences as people say them, and what happens then: an answer from the documents, a text of yours, a polite refusal, or a question asked back. No model is asked to recognise them.</source>
         <translation>Leitplanken halten einen Assistenten an das, was Sie aufschreiben. Ein Thema sind ein paar Sätze, wie Menschen sie sagen, und was dann geschieht: eine Antwort aus den Dokumenten, ein Text von Ihnen, eine höfliche Ablehnung oder eine Rückfrage. Um sie zu erkennen, wird kein Modell gefragt.</translation>
     </message>
@@ -5174,10 +5214,6 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
     <message>
         <source>Saved.</source>
         <translation>Gespeichert.</translation>
-    </message>
-    <message>
-        <source>Undo the last change of a setting</source>
-        <translation>Letzte Änderung einer Einstellung rückgängig machen</translation>
     </message>
     <message>
         <source>Some of the files have it. Checked, all get it; unchecked, it is taken from all.</source>
@@ -5228,8 +5264,8 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
         <translation>Die App bleibt im Infobereich und hält Ihre Ordner aktuell.</translation>
     </message>
     <message>
-        <source>This desktop has no tray. The app keeps your folders up to date without a window; start desktop-rag again to see it, or ask with “desktop-rag quick-ask”.</source>
-        <translation>Dieser Desktop hat keinen Infobereich. Die App hält Ihre Ordner ohne Fenster aktuell; starten Sie desktop-rag erneut, um sie zu sehen, oder fragen Sie mit „desktop-rag quick-ask“.</translation>
+        <source>This desktop has no tray. The app keeps your folders up to date without a window; start desktop-rag again to see it, ask with “desktop-rag quick-ask”, or end it with “desktop-rag quit”.</source>
+        <translation>Dieser Desktop hat keinen Infobereich. Die App hält Ihre Ordner ohne Fenster aktuell; starten Sie desktop-rag erneut, um sie zu sehen, fragen Sie mit „desktop-rag quick-ask“ oder beenden Sie sie mit „desktop-rag quit“.</translation>
     </message>
     <message>
         <source>You can change this later in the settings.</source>
@@ -7100,26 +7136,6 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Sie stimmen kaum überein; beurteilen Sie mehr, oder verlassen Sie sich nicht auf das Modell.</translation>
     </message>
     <message>
-        <source>No question was answered and scored in both.</source>
-        <translation>Keine Frage wurde in beiden beantwortet und bewertet.</translation>
-    </message>
-    <message>
-        <source>{second} better in {better:,}, {first} in {worse:,}, same in {same:,}</source>
-        <translation>{second} besser bei {better:,}, {first} bei {worse:,}, gleich bei {same:,}</translation>
-    </message>
-    <message>
-        <source>likely not chance</source>
-        <translation>wohl kein Zufall</translation>
-    </message>
-    <message>
-        <source>may be chance; more questions would tell</source>
-        <translation>kann Zufall sein; mehr Fragen würden es zeigen</translation>
-    </message>
-    <message>
-        <source>no more than chance would make</source>
-        <translation>nicht mehr, als der Zufall ergäbe</translation>
-    </message>
-    <message>
         <source>your judgement</source>
         <translation>Ihr Urteil</translation>
     </message>
@@ -7134,10 +7150,6 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
     <message>
         <source>the words of the expected answer</source>
         <translation>die Wörter der erwarteten Antwort</translation>
-    </message>
-    <message>
-        <source>sentences supported by the sources</source>
-        <translation>von den Quellen belegte Sätze</translation>
     </message>
     <message>
         <source>A topic has no name.</source>
@@ -7220,6 +7232,14 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Schreiben Sie die richtige Antwort, damit sie künftig erwartet wird</translation>
     </message>
     <message>
+        <source>Previous question</source>
+        <translation>Vorige Frage</translation>
+    </message>
+    <message>
+        <source>Next question</source>
+        <translation>Nächste Frage</translation>
+    </message>
+    <message>
         <source>Expect this</source>
         <translation>Diese erwarten</translation>
     </message>
@@ -7232,8 +7252,20 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Lauf rechts</translation>
     </message>
     <message>
+        <source>Answer on the left</source>
+        <translation>Antwort links</translation>
+    </message>
+    <message>
+        <source>Answer on the right</source>
+        <translation>Antwort rechts</translation>
+    </message>
+    <message>
         <source>Expected: {text}</source>
         <translation>Erwartet: {text}</translation>
+    </message>
+    <message>
+        <source>Not answered yet.</source>
+        <translation>Noch nicht beantwortet.</translation>
     </message>
     <message>
         <source>Judge blind</source>
@@ -7256,6 +7288,18 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Überspringen</translation>
     </message>
     <message>
+        <source>Back</source>
+        <translation>Zurück</translation>
+    </message>
+    <message>
+        <source>1, 2 and 3 choose, S skips, Backspace goes back.</source>
+        <translation>1, 2 und 3 wählen, S überspringt, die Rücktaste geht zurück.</translation>
+    </message>
+    <message>
+        <source>1 to 5 choose, S skips, Backspace goes back.</source>
+        <translation>1 bis 5 wählen, S überspringt, die Rücktaste geht zurück.</translation>
+    </message>
+    <message>
         <source>Left is better</source>
         <translation>Links ist besser</translation>
     </message>
@@ -7266,6 +7310,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
     <message>
         <source>Right is better</source>
         <translation>Rechts ist besser</translation>
+    </message>
+    <message>
+        <source>You said: {words}</source>
+        <translation>Sie sagten: {words}</translation>
     </message>
     <message>
         <source>1, wrong or useless</source>
@@ -7288,16 +7336,20 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Das PDF konnte nicht geschrieben werden.</translation>
     </message>
     <message>
-        <source>{name}: score {score}, {seconds} s</source>
-        <translation>{name}: Bewertung {score}, {seconds} s</translation>
-    </message>
-    <message>
         <source>Charts</source>
         <translation>Diagramme</translation>
     </message>
     <message>
-        <source>Score by run</source>
-        <translation>Bewertung je Lauf</translation>
+        <source>score</source>
+        <translation>Bewertung</translation>
+    </message>
+    <message>
+        <source>backed by sources</source>
+        <translation>durch Quellen belegt</translation>
+    </message>
+    <message>
+        <source>Your judgement</source>
+        <translation>Ihr Urteil</translation>
     </message>
     <message>
         <source>Score by seconds</source>
@@ -7322,6 +7374,18 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
     <message>
         <source>Runs</source>
         <translation>Läufe</translation>
+    </message>
+    <message>
+        <source>score {share:.0f} %</source>
+        <translation>Bewertung {share:.0f} %</translation>
+    </message>
+    <message>
+        <source>Begun {time}</source>
+        <translation>Begonnen {time}</translation>
+    </message>
+    <message>
+        <source>Model: {name}</source>
+        <translation>Modell: {name}</translation>
     </message>
     <message>
         <source>{done:,} of {total:,}</source>
@@ -7558,8 +7622,12 @@ Was kostet der Eintritt?</translation>
         <translation>Gleichmäßig über bisher besser, schlechter und gleich</translation>
     </message>
     <message>
-        <source>The background model compares the two answers to each question by this rubric, in both orders. Another rubric has them compared anew.</source>
-        <translation>Das Hintergrundmodell vergleicht die beiden Antworten auf jede Frage nach diesem Maßstab, in beiden Reihenfolgen. Mit einem anderen Maßstab werden sie neu verglichen.</translation>
+        <source>“{model}”, the helper model, compares the two answers to each question by this rubric, in both orders. Another rubric has them compared anew.</source>
+        <translation>„{model}“, das Hilfsmodell, vergleicht die beiden Antworten auf jede Frage nach diesem Maßstab, in beiden Reihenfolgen. Mit einem anderen Maßstab werden sie neu verglichen.</translation>
+    </message>
+    <message>
+        <source>“{model}” wrote some of these answers itself, and models favour their own. Choose another helper model under Models, or judge blind.</source>
+        <translation>„{model}“ hat einen Teil dieser Antworten selbst geschrieben, und Modelle ziehen ihre eigenen vor. Wählen Sie unter Modelle ein anderes Hilfsmodell, oder urteilen Sie blind.</translation>
     </message>
     <message>
         <source>Answers are shown without names. What you judged before is left out.</source>
@@ -7608,6 +7676,22 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Send my recordings to this server</source>
         <translation>Meine Aufnahmen an diesen Server senden</translation>
+    </message>
+    <message>
+        <source>Endpoint added: {name}</source>
+        <translation>Endpunkt hinzugefügt: {name}</translation>
+    </message>
+    <message>
+        <source>Endpoint removed: {name}</source>
+        <translation>Endpunkt entfernt: {name}</translation>
+    </message>
+    <message>
+        <source>Endpoint for answers</source>
+        <translation>Endpunkt für Antworten</translation>
+    </message>
+    <message>
+        <source>nothing</source>
+        <translation>nichts</translation>
     </message>
     <message>
         <source>Kind of server</source>
@@ -11880,6 +11964,102 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>English documents can&apos;t be searched in other languages yet; they can in a few minutes.</source>
         <translation>Englische Dokumente lassen sich in anderen Sprachen noch nicht durchsuchen, aber in einigen Minuten.</translation>
+    </message>
+    <message>
+        <source>pair</source>
+        <translation>Paar</translation>
+    </message>
+    <message>
+        <source>pairs</source>
+        <translation>Paare</translation>
+    </message>
+    <message>
+        <source>“{model}” judged {pairs}.</source>
+        <translation>„{model}“ hat {pairs} beurteilt.</translation>
+    </message>
+    <message>
+        <source>{count:,} it judged before</source>
+        <translation>{count:,} schon früher beurteilt</translation>
+    </message>
+    <message>
+        <source>{count:,} where its reply named no answer</source>
+        <translation>{count:,}, bei denen es keine Antwort nannte</translation>
+    </message>
+    <message>
+        <source>{count:,} without a finished answer in both</source>
+        <translation>{count:,} ohne fertige Antwort in beiden</translation>
+    </message>
+    <message>
+        <source>Not judged: {parts}.</source>
+        <translation>Nicht beurteilt: {parts}.</translation>
+    </message>
+    <message>
+        <source>No question was answered and judged in both.</source>
+        <translation>Keine Frage wurde in beiden beantwortet und beurteilt.</translation>
+    </message>
+    <message>
+        <source>Neither is better: {same:,} equal.</source>
+        <translation>Keiner ist besser: {same:,} gleich.</translation>
+    </message>
+    <message>
+        <source>This is likely not chance.</source>
+        <translation>Das ist wohl kein Zufall.</translation>
+    </message>
+    <message>
+        <source>This may be chance; more questions would tell.</source>
+        <translation>Das kann Zufall sein; mehr Fragen würden es zeigen.</translation>
+    </message>
+    <message>
+        <source>This is no more than chance would make.</source>
+        <translation>Das ist nicht mehr, als der Zufall macht.</translation>
+    </message>
+    <message>
+        <source>Neither is ahead: {count:,} each, {same:,} equal.</source>
+        <translation>Keiner liegt vorn: je {count:,}, {same:,} gleich.</translation>
+    </message>
+    <message>
+        <source>{name} is better: {most:,} to {fewest:,}, {same:,} equal.</source>
+        <translation>{name} ist besser: {most:,} zu {fewest:,}, {same:,} gleich.</translation>
+    </message>
+    <message>
+        <source>{name} is ahead: {most:,} to {fewest:,}, {same:,} equal.</source>
+        <translation>{name} liegt vorn: {most:,} zu {fewest:,}, {same:,} gleich.</translation>
+    </message>
+    <message>
+        <source>It rests on {basis}.</source>
+        <translation>Grundlage: {basis}.</translation>
+    </message>
+    <message>
+        <source>Nothing was judged yet, so neither is called better.</source>
+        <translation>Noch wurde nichts beurteilt, daher heißt keiner besser.</translation>
+    </message>
+    <message>
+        <source>More of the answer is backed by sources: {second} in {better:,}, {first} in {worse:,}, equal in {same:,}.</source>
+        <translation>Mehr von der Antwort ist durch Quellen belegt: {second} bei {better:,}, {first} bei {worse:,}, gleich bei {same:,}.</translation>
+    </message>
+    <message>
+        <source>{count:,} failed</source>
+        <translation>{count:,} gescheitert</translation>
+    </message>
+    <message>
+        <source>{count:,} not answered yet</source>
+        <translation>{count:,} noch nicht beantwortet</translation>
+    </message>
+    <message>
+        <source>{count:,} not judged</source>
+        <translation>{count:,} nicht beurteilt</translation>
+    </message>
+    <message>
+        <source>{count:,} without a sentence to check</source>
+        <translation>{count:,} ohne einen prüfbaren Satz</translation>
+    </message>
+    <message>
+        <source>Left out: {parts}.</source>
+        <translation>Nicht gezählt: {parts}.</translation>
+    </message>
+    <message>
+        <source>No source is cited.</source>
+        <translation>Keine Quelle ist zitiert.</translation>
     </message>
 </context>
 </TS>

@@ -34,6 +34,7 @@ LATER = IndexProgress(
         (IndexProgress(Stage.STARTING), "Opening the library"),
         (IndexProgress(), "No documents yet"),
         (IndexProgress(files_total=1), "1 file, up to date"),
+        (IndexProgress(files_total=118, files_unread=14), "118 files, 14 not read"),
         (IndexProgress(Stage.SCANNING), "Looking for changes"),
         (IndexProgress(Stage.SCANNING, 1998, 1998), "Looking for changes · 1,998 files"),
         (

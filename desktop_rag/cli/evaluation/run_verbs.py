@@ -14,11 +14,11 @@ from desktop_rag.cli.terminal import open_services, print_document, say
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.experiments.experiment_events import RunWentOn
 from desktop_rag.core.experiments.question_set import QuestionSet
-from desktop_rag.core.experiments.run import Run, RunState, SetUp
+from desktop_rag.core.experiments.run import RunState, SetUp
 from desktop_rag.core.experiments.run_summary import compare_runs, summary
 from desktop_rag.core.experiments.scoring import RunScores
 from desktop_rag.core.paths import find_home
-from desktop_rag.experiments.experiments import Experiments, SetResults
+from desktop_rag.experiments.experiments import Experiments
 from desktop_rag.experiments.report_files import write_report
 from desktop_rag.experiments.set_files import read_questions, read_set_ups
 from desktop_rag.experiments.workbook_rows import WORKBOOKS
@@ -190,30 +190,28 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 def _compared(experiments: Experiments, asked: Mapping[str, Any]) -> dict[str, Any]:
     runs = experiments.store.runs(_set_id(experiments, str(asked["set"])))
-    first = _named(runs, str(asked["first"]))
-    second = _named([run for run in runs if run.set_id == first.set_id], str(asked["second"]))
-    results = experiments.results(first.set_id)
-    return compare_runs(
-        _scores(results, first), _scores(results, second), results.judgements
-    ).to_json()
+    set_ids = dict.fromkeys(run.set_id for run in runs)
+    every = [scores for set_id in set_ids for scores in experiments.results(set_id).runs]
+    first = _named(every, str(asked["first"]))
+    of_set = [scores for scores in every if scores.run.set_id == first.run.set_id]
+    second = _named(of_set, str(asked["second"]))
+    judgements = experiments.results(first.run.set_id).judgements
+    return compare_runs(first, second, judgements).to_json()
 
 
 def _set_id(experiments: Experiments, name: str) -> str:
     return experiments.find(name).set_id if name else ""
 
 
-def _named(runs: list[Run], name: str) -> Run:
-    """The latest run of the set-up with this name, or the one whose id begins so."""
-    found = [run for run in runs if run.set_up.name == name]
-    found = found or [run for run in runs if name and run.run_id.startswith(name)]
+def _named(runs: list[RunScores], name: str) -> RunScores:
+    """The latest run of the set-up with this name, the run called so, or whose id begins so."""
+    found = [scores for scores in runs if scores.run.set_up.name == name]
+    found = found or [scores for scores in runs if scores.name == name]
+    found = found or [scores for scores in runs if name and scores.run.run_id.startswith(name)]
     if found:
         return found[-1]
-    names = ", ".join(dict.fromkeys(f"“{run.set_up.name}”" for run in runs)) or "none yet"
+    names = ", ".join(dict.fromkeys(f"“{scores.name}”" for scores in runs)) or "none yet"
     raise AppError(f"There is no run “{name}”.", f"There are: {names}.")
-
-
-def _scores(results: SetResults, run: Run) -> RunScores:
-    return next(scores for scores in results.runs if scores.run.run_id == run.run_id)
 
 
 def _report(arguments: argparse.Namespace) -> int:
@@ -243,8 +241,9 @@ def _lines(done: dict[str, Any]) -> list[str]:
 
 def _run_line(run: dict[str, Any]) -> str:
     known = {
-        "score": run["score"], "supported": run["supported"], "seconds": run["seconds"],
-        "tokens": run["tokens"], "cost": run["cost"], "failed": run["failed"] or None,
+        "score": run["score"], "preferred": run["preferred"], "seconds": run["seconds"],
+        "backed by sources": run["supported"], "tokens": run["tokens"], "cost": run["cost"],
+        "failed": run["failed"] or None,
     }  # fmt: skip
     figures = ", ".join(f"{key} {value}" for key, value in known.items() if value is not None)
     answered = f"{run['answered']} of {run['questions']} answered"

@@ -61,10 +61,11 @@ class MatrixRow:
 
 @dataclass(frozen=True, slots=True)
 class AnswerMatrix:
-    """The columns and rows; questions that are no longer in the set come last."""
+    """The columns with their names, and the rows; questions that left the set come last."""
 
     runs: tuple[Run, ...]
     rows: tuple[MatrixRow, ...]
+    names: tuple[str, ...] = ()
 
     def shown(self, chosen: AnswerFilter, tag: str = "") -> list[MatrixRow]:
         """The rows that pass a filter, and have a tag if one is given."""
@@ -80,7 +81,8 @@ def matrix_of(questions: Sequence[SetQuestion], runs: Sequence[RunScores]) -> An
     for scores in runs:
         asked |= {q.question_id: q for q in scores.run.questions if q.question_id not in asked}
     rows = [_row(question, runs) for question in asked.values()]
-    return AnswerMatrix(tuple(scores.run for scores in runs), tuple(rows))
+    columns, names = tuple(s.run for s in runs), tuple(s.name for s in runs)
+    return AnswerMatrix(columns, tuple(rows), names)
 
 
 def _row(question: SetQuestion, runs: Sequence[RunScores]) -> MatrixRow:

@@ -22,12 +22,13 @@ _SEED = 70
 
 
 class Outcome(StrEnum):
-    """What the two tests together say."""
+    """What the two tests together say; nothing while no answer was judged."""
 
     BETTER = "better"
     WORSE = "worse"
     PERHAPS = "perhaps"
     NO_DIFFERENCE = "no difference"
+    NOT_JUDGED = "not judged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +66,35 @@ class PairedComparison:
         return Outcome.PERHAPS if leaves_out_zero or is_rare else Outcome.NO_DIFFERENCE
 
     def in_words(self, first: str = "A", second: str = "B") -> str:
-        """`B better in 12, A in 5, same in 23: likely not chance.`"""
+        """`B is better: 12 to 5, 23 equal. This is likely not chance.`"""
         if not self.questions:
-            return tr("No question was answered and scored in both.")
-        counted = tr(
-            "{second} better in {better:,}, {first} in {worse:,}, same in {same:,}",
-            first=first, second=second, better=self.better, worse=self.worse, same=self.same,
-        )  # fmt: skip
+            return tr("No question was answered and judged in both.")
+        if not self.better + self.worse:
+            return tr("Neither is better: {same:,} equal.", same=self.same)
         match self.outcome:
             case Outcome.BETTER | Outcome.WORSE:
-                said = tr("likely not chance")
+                said = tr("This is likely not chance.")
             case Outcome.PERHAPS:
-                said = tr("may be chance; more questions would tell")
-            case Outcome.NO_DIFFERENCE:
-                said = tr("no more than chance would make")
-        return f"{counted}: {said}."
+                said = tr("This may be chance; more questions would tell.")
+            case Outcome.NO_DIFFERENCE | Outcome.NOT_JUDGED:
+                said = tr("This is no more than chance would make.")
+        return f"{self._counted(first, second)} {said}"
+
+    def _counted(self, first: str, second: str) -> str:
+        if self.better == self.worse:
+            return tr(
+                "Neither is ahead: {count:,} each, {same:,} equal.",
+                count=self.better, same=self.same,
+            )  # fmt: skip
+        counts = {
+            "name": second if self.better > self.worse else first,
+            "most": max(self.better, self.worse),
+            "fewest": min(self.better, self.worse),
+            "same": self.same,
+        }
+        if self.outcome in {Outcome.BETTER, Outcome.WORSE}:
+            return tr("{name} is better: {most:,} to {fewest:,}, {same:,} equal.", **counts)
+        return tr("{name} is ahead: {most:,} to {fewest:,}, {same:,} equal.", **counts)
 
 
 def compare(first: Sequence[float], second: Sequence[float]) -> PairedComparison:

@@ -20,7 +20,7 @@ class RunEstimate:
 
     The cost is in the currency of the prices. Without tokens no model is asked. `asks_above` is the
     sum above which the person wants to be asked, of the endpoint whose cost is above it; 0 if none
-    is.
+    is. The tokens of `guessed` answers were never measured, neither with their model nor another.
     """
 
     answers: int
@@ -29,6 +29,7 @@ class RunEstimate:
     seconds: float | None
     cost: float | None
     asks_above: float = 0.0
+    guessed: int = 0
 
     @property
     def needs_consent(self) -> bool:
@@ -41,7 +42,8 @@ class RunEstimate:
         if not self.tokens_in:
             said.append(tr("nothing is sent anywhere"))
             return ", ".join(said) + "."
-        said.append(tr("about {count:,} tokens", count=self.tokens_in + self.tokens_out))
+        said.append(tr("about {count:,} tokens", count=_rounded(self.tokens_in + self.tokens_out)))
+        said.append(self._basis())
         if self.seconds is not None:
             minutes = max(1, round(self.seconds / 60))
             said.append(tr("about {time}", time=count_of(minutes, tr("minute"), tr("minutes"))))
@@ -52,6 +54,14 @@ class RunEstimate:
         if self.needs_consent:
             said.append(tr("more than the {sum:,.4g} that you set", sum=self.asks_above))
         return ", ".join(said) + "."
+
+    def _basis(self) -> str:
+        """Why the count of tokens may be another one after a first run."""
+        if not self.guessed:
+            return tr("by what earlier answers took")
+        if self.guessed >= self.answers:
+            return tr("a guess before the first answers are counted")
+        return tr("in part by what earlier answers took")
 
 
 class CostlyError(AppError):
@@ -70,8 +80,11 @@ class CostlyError(AppError):
 def estimate(
     questions: int, settings: Sequence[Settings], known: Sequence[RunAnswer]
 ) -> RunEstimate:
-    """For each of the settings that answer, by earlier answers of the same model where known."""
-    tokens_in = tokens_out = 0
+    """For each of the settings that answer, by earlier answers.
+
+    Those of the same model are the best guide, else those of others: most of a prompt is the same.
+    """
+    tokens_in = tokens_out = guessed = 0
     seconds: float | None = 0.0
     cost: float | None = 0.0
     by_endpoint: dict[EndpointSettings, float] = {}
@@ -80,12 +93,14 @@ def estimate(
         if not endpoint.is_set:
             continue
         like = [a for a in known if a.model == endpoint.model and not a.has_failed]
-        counted = [a for a in like if a.tokens_in >= 0]
+        measured = [a for a in known if a.tokens_in >= 0 and not a.has_failed]
+        counted = [a for a in like if a.tokens_in >= 0] or measured
         asked = each.retrieval.source_tokens + _PROMPT_TOKENS
         answered = _ANSWER_TOKENS
         if counted:
             asked = sum(a.tokens_in for a in counted) // len(counted)
             answered = sum(a.tokens_out for a in counted) // len(counted)
+        guessed += 0 if counted else questions
         tokens_in += questions * asked
         tokens_out += questions * answered
         mean_s = sum(a.seconds for a in like) / len(like) if like else None
@@ -97,5 +112,12 @@ def estimate(
         by_endpoint[limited] = by_endpoint.get(limited, 0.0) + own
     above = [e.ask_above for e, spent in by_endpoint.items() if 0 < e.ask_above < spent]
     return RunEstimate(
-        questions * len(settings), tokens_in, tokens_out, seconds, cost, min(above, default=0.0)
-    )
+        questions * len(settings), tokens_in, tokens_out, seconds, cost, min(above, default=0.0),
+        guessed,
+    )  # fmt: skip
+
+
+def _rounded(count: int) -> int:
+    """To two digits: a forecast is no better."""
+    step = 10 ** max(0, len(str(count)) - 2)
+    return round(count / step) * step

@@ -1,7 +1,8 @@
-"""Scores of answers from what is known of them: opinions, grades, expected answers, claims. Pure.
+"""Scores of answers from what is known of them: opinions, grades, expected answers. Pure.
 
 Two runs are compared question by question by the best that both have, so that a rated answer is
-never set against one that only its words are known of.
+never set against one that only its words are known of. That sources back the sentences of an answer
+is no score: they may be about something else.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,6 +15,12 @@ from desktop_rag.core.experiments.run import Judgement, Preference, Run, RunAnsw
 from desktop_rag.core.language.translation import tr
 
 _BEST_RATING = 5
+# Of the first run and the second.
+_POINTS = {
+    Preference.FIRST: (1.0, 0.0),
+    Preference.SECOND: (0.0, 1.0),
+    Preference.SAME: (0.5, 0.5),
+}
 _GRADES = {"correct": 1.0, "partly": 0.5, "wrong": 0.0}
 
 
@@ -24,7 +31,6 @@ class Basis(StrEnum):
     JUDGE = "judge"
     GRADE = "grade"
     EXPECTED = "expected"
-    CLAIMS = "claims"
 
     def in_words(self) -> str:
         """For people."""
@@ -33,17 +39,27 @@ class Basis(StrEnum):
             Basis.JUDGE: tr("the model's judgement"),
             Basis.GRADE: tr("the model's comparison with the expected answer"),
             Basis.EXPECTED: tr("the words of the expected answer"),
-            Basis.CLAIMS: tr("sentences supported by the sources"),
         }[self]
 
 
 @dataclass(frozen=True, slots=True)
 class RunScores:
-    """A run with its answers, and the scores of each, from 0 to 1, by what they rest on."""
+    """A run with its answers, and the scores of each, from 0 to 1, by what they rest on.
+
+    `name` tells it apart from the other runs of its set. `preferences` are the person's choices
+    between its answers and those of other runs: 1 where it was better, 0.5 the same, 0 worse.
+    """
 
     run: Run
     answers: Mapping[str, RunAnswer]
     scores: Mapping[str, Mapping[Basis, float]]
+    name: str
+    preferences: tuple[float, ...] = ()
+
+    @property
+    def preferred(self) -> float | None:
+        """The share of comparisons that it won, the same counted half; None without any."""
+        return sum(self.preferences) / len(self.preferences) if self.preferences else None
 
     def best(self, question_id: str) -> float | None:
         """The most telling score of an answer; None when nothing is known of it."""
@@ -57,7 +73,7 @@ class RunScores:
 
 
 def scored(run: Run, answers: Iterable[RunAnswer], judgements: Sequence[Judgement]) -> RunScores:
-    """The scores of a run. A failed answer scores 0."""
+    """The scores of a run. A failed answer scores 0 where one was expected."""
     by_question = {answer.question_id: answer for answer in answers}
     ratings = [j for j in judgements if j.rating and j.first_run == run.run_id]
     questions = {question.question_id: question for question in run.questions}
@@ -67,7 +83,8 @@ def scored(run: Run, answers: Iterable[RunAnswer], judgements: Sequence[Judgemen
         question = questions.get(question_id)
         expected = question.expected if question else ()
         scores[question_id] = _scores(answer, expected, own)
-    return RunScores(run, by_question, scores)
+    chosen = _preferences(run.run_id, judgements)
+    return RunScores(run, by_question, scores, run.set_up.name, chosen)
 
 
 def _scores(
@@ -78,15 +95,25 @@ def _scores(
         basis = Basis.JUDGE if rating.judge else Basis.PEOPLE
         found[basis] = (rating.rating - 1) / (_BEST_RATING - 1)
     if answer.has_failed:
-        return found | {Basis.GRADE: 0.0, Basis.EXPECTED: 0.0, Basis.CLAIMS: 0.0}
+        return found | ({Basis.GRADE: 0.0, Basis.EXPECTED: 0.0} if expected else {})
     if answer.grade in _GRADES:
         found[Basis.GRADE] = _GRADES[answer.grade]
     if expected:
         found[Basis.EXPECTED] = match(without_citations(answer.text), expected)
-    share = answer.supported_share
-    if share is not None or answer.is_unanswered:
-        found[Basis.CLAIMS] = share or 0.0
     return found
+
+
+def _preferences(run_id: str, judgements: Iterable[Judgement]) -> tuple[float, ...]:
+    """What the person said of this run's answers beside others, the last word for each pair."""
+    latest: dict[tuple[str, str], float] = {}
+    for judgement in sorted(judgements, key=lambda j: j.judged_at):
+        runs = {judgement.first_run, judgement.second_run}
+        if judgement.judge or judgement.preference is None or run_id not in runs:
+            continue
+        [other] = runs - {run_id}
+        preference = judgement.of_pair(run_id, other)
+        latest[judgement.question_id, other] = _POINTS[preference or Preference.SAME][0]
+    return tuple(latest.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +154,17 @@ def differences(
     return found
 
 
+def backed(first: RunScores, second: RunScores) -> PairedComparison:
+    """The shares of sentences that sources back, over the questions where both made a claim."""
+    pairs = [
+        (answer.supported_share, second.answers[question_id].supported_share)
+        for question_id, answer in first.answers.items()
+        if question_id in second.answers
+    ]
+    both = [(one, other) for one, other in pairs if one is not None and other is not None]
+    return compare([one for one, _ in both], [other for _, other in both])
+
+
 def compared(found: Sequence[QuestionDifference]) -> PairedComparison:
     """The two tests over these questions."""
     return compare([each.first for each in found], [each.second for each in found])
@@ -141,9 +179,5 @@ def _preferred(
     for judgement in sorted(judgements, key=lambda j: -j.judged_at):
         preference = judgement.of_pair(first, second)
         if preference and bool(judgement.judge) == (basis is Basis.JUDGE):
-            return {
-                Preference.FIRST: (1.0, 0.0),
-                Preference.SECOND: (0.0, 1.0),
-                Preference.SAME: (0.5, 0.5),
-            }[preference]
+            return _POINTS[preference]
     return None

@@ -45,7 +45,7 @@ class ProgressMeter:
         self._has_embedder = has_embedder
         self._refines = True
         self._clock = clock
-        self._files = 0
+        self._files = self._unread = 0
         self._run: _Run | None = None
         self._embedded_ever = 0
         self._paces = {
@@ -67,7 +67,8 @@ class ProgressMeter:
         """The current figures."""
         with self._lock:
             if (run := self._run) is None:
-                return IndexProgress(files_total=self._files, files_done=self._files)
+                files, unread = self._files, self._unread
+                return IndexProgress(files_total=files, files_done=files, files_unread=unread)
             steps = tuple(self._steps(run))
             if not steps:
                 # Its files went away before one was read.
@@ -243,10 +244,10 @@ class ProgressMeter:
 
     # --- runs ------------------------------------------------------------------------------------
 
-    def set_files(self, count: int) -> None:
-        """The library has so many files."""
+    def set_files(self, count: int, unread: int = 0) -> None:
+        """The library has so many files, of which so many were not read."""
         with self._lock:
-            self._files = count
+            self._files, self._unread = count, unread
 
     def end_run(self) -> None:
         """Nothing is left to do: the next run begins at 0."""

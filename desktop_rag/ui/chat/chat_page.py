@@ -159,7 +159,7 @@ class ChatPage(QWidget):
         self._scope.library_requested.connect(self.library_requested)
 
     def _connect_messages(self) -> None:
-        self._messages.retry_requested.connect(lambda: self._session.retry())  # noqa: PLW0108
+        self._messages.retry_requested.connect(lambda e: self._session.retry(as_excerpts=e))
         self._messages.teach_requested.connect(self._assistants.teaching.show_menu)
         self._assistants.teaching.taught.connect(self.undo_offered)
         self._messages.every_file_requested.connect(
@@ -289,6 +289,7 @@ class ChatPage(QWidget):
 
     @Slot(object)
     def _on_session_shown(self, session: ChatSession) -> None:
+        self.reading.leave()
         self._found.set_model(session.model)
         self._composer.set_busy(session.is_busy)
         self._assistants.choice.choose(session.assistant_id)

@@ -130,8 +130,9 @@ class ChatSession(QObject):
         self.model.begin_question(question.text, question.attachments, question.scope)
         self._send_question()
 
-    def retry(self, *, every_file: bool = False) -> None:
-        """Answer the last question again, with `every_file` from each file separately.
+    def retry(self, *, every_file: bool = False, as_excerpts: bool = False) -> None:
+        """Answer the last question again, with `every_file` from each file separately, or without
+        a model this once.
 
         An answer from every file stands below the other one; asked again, it replaces itself. A
         question that was never stored is sent again.
@@ -150,7 +151,11 @@ class ChatSession(QObject):
         conversation_id = self.conversation_id
         self._start(
             lambda cancel: self._chat.retry(
-                conversation_id, every_file=every_file, may_change=True, cancel=cancel
+                conversation_id,
+                every_file=every_file,
+                as_excerpts=as_excerpts,
+                may_change=True,
+                cancel=cancel,
             )
         )
 

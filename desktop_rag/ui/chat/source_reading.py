@@ -112,6 +112,11 @@ class SourceReading(QObject):
         if before is not None and isValid(before) and before.isVisible():
             before.setFocus(Qt.FocusReason.OtherFocusReason)
 
+    def leave(self) -> None:
+        """Another chat is shown: its sources take the place of the document."""
+        self._focus_before = None
+        self.sides.close_reading()
+
     @Slot(object)
     def _on_ask_requested(self, sources: Sequence[SourceRef]) -> None:
         items = (

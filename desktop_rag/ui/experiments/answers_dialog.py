@@ -2,23 +2,15 @@
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from PySide6.QtCore import Signal, Slot
-from PySide6.QtGui import QColor, QTextCharFormat, QTextCursor
-from PySide6.QtWidgets import (
-    QComboBox,
-    QDialog,
-    QHBoxLayout,
-    QPlainTextEdit,
-    QTextEdit,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import QSignalBlocker, Signal, Slot
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QComboBox, QDialog, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
-from desktop_rag.core.experiments.answer_matrix import MatrixCell, MatrixRow
-from desktop_rag.core.experiments.run import Run
-from desktop_rag.core.language.translation import told, tr
+from desktop_rag.core.experiments.answer_matrix import AnswerMatrix, MatrixCell, MatrixRow
+from desktop_rag.core.language.translation import tr
+from desktop_rag.ui.experiments.answer_text import AnswerText, sources_in_words
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
@@ -33,51 +25,65 @@ class AnswersDialog(QDialog):
 
     corrected = Signal(str, str)
 
-    def __init__(self, row: MatrixRow, runs: Sequence[Run], theme: Theme, parent: QWidget) -> None:
+    def __init__(
+        self,
+        matrix: AnswerMatrix,
+        rows: Sequence[MatrixRow],
+        at: int,
+        chosen: Collection[str],
+        theme: Theme,
+        parent: QWidget,
+    ) -> None:
+        """The `rows` are gone through from `at`; `chosen` are the ids of runs to begin with."""
         super().__init__(parent)
         self.setObjectName("answersDialog")
         self.setWindowTitle(tr("Answers"))
-        self._row = row
-        self._mark: QColor = theme.colour("accent_soft")
-        answered = [n for n, cell in enumerate(row.cells) if cell]
-        self._sides = tuple(self._side(runs, answered, n) for n in range(2))
+        self._rows = rows
+        self._at = at
+        columns = [n for n, run in enumerate(matrix.runs) if run.run_id in chosen]
+        self._chosen = (columns or list(range(len(matrix.runs))))[-2:]
+        self._place = PlainLabel(tone="muted")
+        self._question = PlainLabel(scale="heading", wrap=True, selectable=True)
+        self._expected = PlainLabel(tone="muted", wrap=True, selectable=True)
+        self._sides = tuple(self._side(matrix, theme, n) for n in range(2))
         self._correction = QPlainTextEdit()
         self._correction.setAccessibleName(tr("Right answer"))
         self._correction.setPlaceholderText(tr("Write the right answer, to expect it from now on"))
         self._correction.setFixedHeight(_CORRECTION_PX)
         self._correction.setTabChangesFocus(True)
+        self._before = TextButton(tr("Previous question"))
+        self._after = TextButton(tr("Next question"))
+        self._before.setShortcut(QKeySequence(QKeySequence.StandardKey.MoveToPreviousPage))
+        self._after.setShortcut(QKeySequence(QKeySequence.StandardKey.MoveToNextPage))
         self._expect = TextButton(tr("Expect this"), kind="primary")
         self._close = TextButton(tr("Close"))
         self._build()
+        self._before.clicked.connect(lambda: self._go(-1))
+        self._after.clicked.connect(lambda: self._go(1))
         self._expect.clicked.connect(self._on_expect_clicked)
         self._close.clicked.connect(self.reject)
         for choice, _, _ in self._sides:
             choice.currentIndexChanged.connect(self._show)
-        self._show()
+        self._go(0)
 
     def _side(
-        self, runs: Sequence[Run], answered: Sequence[int], side: int
-    ) -> tuple[QComboBox, QPlainTextEdit, PlainLabel]:
+        self, matrix: AnswerMatrix, theme: Theme, side: int
+    ) -> tuple[QComboBox, AnswerText, PlainLabel]:
         choice = QComboBox()
         choice.setAccessibleName(tr("Run on the left") if side == 0 else tr("Run on the right"))
-        for n in answered:
-            choice.addItem(one_line(runs[n].set_up.name), n)
-        choice.setCurrentIndex(min(side, len(answered) - 1) if side == 0 else len(answered) - 1)
-        text = QPlainTextEdit()
-        text.setReadOnly(True)
-        text.setAccessibleName(tr("Answer"))
+        choice.addItems([one_line(name) for name in matrix.names])
+        choice.setCurrentIndex(self._chosen[min(side, len(self._chosen) - 1)])
+        text = AnswerText(
+            theme, tr("Answer on the left") if side == 0 else tr("Answer on the right")
+        )
         return choice, text, PlainLabel(tone="muted", wrap=True, selectable=True)
 
     def _build(self) -> None:
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 18, 20, 16)
         column.setSpacing(10)
-        column.addWidget(
-            PlainLabel(self._row.question.text, scale="heading", wrap=True, selectable=True)
-        )
-        if expected := self._row.question.expected:
-            words = tr("Expected: {text}", text=" / ".join(expected))
-            column.addWidget(PlainLabel(words, tone="muted", wrap=True, selectable=True))
+        for label in (self._place, self._question, self._expected):
+            column.addWidget(label)
         beside = QHBoxLayout()
         for choice, text, foot in self._sides:
             side = QVBoxLayout()
@@ -88,35 +94,42 @@ class AnswersDialog(QDialog):
         column.addLayout(beside, 1)
         column.addWidget(self._correction)
         buttons = QHBoxLayout()
+        buttons.addWidget(self._before)
+        buttons.addWidget(self._after)
         buttons.addStretch(1)
         buttons.addWidget(self._expect)
         buttons.addWidget(self._close)
         column.addLayout(buttons)
         self.resize(*_SIZE_PX)
 
+    @property
+    def _row(self) -> MatrixRow:
+        return self._rows[self._at]
+
+    def _go(self, by: int) -> None:
+        self._at += by
+        self._before.setEnabled(self._at > 0)
+        self._after.setEnabled(self._at < len(self._rows) - 1)
+        self._place.setText(
+            tr("{number:,} of {count:,}", number=self._at + 1, count=len(self._rows))
+        )
+        self._question.setText(self._row.question.text)
+        expected = self._row.question.expected
+        self._expected.setText(tr("Expected: {text}", text=" / ".join(expected)))
+        self._expected.setVisible(bool(expected))
+        with QSignalBlocker(self._correction):
+            self._correction.clear()
+        self._show()
+
     @Slot()
     def _show(self) -> None:
-        cells = [self._row.cells[choice.currentData()] for choice, _, _ in self._sides]
-        texts = [_text(cell) for cell in cells]
-        for (_, shown, foot), text, cell in zip(self._sides, texts, cells, strict=True):
-            shown.setPlainText(text)
+        cells = [self._row.cells[choice.currentIndex()] for choice, _, _ in self._sides]
+        for (_, shown, foot), cell in zip(self._sides, cells, strict=True):
+            shown.show_answer(cell.answer if cell else None)
             foot.setText(_foot(cell))
+        texts = [shown.toPlainText() for _, shown, _ in self._sides]
         for (_, shown, _), spans in zip(self._sides, differing(*texts), strict=True):
-            self._highlight(shown, spans)
-
-    def _highlight(self, shown: QPlainTextEdit, spans: Sequence[tuple[int, int]]) -> None:
-        marked: list[QTextEdit.ExtraSelection] = []
-        for start, end in spans:
-            selection = QTextEdit.ExtraSelection()
-            cursor = QTextCursor(shown.document())
-            cursor.setPosition(start)
-            cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
-            look = QTextCharFormat()
-            look.setBackground(self._mark)
-            look.setFontUnderline(True)
-            selection.cursor, selection.format = cursor, look  # pyright: ignore[reportAttributeAccessIssue]
-            marked.append(selection)
-        shown.setExtraSelections(marked)
+            shown.mark(spans)
 
     @Slot()
     def _on_expect_clicked(self) -> None:
@@ -147,21 +160,7 @@ def _units(text: str, place: int) -> int:
     return len(text[:place].encode("utf-16-le")) // 2
 
 
-def _text(cell: MatrixCell | None) -> str:
-    if cell is None:
-        return ""
-    answer = cell.answer
-    if answer.has_failed:
-        return told(f"{answer.error_title} {answer.error_hint}")
-    return answer.text.replace("\r\n", "\n")
-
-
 def _foot(cell: MatrixCell | None) -> str:
     if cell is None:
-        return ""
-    names = [
-        f"[{source.n}] {source.title or source.path} {source.anchor.label()}".strip()
-        for source in cell.answer.sources
-        if source.is_cited
-    ]
-    return "\n".join([cell.foot, *names])
+        return tr("Not answered yet.")
+    return cell.foot if cell.answer.has_failed else f"{cell.foot}\n{sources_in_words(cell.answer)}"

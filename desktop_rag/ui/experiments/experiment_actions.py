@@ -2,7 +2,7 @@
 
 import random
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -16,7 +16,8 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.experiments.answer_matrix import AnswerMatrix, MatrixRow, matrix_of
 from desktop_rag.core.experiments.judging_sample import drawn, groups
 from desktop_rag.core.experiments.question_set import RUBRIC, QuestionSet, SetQuestion
-from desktop_rag.core.experiments.run import Judgement, Run, SetUp
+from desktop_rag.core.experiments.run import Judgement, SetUp
+from desktop_rag.core.experiments.run_names import model_of
 from desktop_rag.core.experiments.scoring import RunScores
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.parsed import ParsedDocument
@@ -27,7 +28,11 @@ from desktop_rag.experiments.reports import report_html
 from desktop_rag.experiments.set_files import read_questions
 from desktop_rag.ui.experiments.answers_dialog import AnswersDialog
 from desktop_rag.ui.experiments.judging_dialog import JudgingDialog, to_judge
-from desktop_rag.ui.experiments.judging_start_dialog import JudgingPlan, JudgingStartDialog
+from desktop_rag.ui.experiments.judging_start_dialog import (
+    JudgingPlan,
+    JudgingStartDialog,
+    ModelJudge,
+)
 from desktop_rag.ui.experiments.report_pdf import write_pdf
 from desktop_rag.ui.experiments.set_dialog import SetDialog
 from desktop_rag.ui.experiments.set_up_dialog import SetUpChoices, SetUpDialog
@@ -174,10 +179,10 @@ class ExperimentActions(QObject):
         title = tr("Delete “{name}” with all its runs?", name=one_line(question_set.name))
         self._confirm(title, lambda: self.experiments.remove(question_set.set_id))
 
-    def remove_runs(self, runs: Sequence[Run]) -> None:
+    def remove_runs(self, runs: Sequence[RunScores]) -> None:
         """Remove runs with their answers, after a question."""
-        names = ", ".join(one_line(run.set_up.name) for run in runs)
-        ids = [run.run_id for run in runs]
+        names = ", ".join(one_line(scores.name) for scores in runs)
+        ids = [scores.run.run_id for scores in runs]
         self._confirm(
             tr("Remove the answers of {names}?", names=names),
             lambda: [self.experiments.remove_run(run_id) for run_id in ids],
@@ -211,7 +216,8 @@ class ExperimentActions(QObject):
             ]
             assistants = [(a.name, a.assistant_id) for a in self._chat.assistants.all()]
             collections = [(c.name, c.collection_id) for c in self._library.collections.all()]
-            return SetUpChoices(models, assistants, collections)
+            usual = self._chat.models.endpoint.model or tr("Excerpts")
+            return SetUpChoices(models, assistants, collections, usual)
 
         def show(choices: SetUpChoices) -> None:
             dialog = SetUpDialog(
@@ -228,11 +234,16 @@ class ExperimentActions(QObject):
 
         self._bridge.run(self, load, show, self.failed.emit)
 
-    def show_answers(self, row: MatrixRow, matrix: AnswerMatrix, set_id: str) -> None:
-        """Show the answers to a question beside each other."""
-        if not any(row.cells):
-            return
-        dialog = AnswersDialog(row, matrix.runs, self._theme, self._window)
+    def show_answers(
+        self,
+        matrix: AnswerMatrix,
+        rows: Sequence[MatrixRow],
+        at: int,
+        chosen: Collection[str],
+        set_id: str,
+    ) -> None:
+        """Show the answers of the `chosen` runs to a question beside each other."""
+        dialog = AnswersDialog(matrix, rows, at, chosen, self._theme, self._window)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.corrected.connect(
             lambda question_id, text: self.run(
@@ -256,29 +267,41 @@ class ExperimentActions(QObject):
 
         def begin(plan: JudgingPlan) -> None:
             chosen = self._drawn(matrix, run_ids, list(by_id), plan)
-            dialog = JudgingDialog(set_id, [by_id[each] for each in chosen], self._window)
+            chosen_tasks = [by_id[each] for each in chosen]
+            dialog = JudgingDialog(set_id, chosen_tasks, self._theme, self._window)
             dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             dialog.judged.connect(
                 lambda judgement: self.run(lambda: self.experiments.judge(judgement))
             )
             dialog.open()
 
-        self._start_judging(len(tasks), "", begin)
+        self._start_judging(len(tasks), None, begin)
 
     def judge_by_model(self, results: "SetResults", run_ids: Sequence[str]) -> None:
         """Have the background model judge two runs, with the order swapped."""
         asked, scores = results.question_set, {each.run.run_id: each for each in results.runs}
         first, second = (scores[run_id] for run_id in run_ids)
         both = [each for each in first.answers if each in second.answers]
+        if not both:
+            self.said.emit(tr("No question is answered in both runs yet."))
+            return
 
         def begin(plan: JudgingPlan) -> None:
             chosen = self._drawn(matrix_of(asked.questions, results.runs), run_ids, both, plan)
             self._let_judge(results, first, second, plan.rubric, chosen)
 
-        self._start_judging(len(both), asked.rubric or RUBRIC, begin)
+        def start(model: str) -> None:
+            is_author = model in {model_of(first), model_of(second)}
+            self._start_judging(
+                len(both), ModelJudge(model, asked.rubric or RUBRIC, is_author), begin
+            )
 
-    def _start_judging(self, count: int, rubric: str, begin: Callable[[JudgingPlan], None]) -> None:
-        dialog = JudgingStartDialog(count, rubric, self._window)
+        self._bridge.run(self, self.experiments.judging_model, start, self.failed.emit)
+
+    def _start_judging(
+        self, count: int, judge: ModelJudge | None, begin: Callable[[JudgingPlan], None]
+    ) -> None:
+        dialog = JudgingStartDialog(count, self._window, judge)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.submitted.connect(begin)
         dialog.open()
@@ -300,10 +323,9 @@ class ExperimentActions(QObject):
 
         def work() -> str:
             self.experiments.set_rubric(results.question_set.set_id, rubric)
-            count = self.experiments.judge_by_model(first, second, Event(), rubric, among)
+            done = self.experiments.judge_by_model(first, second, Event(), rubric, among)
             agreed = self.experiments.agreement(results.question_set.set_id)
-            said = tr("{count:,} pairs were judged by the model.", count=count)
-            return f"{said} {agreed.in_words()}"
+            return f"{done.in_words()} {agreed.in_words()}"
 
         self._bridge.run(self, work, self.said.emit, self.failed.emit)
 

@@ -99,7 +99,7 @@ class ExperimentsPage(QWidget):
         self._let_judge = TextButton(tr("Let the model judge"))
         self._report = TextButton(tr("Report…"))
         self._beside = TextButton(tr("Side by side…"))
-        self._beside.setAccessibleDescription(tr("The answers to the chosen question"))
+        self._beside.setAccessibleDescription(tr("The answers of the chosen runs"))
         self._filter = QComboBox()
         self._filter.setAccessibleName(tr("Which questions"))
         for chosen in AnswerFilter:
@@ -342,7 +342,9 @@ class ExperimentsPage(QWidget):
 
     @Slot()
     def _on_remove_clicked(self) -> None:
-        self._actions.remove_runs(self._chosen_runs)
+        results, ids = self._shown.results, self._runs.chosen_ids
+        if results:
+            self._actions.remove_runs([s for s in results.runs if s.run.run_id in ids])
 
     @Slot()
     def _on_judge_clicked(self) -> None:
@@ -367,9 +369,9 @@ class ExperimentsPage(QWidget):
 
     @Slot(int)
     def _on_row_opened(self, at: int) -> None:
-        row, chosen = self._model.row_at(at), self._chosen_set
-        if row and chosen:
-            self._actions.show_answers(row, self._shown.matrix, chosen.set_id)
+        if (rows := self._model.rows) and (chosen := self._chosen_set):
+            runs, at = self._runs.chosen_ids, min(at, len(rows) - 1)
+            self._actions.show_answers(self._model.matrix, rows, at, runs, chosen.set_id)
 
 
 def experiments_page(

@@ -1,5 +1,6 @@
 """The matrix of questions and runs for a table view. Qt thread."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
@@ -31,6 +32,11 @@ class MatrixModel(QAbstractTableModel):
     def matrix(self) -> AnswerMatrix:
         """All of it, whatever the filter."""
         return self._matrix
+
+    @property
+    def rows(self) -> Sequence[MatrixRow]:
+        """The questions that pass the filter."""
+        return self._rows
 
     def show(self, matrix: AnswerMatrix, chosen: AnswerFilter, tag: str) -> None:
         """Show what passes the filter; where only cells changed, the view stays where it is."""
@@ -72,7 +78,7 @@ class MatrixModel(QAbstractTableModel):
             return None
         if section == 0:
             return tr("Question")
-        return one_line(self._matrix.runs[section - 1].set_up.name)
+        return one_line(self._matrix.names[section - 1])
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         row = self.row_at(index.row()) if index.isValid() else None

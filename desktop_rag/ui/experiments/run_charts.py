@@ -1,7 +1,11 @@
-"""Charts of runs where looking beats reading: scores, time against quality, by tag. Qt thread."""
+"""Charts of runs where looking beats reading: judgements, scores, what sources back. Qt thread.
 
-from collections.abc import Mapping, Sequence
+That sources back an answer has a chart of its own, since it says nothing of its quality.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
@@ -14,6 +18,7 @@ from desktop_rag.ui.foundation.theme import Theme
 
 _HEIGHT_PX = 190
 _GAP_PX = 24
+_LEAST_PX = 140
 _BAR_PX = 14
 _DOT_PX = 5.0
 _TITLE_LINES = 1.6
@@ -31,13 +36,18 @@ class ChartValues:
 
     def in_words(self) -> str:
         """The same for a screen reader."""
-        said = [
-            tr("{name}: score {score}, {seconds} s", name=run.name,
-               score="?" if run.score is None else f"{run.score:.2f}",
-               seconds="?" if run.seconds is None else f"{run.seconds:.1f}")
-            for run in self.runs
-        ]  # fmt: skip
-        return "; ".join(said)
+        return "; ".join(map(_run_in_words, self.runs))
+
+
+def _run_in_words(run: RunSummary) -> str:
+    figures = (
+        (run.preferred, tr("your judgement")),
+        (run.score, tr("score")),
+        (run.supported, tr("backed by sources")),
+    )
+    said = [f"{words} {100 * share:.0f} %" for share, words in figures if share is not None]
+    said += [] if run.seconds is None else [f"{run.seconds:.1f} s"]
+    return f"{run.name}: {', '.join(said)}"
 
 
 def chart_values(runs: Sequence[RunScores]) -> ChartValues:
@@ -57,7 +67,10 @@ def _mean_of_tag(scores: RunScores, tag: str) -> float | None:
 
 
 class RunCharts(QWidget):
-    """Three charts beside each other; runs have the same colour in each, and their names."""
+    """Charts of what is known, side by side as there is room, the most telling first.
+
+    Runs have the same colour in each, and their names.
+    """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -80,14 +93,29 @@ class RunCharts(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        count = 3 if self._values.by_tag else 2
-        width = (self.width() - (count - 1) * _GAP_PX) / count
-        areas = [QRectF(n * (width + _GAP_PX), 0, width, self.height() - 4) for n in range(count)]
-        self._paint_scores(painter, areas[0])
-        self._paint_times(painter, areas[1])
-        if self._values.by_tag:
-            self._paint_tags(painter, areas[2])
+        room = max(1, (self.width() + _GAP_PX) // (_LEAST_PX + _GAP_PX))
+        charts = self._charts()[:room]
+        width = (self.width() - (len(charts) - 1) * _GAP_PX) / max(1, len(charts))
+        for n, paint in enumerate(charts):
+            paint(painter, QRectF(n * (width + _GAP_PX), 0, width, self.height() - 4))
         painter.end()
+
+    def _charts(self) -> list[Callable[[QPainter, QRectF], None]]:
+        runs = self._values.runs
+        shares = (
+            (tr("Your judgement"), [run.preferred for run in runs]),
+            (tr("Score"), [run.score for run in runs]),
+            (tr("Backed by sources"), [run.supported for run in runs]),
+        )
+        charts: list[Callable[[QPainter, QRectF], None]] = [
+            partial(self._paint_shares, title, values)
+            for title, values in shares
+            if any(value is not None for value in values)
+        ]
+        if any(run.score is not None for run in runs):
+            charts += [self._paint_tags] if self._values.by_tag else []
+            charts.append(self._paint_times)
+        return charts
 
     def _title(self, painter: QPainter, area: QRectF, title: str) -> QRectF:
         painter.setPen(self._theme.colour("text"))
@@ -115,12 +143,14 @@ class RunCharts(QWidget):
         right = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
         painter.drawText(figures, right, figure)
 
-    def _paint_scores(self, painter: QPainter, area: QRectF) -> None:
-        left = self._title(painter, area, tr("Score by run"))
+    def _paint_shares(
+        self, title: str, values: Sequence[float | None], painter: QPainter, area: QRectF
+    ) -> None:
+        left = self._title(painter, area, title)
         height = left.height() / max(1, _MOST_RUNS)
-        for n, run in enumerate(self._values.runs):
+        for n, (run, value) in enumerate(zip(self._values.runs, values, strict=True)):
             row = QRectF(left.left(), left.top() + n * height, left.width(), height)
-            self._bar(painter, row, run.name, run.score, _COLOURS[n])
+            self._bar(painter, row, run.name, value, _COLOURS[n])
 
     def _paint_times(self, painter: QPainter, area: QRectF) -> None:
         left = self._title(painter, area, tr("Score by seconds"))

@@ -6,10 +6,13 @@ from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem, QWidget
 
 from desktop_rag.core.experiments.run import RunState
+from desktop_rag.core.experiments.run_names import model_of
 from desktop_rag.core.experiments.run_summary import summary
 from desktop_rag.core.experiments.scoring import RunScores
 from desktop_rag.core.language.translation import told, tr
+from desktop_rag.ui.foundation.days import clock_in_words
 from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.widgets.controls import plain_tooltip
 
 # The runs that somebody wants to compare first.
 _NEWEST = 2
@@ -47,16 +50,25 @@ class RunList(QListWidget):
             for scores in runs:
                 item = QListWidgetItem(run_in_words(scores), self)
                 item.setData(_ID_ROLE, scores.run.run_id)
+                item.setToolTip(_details(scores))
                 item.setSelected(scores.run.run_id in chosen)
 
 
 def run_in_words(scores: RunScores) -> str:
-    """`small · done · 40 of 40 · 75 % · 1.2 s`."""
+    """`small · done · 40 of 40 · score 75 % · 1.2 s`."""
     run, figures = scores.run, summary(scores)
     answered = tr("{done:,} of {total:,}", done=figures.answered, total=figures.questions)
-    score = "" if figures.score is None else f"{100 * figures.score:.0f} %"
+    score = "" if figures.score is None else tr("score {share:.0f} %", share=100 * figures.score)
     seconds = "" if figures.seconds is None else f"{figures.seconds:.1f} s"
     cost = "" if figures.cost is None else tr("cost {cost:,.4g}", cost=figures.cost)
-    parts = (one_line(run.set_up.name), _STATES[run.state], answered, score, seconds, cost,
+    parts = (one_line(scores.name), _STATES[run.state], answered, score, seconds, cost,
              one_line(told(run.error_title)))  # fmt: skip
     return " · ".join(part for part in parts if part)
+
+
+def _details(scores: RunScores) -> str:
+    """When a run was begun, and what answered, for a tooltip."""
+    model = model_of(scores)
+    begun = tr("Begun {time}", time=clock_in_words(scores.run.made_at))
+    parts = (scores.name, tr("Model: {name}", name=model) if model else "", begun)
+    return plain_tooltip("\n".join(part for part in parts if part))

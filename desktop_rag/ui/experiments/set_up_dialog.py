@@ -36,6 +36,7 @@ _CHUNKINGS = (
     None, ChunkSettings(), ChunkSettings(max_tokens=200), ChunkSettings(max_tokens=100),
     ChunkSettings("tokens", 200), ChunkSettings("words", 200),
 )  # fmt: skip
+_MODELS = tr("A model that is not listed has to be added first: Settings, Models, Add endpoint.")
 _CHUNKS = tr("Other chunks are made in a library of their own, which takes long.")
 _INTRO = tr(
     "Each set-up answers every question. Change one thing at a time, and you learn what it is good"
@@ -45,11 +46,15 @@ _INTRO = tr(
 
 @dataclass(frozen=True, slots=True)
 class SetUpChoices:
-    """What can be chosen, as (words, value): models as (address, name), the rest as ids."""
+    """What can be chosen, as (words, value): models as (address, name), the rest as ids.
+
+    `usual` is the name of the model that answers as usual.
+    """
 
     models: Sequence[tuple[str, tuple[str, str]]]
     assistants: Sequence[tuple[str, str]]
     collections: Sequence[tuple[str, str]]
+    usual: str
 
 
 class SetUpDialog(QDialog):
@@ -71,7 +76,8 @@ class SetUpDialog(QDialog):
         self._bridge = bridge
         self._estimate = estimate
         self._job: Job | None = None
-        self._set_ups = [SetUp(tr("As it is"))]
+        self._usual = choices.usual
+        self._set_ups = [SetUp(choices.usual)]
         self._list = QListWidget()
         self._list.setObjectName("standing")
         self._list.setAccessibleName(tr("Set-ups"))
@@ -80,7 +86,8 @@ class SetUpDialog(QDialog):
         self._remove = TextButton(tr("Remove"))
         self._name = QLineEdit()
         usual = tr("As usual")
-        self._model = _choice(tr("Model"), [(usual, ("", "")), *choices.models])
+        answering = tr("As usual ({model})", model=choices.usual)
+        self._model = _choice(tr("Model"), [(answering, ("", "")), *choices.models])
         self._assistant = _choice(tr("Assistant"), [(tr("None"), ""), *choices.assistants])
         every = (tr("All documents"), "")
         self._collection = _choice(tr("Documents"), [every, *choices.collections])
@@ -102,6 +109,7 @@ class SetUpDialog(QDialog):
         section = SettingsSection(tr("Set-up"))
         section.add_row(tr("Name"), self._name, is_wide=True)
         section.add_row(tr("Model"), self._model, is_wide=True)
+        section.add_note(note(_MODELS))
         section.add_row(tr("Assistant"), self._assistant, is_wide=True)
         section.add_row(tr("Documents"), self._collection, is_wide=True)
         section.add_row(tr("Passages"), self._passages)
@@ -172,8 +180,8 @@ class SetUpDialog(QDialog):
         address, model = self._model.currentData()
         before = self._set_ups[row]
         name = self._name.text()
-        if name == before.name and model and model != before.model:
-            name = model
+        if name == before.name and model != before.model:
+            name = model or self._usual
         self._set_ups[row] = replace(
             before, name=name, base_url=address, model=model,
             assistant_id=self._assistant.currentData(),

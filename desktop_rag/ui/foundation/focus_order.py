@@ -4,7 +4,7 @@ Qt keeps the order in which widgets were made, so that whatever is made later wo
 older message, a chip, a page that is built when it is first shown.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
@@ -23,18 +23,39 @@ def stops_of(window: QWidget) -> list[QWidget]:
 
 
 def step(window: QWidget, *, is_forward: bool) -> bool:
-    """Move the focus to the next stop or the one before; False when there is none."""
+    """Move the focus to the next stop or the one before; False when there is none.
+
+    Qt calls it, too, when what has the focus is hidden or disabled: then the nearest stop gets it.
+    """
     stops = stops_of(window)
     if not stops:
         return False
-    focused = window.focusWidget()
+    left = focused = window.focusWidget()
     while focused is not None and focused not in stops:
         # The part of a control that has the focus, such as the field of an editable list.
         focused = focused.parentWidget()
+    if focused is None and left is not None and (beside := _beside(left, stops)):
+        beside.setFocus(Qt.FocusReason.OtherFocusReason)
+        return True
     here = stops.index(focused) if focused is not None else (-1 if is_forward else 0)
     reason = Qt.FocusReason.TabFocusReason if is_forward else Qt.FocusReason.BacktabFocusReason
     stops[(here + (1 if is_forward else -1)) % len(stops)].setFocus(reason)
     return True
+
+
+def _beside(left: QWidget, stops: Sequence[QWidget]) -> QWidget | None:
+    """The stop that follows a widget that is none, in the smallest visible part around it."""
+    place = left.parentWidget()
+    while place is not None and not place.isWindow():
+        inside = [stop for stop in stops if place.isAncestorOf(stop)]
+        if inside and place.isVisible():
+            # What is hidden has no place on the screen, but one in the order of making.
+            following: QWidget | None = left.nextInFocusChain()
+            while following is not None and following not in {left, *inside}:
+                following = following.nextInFocusChain()
+            return following if following in inside else inside[0]
+        place = place.parentWidget()
+    return None
 
 
 def _is_stop(widget: QWidget) -> bool:

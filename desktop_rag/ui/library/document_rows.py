@@ -188,10 +188,16 @@ def cell_text(row: Row, column: int) -> str:
 
 
 def whole_text(row: Row, column: int) -> str:
-    """The tooltip of a cell that may be elided: the full path or reason."""
-    if column in {Column.NAME, Column.FOLDER}:
-        return one_line(row.document.url or str(row.document.path))
-    return one_line(told(row.document.reason)) if column == Column.REASON else ""
+    """The tooltip of a cell: the full path, and why a file is in its state; lines for these."""
+    place = one_line(row.document.url or str(row.document.path))
+    reason = one_line(told(row.document.reason))
+    whole = {
+        Column.NAME: (place, reason),
+        Column.FOLDER: (place,),
+        Column.STATE: (reason,),
+        Column.REASON: (reason,),
+    }.get(Column(column), ())
+    return "\n".join(line for line in whole if line)
 
 
 def _place(document: Document, whole: str, root: str) -> tuple[str, str]:

@@ -27,6 +27,8 @@ _COUNTS_MS = 300
 # Of more selected rows, the first ones say what is offered.
 _MOST_ASKED = 200
 _NARROW_CHARACTERS = 95
+# Files in these states are looked at for why they are in them.
+_WITH_REASONS = (StateGroup.FAILED, StateGroup.SKIPPED)
 _HIDDEN_IN = {
     StateGroup.SEARCHABLE: (Column.REASON,),
     StateGroup.IN_PROGRESS: (Column.REASON, Column.PASSAGES, Column.INDEXED),
@@ -214,7 +216,9 @@ class DocumentsPanel(QWidget):
         self._filter = wanted
         self._model.set_filter(wanted)
         states = [StateGroup(value) for value in wanted.values(Facet.STATE)]
-        self._table.set_hidden(_HIDDEN_IN.get(states[0], ()) if len(states) == 1 else ())
+        only = states[0] if len(states) == 1 else None
+        kept = (Column.REASON,) if only in _WITH_REASONS else ()
+        self._table.set_hidden(_HIDDEN_IN.get(only, ()) if only else (), kept)
         self._show_active()
         self._show_emptiness()
         self._counting.start(0)
@@ -280,7 +284,10 @@ class DocumentsPanel(QWidget):
     @Slot()
     def _show_password_button(self) -> None:
         current = self._table.current
-        self._enter_password.setVisible(current is not None and current.needs_password)
+        is_needed = current is not None and current.needs_password
+        if self._enter_password.hasFocus() and not is_needed:
+            self._table.setFocus()
+        self._enter_password.setVisible(is_needed)
 
     @Slot()
     def _on_password_clicked(self) -> None:

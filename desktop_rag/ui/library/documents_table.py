@@ -88,6 +88,7 @@ class DocumentsTable(RowTable):
         super().__init__(theme, model, parent)
         self._documents = model
         self._hidden: frozenset[Column] = frozenset()
+        self._kept: frozenset[Column] = frozenset()
         self.setObjectName("files")
         self.setAccessibleName(tr("Files"))
         # Of several selected rows, what is not about all of them is about the current one.
@@ -135,9 +136,9 @@ class DocumentsTable(RowTable):
         super().selectionChanged(selected, deselected)
         self.selection_changed.emit()
 
-    def set_hidden(self, columns: Collection[Column]) -> None:
-        """Hide these columns and show the others."""
-        self._hidden = frozenset(columns)
+    def set_hidden(self, columns: Collection[Column], kept: Collection[Column] = ()) -> None:
+        """Hide these columns and show the others; those `kept` give way to none."""
+        self._hidden, self._kept = frozenset(columns), frozenset(kept)
         self._fit_columns()
 
     def _set_up_columns(self) -> None:
@@ -171,8 +172,10 @@ class DocumentsTable(RowTable):
         shown = [column for column in Column if column not in self._hidden]
         needed = {column: text_px(_SAMPLE_TEXTS[column]) + _PADDING_PX for column in shown}
         for column in _DISPENSABLE:
-            if sum(needed.values()) > width_px:
+            if sum(needed.values()) > width_px and column not in self._kept:
                 needed.pop(column, None)
+        if (sum_px := sum(needed.values())) > width_px:
+            needed = {column: its_px * width_px // sum_px for column, its_px in needed.items()}
         for column in Column:
             self.setColumnHidden(column, column not in needed)
         room = width_px - sum(needed.values())

@@ -121,14 +121,14 @@ def _overall(verdicts: Sequence[Verdict]) -> tuple[str, str]:
         )
         return tr("{subject} the sources", subject=subject), "danger"
     if supported == total:
-        return tr("Supported by the sources"), "success"
+        return tr("Backed by sources"), "success"
+    if not supported and Verdict.PARTLY in verdicts:
+        return tr("No sentence is fully backed by sources"), "warning"
     if not supported:
-        fully = "fully " if Verdict.PARTLY in verdicts else ""
-        return tr("No sentence is {fully}supported by the sources", fully=fully), "warning"
-    are = "is" if supported == 1 else "are"
+        return tr("No sentence is backed by sources"), "warning"
+    if supported == 1:
+        return tr("1 of {total} sentences is backed by sources", total=total), "warning"
     return tr(
-        "{supported} of {total} sentences {are} supported by the sources",
-        supported=supported,
-        total=total,
-        are=are,
-    ), "warning"
+        "{supported} of {total} sentences are backed by sources",
+        supported=supported, total=total,
+    ), "warning"  # fmt: skip

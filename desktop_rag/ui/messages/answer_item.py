@@ -92,7 +92,7 @@ class AnswerItem(QWidget):
 
     citation_clicked = Signal(int)
     address_clicked = Signal(str)
-    retry_requested = Signal()
+    retry_requested = Signal(bool)
     every_file_requested = Signal()
     settings_requested = Signal()
     sources_requested = Signal()

@@ -13,9 +13,12 @@ BROKEN_OFF = (MessageState.FAILED, MessageState.CUT)
 
 
 class FailureCard(Card):
-    """The reason an answer failed or was cut off, with Retry and what else may help."""
+    """The reason an answer failed or was cut off, with Retry and what else may help.
 
-    retry_requested = Signal()
+    `retry_requested` carries True when excerpts are to be shown instead.
+    """
+
+    retry_requested = Signal(bool)
     settings_requested = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -23,12 +26,16 @@ class FailureCard(Card):
         self._title = PlainLabel(wrap=True, selectable=True)
         self._title.setObjectName("noticeTitle")
         self._hint = PlainLabel(wrap=True, selectable=True)
+        self._is_from_model = False
         self._retry = TextButton(tr("Retry"), icon="retry", theme=theme)
+        self._excerpts = TextButton(tr("Show excerpts instead"))
         self._settings = TextButton(tr("Open settings"), kind="quiet")
         self._retry.clicked.connect(self.retry_requested)
+        self._excerpts.clicked.connect(lambda: self.retry_requested.emit(True))
         self._settings.clicked.connect(self.settings_requested)
         buttons = QHBoxLayout()
         buttons.addWidget(self._retry)
+        buttons.addWidget(self._excerpts)
         buttons.addWidget(self._settings)
         buttons.addStretch(1)
         column = QVBoxLayout(self)
@@ -45,8 +52,10 @@ class FailureCard(Card):
         self._hint.setVisible(bool(message.error_hint))
         # No setting can keep an answer from being cut.
         self._settings.setVisible(message.state is MessageState.FAILED)
+        self._is_from_model = bool(message.model) and message.state is MessageState.FAILED
         self.setVisible(message.state in BROKEN_OFF)
 
     def offer_retry(self, *, is_offered: bool) -> None:
         """Offer Retry: it answers the last question, so it belongs to the last answer only."""
         self._retry.setVisible(is_offered)
+        self._excerpts.setVisible(is_offered and self._is_from_model)

@@ -39,7 +39,7 @@ class MessageView(QScrollArea):
 
     citation_clicked = Signal(object, int)
     address_clicked = Signal(str)
-    retry_requested = Signal()
+    retry_requested = Signal(bool)
     every_file_requested = Signal()
     settings_requested = Signal()
     sources_requested = Signal(object)

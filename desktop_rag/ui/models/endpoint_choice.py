@@ -32,6 +32,10 @@ class EndpointChoice(QWidget):
         self._remove.setAccessibleDescription(
             tr("Remove this endpoint; its key stays in the keyring")
         )
+        # The fields below stay where they are while an endpoint is added.
+        kept = self._add.sizePolicy()
+        kept.setRetainSizeWhenHidden(True)
+        self._add.setSizePolicy(kept)
         row = QHBoxLayout()
         row.setSpacing(8)
         for button in (self._use, self._add, self._remove):

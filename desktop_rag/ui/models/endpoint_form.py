@@ -9,7 +9,8 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import EndpointReport
@@ -78,7 +79,7 @@ def privacy_note(base_url: str) -> str:
 
 
 class ReportCard(Card):
-    """The result of testing the endpoint."""
+    """The result of testing the endpoint; a success is gone once something else was shown."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent, kind="notice")
@@ -90,10 +91,17 @@ class ReportCard(Card):
         words.setSpacing(2)
         words.addWidget(self._title)
         words.addWidget(self._hint)
+        self._is_success = False
         self.hide()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        if self._is_success and not event.spontaneous():
+            self.hide()
 
     def show_report(self, report: EndpointReport) -> None:
         """Show the report's title and hint, as a success, a next step or a failure."""
+        self._is_success = report.is_ok
         tone = "success" if report.is_ok else "warning" if report.is_reached else "danger"
         set_property(self, "tone", tone)
         for label in (self._title, self._hint):
@@ -160,6 +168,10 @@ class EndpointForm(SettingsSection):
     def find_servers(self) -> None:
         """Search for model servers on this computer."""
         self._servers.search()
+
+    def focus_address(self) -> None:
+        """Let the person type the address."""
+        self._address.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def show_choice(self, *, is_visible: bool) -> None:
         """Show the list of endpoints, or hide it while there is none."""

@@ -22,10 +22,12 @@ _GAP_PX = 14
 class ModelsForm(QWidget):
     """Edits the endpoints in Settings; `changed` carries the new Settings.
 
-    It shows one endpoint at a time, at first the one used for answers.
+    It shows one endpoint at a time, at first the one used for answers. `endpoint_shown` follows
+    when the person chose another one to be shown.
     """
 
     changed = Signal(object)
+    endpoint_shown = Signal()
 
     def __init__(
         self, bridge: Bridge, chat: "Chat", guard: WheelGuard, parent: QWidget | None = None
@@ -41,7 +43,7 @@ class ModelsForm(QWidget):
         column.addWidget(self._endpoint)
         column.addWidget(self._helper)
         self._endpoint.changed.connect(self._on_endpoint_changed)
-        self._endpoint.choice.shown.connect(self._show)
+        self._endpoint.choice.shown.connect(self._on_shown)
         self._endpoint.choice.used.connect(self._on_used)
         self._endpoint.choice.removed.connect(self._on_removed)
         self._helper.changed.connect(self._on_helper_changed)
@@ -63,6 +65,18 @@ class ModelsForm(QWidget):
     def on_examination_changed(self, event: ExaminationChanged) -> None:
         """Show the progress or the result of measuring a model."""
         self._endpoint.on_examination_changed(event)
+
+    @property
+    def shown(self) -> str:
+        """The address of the endpoint that is shown; "" for a new one."""
+        return self._shown
+
+    @Slot(str)
+    def _on_shown(self, base_url: str) -> None:
+        self._show(base_url)
+        if not base_url:
+            self._endpoint.focus_address()
+        self.endpoint_shown.emit()
 
     @Slot(str)
     def _show(self, base_url: str) -> None:

@@ -370,10 +370,10 @@ class QuickAsk(QWidget):
         if self._session:
             self._session.stop()
 
-    @Slot()
-    def _on_retry(self) -> None:
+    @Slot(bool)
+    def _on_retry(self, as_excerpts: bool) -> None:
         if self._session:
-            self._session.retry()
+            self._session.retry(as_excerpts=as_excerpts)
 
     @Slot(object, object)
     def _on_feedback(self, message: Message, feedback: Feedback) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, Qt, Slot
+from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
@@ -26,8 +26,10 @@ _NARROW_PX, _NARROW_LINES = 760, 46
 class PageList(QWidget):
     """Pages by name. In a narrow window a drop-down list above takes the place of the list.
 
-    `foot` holds what belongs to all pages.
+    `foot` holds what belongs to all pages. `page_shown` follows when another one is shown.
     """
+
+    page_shown = Signal()
 
     def __init__(self, title: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -43,7 +45,7 @@ class PageList(QWidget):
         self._pages = QStackedWidget()
         self._unbuilt: dict[int, Callable[[], QWidget]] = {}
         self._foot = QWidget()
-        self.foot = QHBoxLayout(self._foot)
+        self.foot = QVBoxLayout(self._foot)
         self.foot.setContentsMargins(0, 0, 0, 0)
         self._side, self._bar = QWidget(self), QWidget(self)
         self._lay_out(title)
@@ -100,7 +102,10 @@ class PageList(QWidget):
         self._names.setCurrentRow(position)
         self._choice.setCurrentIndex(position)
         self._ensure_built(position)
+        is_other = position != self._pages.currentIndex()
         self._pages.setCurrentIndex(position)
+        if is_other:
+            self.page_shown.emit()
 
     def show_named(self, name: str) -> QWidget | None:
         """Show the page of this name and return it; None when there is none."""

@@ -3,7 +3,8 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import Qt, QTimer, Slot
+from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.language.translation import tr
@@ -33,12 +34,15 @@ from desktop_rag.ui.settings.page_list import PageList
 from desktop_rag.ui.settings.preferences_form import PreferencesForm
 from desktop_rag.ui.settings.retrieval_form import RetrievalForm
 from desktop_rag.ui.settings.transcription_form import TranscriptionForm
-from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, set_tip
 from desktop_rag.ui.widgets.form_fields import WheelGuard
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
+
+# Time to read what was saved and to undo it.
+_UNDO_MS = 30_000
 
 
 class SettingsPage(PageList):
@@ -117,12 +121,12 @@ class SettingsPage(PageList):
             for section in sections:
                 page.column.addWidget(section)
             self.add_page(name, page)
-        self._saved = PlainLabel(tr("Saved."), tone="muted")
+        self._saved = PlainLabel(tone="muted", wrap=True)
         self._saved.setIndent(8)
         self._undo = TextButton(tr("Undo"), kind="quiet")
-        self._undo.setAccessibleDescription(tr("Undo the last change of a setting"))
+        self._forgetting = QTimer(self, singleShot=True, interval=_UNDO_MS)
         self.foot.addWidget(self._saved)
-        self.foot.addWidget(self._undo)
+        self.foot.addWidget(self._undo, 0, Qt.AlignmentFlag.AlignLeft)
         self._show_undo()
 
     def _connect(self) -> None:
@@ -138,6 +142,10 @@ class SettingsPage(PageList):
         self._appearance.changed.connect(self._on_appearance_changed)
         self._activity.changed.connect(self._on_activity_changed)
         self._undo.clicked.connect(self._on_undo_clicked)
+        # What is undone has to be in view.
+        self._forgetting.timeout.connect(self._forget)
+        self.page_shown.connect(self._forget)
+        self._models.endpoint_shown.connect(self._forget)
 
     # --- changes ---------------------------------------------------------------------------------
 
@@ -175,9 +183,27 @@ class SettingsPage(PageList):
 
     @Slot()
     def _on_undo_clicked(self) -> None:
+        shown = self._models.shown
         self._settings.undo()
+        if self._models.shown != shown:
+            self._forget()
+
+    @Slot()
+    def _forget(self) -> None:
+        self._settings.forget_changes()
+        self._show_undo()
 
     @Slot()
     def _show_undo(self) -> None:
-        self._saved.setVisible(self._settings.can_undo)
-        self._undo.setVisible(self._settings.can_undo)
+        last = self._settings.last_change
+        for widget in (self._saved, self._undo):
+            widget.setVisible(last is not None)
+        if last:
+            self._saved.setText(tr("Saved. {change}", change=last.in_words()))
+            set_tip(self._undo, tr("Undo: {change}", change=last.turned().in_words()))
+            self._forgetting.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        if not event.spontaneous():
+            self._forget()

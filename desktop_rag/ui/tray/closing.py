@@ -12,7 +12,8 @@ from desktop_rag.core.settings import Settings, WhenClosed
 _WITH_TRAY = tr("It stays in the tray and keeps your folders up to date.")
 _WITHOUT_TRAY = tr(
     "This desktop has no tray. The app keeps your folders up to date without a window;"
-    " start desktop-rag again to see it, or ask with “desktop-rag quick-ask”."
+    " start desktop-rag again to see it, ask with “desktop-rag quick-ask”, or end it with"
+    " “desktop-rag quit”."
 )
 _LATER = tr("You can change this later in the settings.")
 

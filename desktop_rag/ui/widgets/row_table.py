@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QPalette, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -57,7 +57,7 @@ class RowTable(QTableView):
         rows = self.verticalHeader()
         rows.hide()
         rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        rows.setDefaultSectionSize(self.fontMetrics().height() + _ROW_PADDING_PX)
+        self._fit_rows()
         self.horizontalHeader().setHighlightSections(False)
         theme.changed.connect(self.viewport().update)
 
@@ -65,6 +65,16 @@ class RowTable(QTableView):
         """Set the text shown while there are no rows."""
         self._empty_label.setText(text)
         self._empty_label.setVisible(self.model().rowCount() == 0)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._fit_rows()
+            self._fit_columns()
+
+    def _fit_rows(self) -> None:
+        height = self.fontMetrics().height() + _ROW_PADDING_PX
+        self.verticalHeader().setDefaultSectionSize(height)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -63,7 +63,7 @@ def test_the_icon_follows_the_library_and_its_menu_does_the_work(
     services.close()
     with TrayHost() as tray, app_in_background() as app:
         tray.wait_for_icon()
-        tray.wait_until(lambda: "3 files, up to date" in tray.tooltip())
+        tray.wait_until(lambda: "3 files, 1 not read" in tray.tooltip())
         tray.wait_until(lambda: "1 file could not be read" in tray.tooltip())
         assert "Show what failed (1)" in tray.labels()
         assert {(p.width, p.height) for p in tray.pictures()} >= {(16, 16), (22, 22), (44, 44)}

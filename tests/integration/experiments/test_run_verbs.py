@@ -62,7 +62,7 @@ def test_runs_are_compared_in_plain_words_and_reported(ready: Path) -> None:
     assert estimated["estimate"].startswith("16 answers, about ")
     done = run_json("run", lamps, "--setups", ups)
     assert [row["state"] for row in done["runs"]] == ["done", "done"]
-    words = "right better in 8, wrong in 0, same in 0: likely not chance."
+    words = "right is better: 8 to 0, 0 equal. This is likely not chance."
     assert done["comparisons"][0]["words"].startswith(words)
     assert run("compare", "wrong", "right").stdout.startswith(words)
     turned = run_json("compare", "right", "wrong")

@@ -138,17 +138,22 @@ def test_people_and_the_model_judge_pairs_and_corrections_are_expected(
         )  # fmt: skip
     # The same word in both orders is a bias, not a choice.
     server.answer = "first"
-    assert experiments.judge_by_model(first, second, Event()) == 2
-    assert experiments.judge_by_model(first, second, Event()) == 0
+    done = experiments.judge_by_model(first, second, Event())
+    assert done.in_words() == "“test-model” judged 2 pairs."
+    again = experiments.judge_by_model(first, second, Event())
+    assert again.in_words() == "“test-model” judged 0 pairs. Not judged: 2 it judged before."
     experiments.set_rubric(lamps.set_id, "Shorter is better.")
     [kept] = experiments.sets()
     assert (kept.rubric, kept.version) == ("Shorter is better.", lamps.version)
-    assert experiments.judge_by_model(first, second, Event(), kept.rubric, ["lit"]) == 1
+    assert experiments.judge_by_model(first, second, Event(), kept.rubric, ["lit"]).judged == 1
     assert "Shorter is better." in str(server.chats[-1]["messages"])
+    server.answer = "I can't say."
+    unclear = experiments.judge_by_model(first, second, Event(), "Longer is better.")
+    assert unclear.in_words().endswith("Not judged: 2 where its reply named no answer.")
     results = experiments.results(lamps.set_id)
     found = differences(results.runs[0], results.runs[1], results.judgements)
     assert {(d.basis, d.difference) for d in found} == {(Basis.PEOPLE, 1.0)}
-    assert compared(found).in_words("A", "B").startswith("B better in 2, A in 0, same in 0")
+    assert compared(found).in_words("A", "B").startswith("B is ahead: 2 to 0, 0 equal.")
     agreed = experiments.agreement(lamps.set_id)
     assert (agreed.answers, agreed.kappa) == (2, 0.0)
     said = {j.preference for j in results.judgements if j.judge}
@@ -169,4 +174,7 @@ def test_an_estimate_comes_before_and_learns_from_runs(
     after = experiments.estimate(lamps, [SetUp("A"), SetUp("B")])
     assert after.seconds is not None
     assert after.tokens_in < before.tokens_in
-    assert "answers" in after.in_words()
+    assert "a guess before the first answers are counted" in before.in_words()
+    assert "by what earlier answers took" in after.in_words()
+    other = SetUp("C", base_url=asked.chat.models.endpoint.base_url, model="unheard")
+    assert experiments.estimate(lamps, [other]).tokens_in * 2 == after.tokens_in

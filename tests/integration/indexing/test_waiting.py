@@ -1,6 +1,7 @@
 """Waiting for a library in a terminal: messages are shown, and the wait always ends."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,7 @@ def test_how_far_it_is_is_told(services: Services, folder: Path) -> None:
         services.library.start(watch=False)
         waiting.until_idle()
     assert any(f"of {_FILES} files" in line and "overall" in line for line in said)
+    assert all(line != after for line, after in pairwise(said)), "nothing is said twice"
     assert services.library.documents.counts().total == _FILES
 
 

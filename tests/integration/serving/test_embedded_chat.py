@@ -116,7 +116,7 @@ def test_an_answer_comes_with_cards_of_its_sources_and_the_check_of_each_sentenc
     card = "one('.source')"
     assert HOSTILE in page.value(f"{card}.querySelector('.name').textContent")
     assert "lit at dusk" in page.value(f"{card}.querySelector('blockquote').textContent")
-    assert page.value("all('.sign')[0].ariaLabel") == "Supported by the sources"
+    assert page.value("all('.sign')[0].ariaLabel") == "Backed by sources"
     prose = page.value("one('.text').textContent")
     assert prose == f"{lamp} 1✓. {cheese} on Mondays 1?."
     page.value("all('.sign')[1].click()")

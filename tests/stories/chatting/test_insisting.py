@@ -48,7 +48,7 @@ def test_an_answer_that_gives_in_is_marked(
     person = indexed(open_window, lease)
     person.asks(QUESTION)
     person.sees("March 2017")
-    person.sees("Supported by the sources")
+    person.sees("Backed by sources")
     person.asks(INSISTING)
     person.sees("You're right, it was 2019")
     person.sees("1 sentence contradicts the sources")

@@ -106,7 +106,7 @@ def press_citation(person: Person, tmp_path: Path, *names: str) -> ReadingPane:
     person.app.window.show_page(CHAT)
     person.asks("When is the lamp lit?")
     # Only a finished answer has the exact words behind each number.
-    person.sees("Supported by the sources")
+    person.sees("Backed by sources")
     person.clicks_citation(1)
     pane = person.app.window.chat_page.reading.pane
     person.waits_until(pane.isVisible)

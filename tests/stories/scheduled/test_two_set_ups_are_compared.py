@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QPlainTextEdit, QPushButton
+from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QTextBrowser
 
 from desktop_rag.core.experiments.run import Preference
 from desktop_rag.core.files.settings_file import save_settings
@@ -66,35 +66,52 @@ def asks_with_two_set_ups(person: Person) -> None:
     dialog.clicks("Ask")
 
 
-def test_the_better_set_up_is_found(asker: Person, tmp_path: Path) -> None:
-    writes(asker, "Lamps")
-    asks_with_two_set_ups(asker)
-    asker.sees("Set-up 2 better in 8, As it is in 0, same in 0: likely not chance.")
-    done = [["As it is", "done", "8 of 8"], ["Set-up 2", "done", "8 of 8"]]
-    asker.waits_until(lambda: [row[0].split(" · ")[:3] for row in asker.rows("Runs")] == done)
-    table = asker.rows("Questions and answers")
-    assert table[0] == ["When is lamp 0 lit?", "At noon.", "It is lit at dusk."]
-
+def looks_beside(asker: Person) -> None:
     asker.opens_row("Questions and answers", 0)
     asker.clicks("Side by side…")
     beside = asker.in_the_dialog()
     beside.sees("Expected: At dusk")
-    texts = beside.place.findChildren(QPlainTextEdit)
-    assert [len(text.extraSelections()) for text in texts if text.isReadOnly()] == [1, 1]
+    texts = beside.place.findChildren(QTextBrowser)
+    assert [len(text.extraSelections()) for text in texts] == [1, 1]
+    beside.clicks("Next question")
+    beside.sees("2 of 8")
+    beside.sees("When is lamp 1 lit?")
+    beside.clicks("Previous question")
+    beside.sees("1 of 8")
     beside.types("Right answer", "At dusk, by the keeper.")
     beside.clicks("Expect this")
     asker.sees("Expected from the next run on.")
 
+
+def judges_blind(asker: Person) -> None:
     asker.clicks("Judge blind…")
     asker.in_the_dialog().clicks("Begin")
     judging = asker.in_the_dialog()
     judging.sees("1 of 8")
     assert "Set-up 2" not in judging.screen()
+    judging.sees("[1] Lamp")
+    judging.clicks("Same")
+    judging.sees("2 of 8")
+    judging.clicks("Back")
+    judging.sees("1 of 8 · You said: Same")
     for number in range(8):
         judging.sees(f"{number + 1} of 8")
-        left = judging.place.findChildren(QPlainTextEdit)[0].toPlainText()
+        left = judging.place.findChildren(QTextBrowser)[0].toPlainText()
         judging.clicks("Left is better" if "dusk" in left else "Right is better")
-    asker.sees("(your judgement)")
+    asker.sees("It rests on your judgement.")
+
+
+def test_the_better_set_up_is_found(asker: Person, tmp_path: Path) -> None:
+    writes(asker, "Lamps")
+    asks_with_two_set_ups(asker)
+    asker.sees("Set-up 2 is better: 8 to 0, 0 equal. This is likely not chance.")
+    done = [["test-model", "done", "8 of 8"], ["Set-up 2", "done", "8 of 8"]]
+    asker.waits_until(lambda: [row[0].split(" · ")[:3] for row in asker.rows("Runs")] == done)
+    table = asker.rows("Questions and answers")
+    assert table[0] == ["When is lamp 0 lit?", "At noon.", "It is lit at dusk."]
+
+    looks_beside(asker)
+    judges_blind(asker)
     experiments = asker.app.services.run_worker.experiments
     [kept] = experiments.sets()
     results = experiments.results(kept.set_id)

@@ -165,7 +165,7 @@ def test_the_check_is_told_and_the_sentences_to_be_careful_with() -> None:
     )
     lines = answer_lines(answer_json(replace(ANSWER, claims=claims)))
     assert lines[-2:] == [
-        "Checked: 1 of 2 sentences is supported by the sources.",
+        "Checked: 1 of 2 sentences is backed by sources.",
         "? Not found in the sources: It burns oil.",
     ]
     assert not any("Checked" in line for line in answer_lines(answer_json(ANSWER)))

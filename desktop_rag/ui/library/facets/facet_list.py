@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QPoint, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -60,6 +60,12 @@ class FacetBox(QCheckBox):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._arrange()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._number.adjustSize()
+            self._arrange()
 
     def _arrange(self) -> None:
         number = self._number
@@ -207,6 +213,11 @@ class FacetList(QScrollArea):
         for stop in [stop for section in self._sections.values() for stop in section.stops]:
             self.setTabOrder(before, stop)
             before = stop
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._fit()
 
     def _fit(self) -> None:
         self.setFixedWidth(_WIDTH_CHARACTERS * self.fontMetrics().averageCharWidth())

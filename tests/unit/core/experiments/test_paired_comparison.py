@@ -54,7 +54,9 @@ def test_words_count_questions_and_say_what_to_think_of_them() -> None:
     first = [0.0] * 15 + [1.0] * 3 + [0.5] * 22
     second = [1.0] * 15 + [0.0] * 3 + [0.5] * 22
     said = compare(first, second).in_words("small", "large")
-    assert said == "large better in 15, small in 3, same in 22: likely not chance."
+    assert said == "large is better: 15 to 3, 22 equal. This is likely not chance."
+    turned = compare(second, first).in_words("large", "small")
+    assert turned == said
     assert compare(second, first).outcome is Outcome.WORSE
 
 
@@ -62,7 +64,9 @@ def test_a_split_that_only_one_test_calls_rare_may_be_chance() -> None:
     # Three questions of three: the bootstrap is sure, the sign test can't be.
     told = compare([0, 0, 0], [1, 1, 1])
     assert told.outcome is Outcome.PERHAPS
-    assert told.in_words().endswith("may be chance; more questions would tell.")
+    said = "B is ahead: 3 to 0, 0 equal. This may be chance; more questions would tell."
+    assert told.in_words() == said
+    assert compare([0, 1], [1, 0]).in_words().startswith("Neither is ahead: 1 each, 0 equal.")
     # Five small losses and one large gain have a mean that says the opposite of the count.
     opposite = compare([0.1] * 9 + [0.0], [0.0] * 9 + [1.0])
     assert opposite.outcome is not Outcome.BETTER

@@ -85,6 +85,20 @@ def test_a_citation_is_read_beside_the_chat_and_chooses_its_card(
     assert card.isVisible()
 
 
+def test_a_document_makes_way_for_the_sources_of_another_chat(
+    room: Room, server: ChatServer, qtbot: QtBot
+) -> None:
+    use(room, server)
+    ask(room, qtbot)
+    room.page.findChildren(SegmentView)[0].citation_clicked.emit(1)
+    pane = room.page.reading.pane
+    qtbot.waitUntil(pane.isVisible)
+    room.page.new_chat()
+    assert not pane.isVisible()
+    ask(room, qtbot)
+    assert room.page.findChildren(SourcesPanel)[0].isVisible()
+
+
 def test_the_sources_of_an_earlier_answer_stay_while_the_last_is_checked(
     room: Room, qtbot: QtBot
 ) -> None:
@@ -146,6 +160,24 @@ def test_a_failure_keeps_the_question_and_retry_works(
     [conversation] = room.chat.history.all()
     states = [m.state for m in room.chat.history.messages(conversation.conversation_id)]
     assert states == [MessageState.DONE, MessageState.DONE]
+
+
+def test_excerpts_take_the_place_of_an_answer_that_failed(
+    room: Room, server: ChatServer, qtbot: QtBot
+) -> None:
+    server.mode, server.misbehaves_times = "status", 100
+    server.status = 401
+    use(room, server)
+    room.page.ask(QUESTION)
+    qtbot.waitUntil(lambda: "Show excerpts instead" in visible_buttons(room), timeout=15_000)
+    button(room.page, "Show excerpts instead").click()
+    qtbot.waitUntil(
+        lambda: any(text.startswith("Excerpts from your documents") for text in room.words())
+    )
+    [conversation] = room.chat.history.all()
+    [_, answer] = room.chat.history.messages(conversation.conversation_id)
+    assert (answer.state, answer.is_excerpts) == (MessageState.DONE, True)
+    assert "Show excerpts instead" not in visible_buttons(room)
 
 
 def visible_buttons(room: Room) -> list[str]:

@@ -16,6 +16,7 @@ from desktop_rag.ui.library.document_rows import (
     make_table,
     merged,
     sort_key,
+    whole_text,
 )
 from tests.unit.ui.rooms import make_document
 
@@ -82,3 +83,11 @@ def test_cells_keep_foreign_text_on_one_line() -> None:
     assert cell_text(row, Column.REASON) == "no□text"
     assert cell_text(row, Column.STATE) == "Failed"
     assert cell_text(row, Column.INDEXED) == ""
+
+
+def test_a_tooltip_says_why_a_file_is_not_read() -> None:
+    failed = Row(make_document("b.md", DocumentState.FAILED, reason="Encrypted."), "")
+    place = str(failed.document.path)
+    assert whole_text(failed, Column.NAME) == f"{place}\nEncrypted."
+    assert whole_text(failed, Column.STATE) == whole_text(failed, Column.REASON) == "Encrypted."
+    assert whole_text(Row(make_document("a.md"), ""), Column.NAME).endswith("a.md")

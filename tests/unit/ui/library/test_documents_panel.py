@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLineEdit, QMenu, QTableView
+from PySide6.QtWidgets import QLineEdit, QMenu, QTableView, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.domain import Collection, DocumentState, Source
@@ -14,7 +14,7 @@ from desktop_rag.ui.library.document_model import DocumentModel
 from desktop_rag.ui.library.document_rows import Column, make_table
 from desktop_rag.ui.library.documents_panel import DocumentsPanel
 from desktop_rag.ui.library.facets.active_filters import FilterChip
-from desktop_rag.ui.library.facets.facet_list import FacetBox
+from desktop_rag.ui.library.facets.facet_list import FacetBox, FacetList
 from desktop_rag.ui.library.facets.facet_values import StateGroup
 from tests.unit.ui.rooms import button, field, in_state, make_document, texts
 
@@ -246,3 +246,22 @@ def test_states_and_sizes_are_never_elided(panel: DocumentsPanel) -> None:
     padding = 24
     assert rows.columnWidth(Column.STATE) >= words("Searchable by words") + padding
     assert rows.columnWidth(Column.SIZE) >= words("1,023 bytes") + padding
+
+
+def test_what_failed_says_why_in_a_small_window_with_large_text(
+    panel: DocumentsPanel, qtbot: QtBot
+) -> None:
+    counted(panel, qtbot, "Failed 1")
+    button(panel, "Failed 1").click()
+    view, facets = table(panel), panel.findChildren(FacetList)[0]
+    row_px, facets_px = view.verticalHeader().defaultSectionSize(), facets.width()
+    font = panel.font()
+    font.setPointSizeF(font.pointSizeF() * 1.5)
+    for part in (panel, *panel.findChildren(QWidget)):
+        part.setFont(font)
+    assert facets.width() > facets_px, "counts have room"
+    assert view.verticalHeader().defaultSectionSize() > row_px, "rows grow with the text"
+    panel.resize(430, 400)
+    shown = [column for column in Column if not view.isColumnHidden(column)]
+    assert shown == [Column.NAME, Column.REASON]
+    assert sum(map(view.columnWidth, shown)) <= view.viewport().width()

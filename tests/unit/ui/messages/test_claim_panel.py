@@ -206,12 +206,12 @@ UNKNOWN = Claim(0, 9, unchecked("Not yet."))
     [
         ((), "", ""),
         ((UNKNOWN,), "", ""),
-        ((RIGHT, RIGHT), "Supported by the sources", "success"),
-        ((RIGHT, UNKNOWN), "Supported by the sources", "success"),
-        ((RIGHT, MISSING, PARTLY), "1 of 3 sentences is supported by the sources", "warning"),
-        ((RIGHT, RIGHT, MISSING), "2 of 3 sentences are supported by the sources", "warning"),
-        ((MISSING,), "No sentence is supported by the sources", "warning"),
-        ((MISSING, PARTLY), "No sentence is fully supported by the sources", "warning"),
+        ((RIGHT, RIGHT), "Backed by sources", "success"),
+        ((RIGHT, UNKNOWN), "Backed by sources", "success"),
+        ((RIGHT, MISSING, PARTLY), "1 of 3 sentences is backed by sources", "warning"),
+        ((RIGHT, RIGHT, MISSING), "2 of 3 sentences are backed by sources", "warning"),
+        ((MISSING,), "No sentence is backed by sources", "warning"),
+        ((MISSING, PARTLY), "No sentence is fully backed by sources", "warning"),
         ((WRONG, MISSING), "1 sentence contradicts the sources", "danger"),
         ((WRONG, WRONG), "2 sentences contradict the sources", "danger"),
     ],
@@ -224,7 +224,7 @@ def test_a_running_check_is_shown_with_its_results_so_far() -> None:
     assert summary((), is_checking=True) == ("", "")
     assert summary((UNKNOWN,), is_checking=True) == ("Checking against the sources…", "muted")
     assert summary((RIGHT, UNKNOWN), is_checking=True) == (
-        "Supported by the sources · checking…", "success",
+        "Backed by sources · checking…", "success",
     )  # fmt: skip
 
 

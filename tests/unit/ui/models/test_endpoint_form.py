@@ -124,6 +124,9 @@ def test_a_test_lists_the_models_and_selects_a_single_one(
     assert told.args == [EndpointSettings(base_url=server.base_url, model="test-model")]
     assert models(form) == ["test-model"]
     qtbot.waitUntil(lambda: any("answered after" in text for text in texts(form)))
+    form.hide()
+    form.show()
+    assert not any("answered after" in text for text in texts(form)), "that was before"
 
 
 def test_a_test_keeps_the_chosen_model(

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QPoint, QPointF, Qt, QTimer
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -75,6 +75,66 @@ def test_the_theme_changes_at_once_and_back(page: SettingsPage, applied: Applied
     assert applied[-1] == Settings()
     assert button(page, "Theme: Same as system").isChecked()
     assert not button(page, "Undo").isVisible()
+
+
+def test_what_is_undone_is_named_and_only_while_it_is_in_view(
+    page: SettingsPage, applied: Applied
+) -> None:
+    page.show_page(0)
+    button(page, "Theme: Dark").click()
+    assert "Saved. Theme: system → dark" in texts(page)
+    assert "Undo: Theme: dark → system" in button(page, "Undo").toolTip()
+    page.show_page(1)
+    assert not button(page, "Undo").isVisible()
+    button(page, "Hide unsupported answers").click()
+    assert button(page, "Undo").isVisible()
+    page.hide()
+    page.show()
+    assert not button(page, "Undo").isVisible()
+    button(page, "Suggest follow-up questions").click()
+    page.findChild(QTimer).timeout.emit()  # pyright: ignore[reportOptionalMemberAccess]
+    assert not button(page, "Undo").isVisible(), "after a while it is gone"
+    assert applied[-1].appearance.scheme is ColourScheme.DARK
+
+
+def test_undo_leaves_alone_what_was_changed_elsewhere(
+    page: SettingsPage, settings: EditedSettings
+) -> None:
+    amber = EndpointSettings("http://localhost:1/v1", "amber")
+    birch = EndpointSettings("http://localhost:2/v1")
+    settings.show(Settings(endpoint=amber, other_endpoints=(birch,)))
+    button(page, "Hide unsupported answers").click()
+    named = settings.value.with_endpoint(birch.base_url, replace(birch, model="birch"))
+    settings.change(named)
+    settings.use_model(birch.base_url, "birch")
+    button(page, "Undo").click()
+    assert not settings.value.answers.hides_unsupported
+    assert settings.value.endpoint == replace(birch, model="birch")
+    assert settings.value.other_endpoints == (amber,)
+    assert not button(page, "Undo").isVisible(), "the model was chosen elsewhere"
+
+
+def test_undo_changes_no_endpoint_that_is_not_shown(
+    page: SettingsPage, settings: EditedSettings, qtbot: QtBot
+) -> None:
+    amber = EndpointSettings("http://localhost:1/v1", "amber")
+    birch = EndpointSettings("http://localhost:2/v1", "birch")
+    settings.show(Settings(endpoint=amber, other_endpoints=(birch,)))
+    shown = field(page, QComboBox, "Endpoint")
+    shown.setCurrentIndex(shown.findData(birch.base_url))
+    shown.activated.emit(shown.currentIndex())
+    name = field(page, QLineEdit, "Name")
+    qtbot.keyClicks(name, "Oak")
+    qtbot.keyClick(name, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: "Saved. Name: nothing → Oak (Oak)" in texts(page))
+    button(page, "Use for answers").click()
+    assert any(
+        text.startswith("Saved. Endpoint for answers: localhost:1 →") for text in texts(page)
+    )
+    button(page, "Undo").click()
+    assert settings.value.endpoint == amber
+    assert not button(page, "Undo").isVisible(), "the next one would change what is not in view"
+    assert settings.value.other_endpoints == (replace(birch, name="Oak"),)
 
 
 def test_the_sources_of_follow_up_questions_are_chosen(
@@ -157,6 +217,22 @@ def test_the_endpoint_is_part_of_the_settings(
     qtbot.waitUntil(lambda: bool(applied) and applied[-1].endpoint.base_url == entered)
     button(page, "Undo").click()
     assert address.text() == ""
+
+
+def test_adding_an_endpoint_leads_to_its_address_and_moves_nothing(
+    page: SettingsPage, settings: EditedSettings, qtbot: QtBot
+) -> None:
+    settings.show(Settings(endpoint=EndpointSettings("http://localhost:1/v1", "amber")))
+    page.resize(900, 900)
+    address = field(page, QLineEdit, "Address")
+    QApplication.processEvents()
+    before = address.mapTo(page, QPoint())
+    add = button(page, "Add endpoint")
+    add.setFocus()
+    qtbot.mouseClick(add, Qt.MouseButton.LeftButton)
+    QApplication.processEvents()
+    assert page.window().focusWidget() is address
+    assert address.mapTo(page, QPoint()) == before
 
 
 def test_settings_changed_elsewhere_are_shown_and_not_applied(
