@@ -184,9 +184,10 @@ def run(whole: Engine, own: Engine, queries: int) -> dict[str, float]:
     began = time.perf_counter()
     while figures["queries"] < queries:
         reader = readers[figures["queries"] // 2 % len(readers)]
-        vector = chance.standard_normal(DIMENSIONS).astype(np.float32)
+        drawn = chance.standard_normal(DIMENSIONS)
+        vector = (drawn / np.linalg.norm(drawn)).astype(np.float32)
         query = made_query(chance, reader.readable)
-        run_query(reader, query, passages, vector / np.linalg.norm(vector), figures)
+        run_query(reader, query, passages, vector, figures)
     return {**figures, "passages": len(passages), "seconds": time.perf_counter() - began}
 
 
