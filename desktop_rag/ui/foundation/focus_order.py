@@ -45,16 +45,16 @@ def step(window: QWidget, *, is_forward: bool) -> bool:
 
 def _beside(left: QWidget, stops: Sequence[QWidget]) -> QWidget | None:
     """The stop that follows a widget that is none, in the smallest visible part around it."""
-    place = left.parentWidget()
+    inner, place = left, left.parentWidget()
     while place is not None and not place.isWindow():
         inside = [stop for stop in stops if place.isAncestorOf(stop)]
         if inside and place.isVisible():
-            # What is hidden has no place on the screen, but one in the order of making.
-            following: QWidget | None = left.nextInFocusChain()
-            while following is not None and following not in {left, *inside}:
-                following = following.nextInFocusChain()
-            return following if following in inside else inside[0]
-        place = place.parentWidget()
+            # Not by Qt's chain of focus: asking for what is being taken down ends the process.
+            parts = list(_children(place))
+            later = parts[parts.index(inner) + 1 :] if inner in parts else []
+            behind = (s for p in later for s in inside if s is p or p.isAncestorOf(s))
+            return next(behind, inside[0])
+        inner, place = place, place.parentWidget()
     return None
 
 
