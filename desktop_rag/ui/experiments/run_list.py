@@ -50,7 +50,7 @@ class RunList(QListWidget):
             for scores in runs:
                 item = QListWidgetItem(run_in_words(scores), self)
                 item.setData(_ID_ROLE, scores.run.run_id)
-                item.setToolTip(_details(scores))
+                item.setToolTip(plain_tooltip(_details(scores)))
                 item.setSelected(scores.run.run_id in chosen)
 
 
@@ -71,4 +71,4 @@ def _details(scores: RunScores) -> str:
     model = model_of(scores)
     begun = tr("Begun {time}", time=clock_in_words(scores.run.made_at))
     parts = (scores.name, tr("Model: {name}", name=model) if model else "", begun)
-    return plain_tooltip("\n".join(part for part in parts if part))
+    return "\n".join(part for part in parts if part)

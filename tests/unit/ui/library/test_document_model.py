@@ -52,7 +52,8 @@ def test_tooltips_show_the_full_text_without_html(model: DocumentModel) -> None:
     nasty = make_document("<img src=x>.md", DocumentState.FAILED, reason="<b>no</b>")
     model.apply_changes([nasty])
     tips = [model.index(0, c).data(Qt.ItemDataRole.ToolTipRole) for c in Column]
-    assert tips[Column.NAME] == "<qt>/docs/papers/&lt;img src=x&gt;.md</qt>"
+    named = "<qt>/docs/papers/&lt;img src=x&gt;.md<br>&lt;b&gt;no&lt;/b&gt;</qt>"
+    assert tips[Column.NAME] == named
     assert tips[Column.REASON] == "<qt>&lt;b&gt;no&lt;/b&gt;</qt>"
     assert tips[Column.STATE] is None
 

@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.ui.documents.passage_text import PassageText
+from desktop_rag.ui.experiments.answer_text import AnswerText
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.messages.answer_body import AnswerBody
 from desktop_rag.ui.messages.citation_tip import citation_tip
@@ -88,7 +89,8 @@ def test_every_resource_is_an_empty_picture(
     theme: Theme, qtbot: QtBot, name: str, kind: int
 ) -> None:
     """S-02: with None, Qt would read the file itself."""
-    for view in (SegmentView(theme), PassageText(theme, "text", ""), PageBrowser(theme)):
+    text = PassageText(theme, "text", "")
+    for view in (SegmentView(theme), text, PageBrowser(theme), AnswerText(theme, "answer")):
         qtbot.addWidget(view)
         assert view.loadResource(kind, QUrl(name)).isNull()
 
