@@ -104,7 +104,8 @@ def _is_sure(
     A wrong count is worse than none: where names don't tell, a model is asked about some of the
     records, and without one only a plain "how many are there" is answered.
     """
-    if choice.nouns and set(head_words(question)).isdisjoint(choice.nouns):
+    named = [noun for noun in choice.nouns if not question.language.is_form(noun)]
+    if named and set(head_words(question)).isdisjoint(named):
         return False  # "How many stores does the chain have?" where records are of the chain
     if not counted_set.is_given and not _are_records(choice, question):
         return False

@@ -15,7 +15,8 @@ from desktop_rag.core.language.function_words import function_words
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.text import words
 
-_KINDS = ("files", "sections", "items", "tasks", "rows", "entries", "measures", "negations")
+_FORMS = ("files", "sections", "items", "tasks", "rows", "entries")
+_KINDS = (*_FORMS, "measures", "negations")
 _MORE_SETS = ("idle", "before", "open", "done")
 _COMPARISONS = ("more", "least", "less", "most", "since", "until")
 _LONGEST = 240
@@ -49,6 +50,10 @@ class CountingWords:
     lists: re.Pattern[str]
     sets: dict[str, frozenset[str]]
     comparisons: dict[str, tuple[str, ...]]
+
+    def is_form(self, word: str) -> bool:
+        """True for a word for files, sections, entries, which have no other name."""
+        return any(word in self.sets[kind] for kind in _FORMS)
 
     def is_idle(self, word: str) -> bool:
         """True for a word that neither names a thing nor is a condition."""
