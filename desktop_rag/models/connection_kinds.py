@@ -244,6 +244,7 @@ KINDS: tuple[ConnectionKind, ...] = (
             "store.postgres.database.server_errors",
             "store.postgres.database.server_migrations",
             "store.postgres.server_precious_store",
+            "store.postgres.slow_statements",
         ),
     ),
     ConnectionKind(
