@@ -105,7 +105,9 @@ def test_a_filter_of_an_installed_package_is_used(person: Person, package: None)
     assert "Closed at night." in models(address, secret)[1]
 
     # One for some models does not see other requests.
-    person.types("Models that closed is for", "collection:*\t")
+    limit = "Models that closed is for"
+    person.waits_until(lambda: person.field(limit).isEnabled())
+    person.types(limit, "collection:*\t")
     person.waits_until(lambda: models(address, secret)[0] == 200)
     assert person.app.window.settings.value.server.filters == ("closed=collection:*",)
     person.clicks("closed")
