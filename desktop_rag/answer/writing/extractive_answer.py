@@ -35,7 +35,8 @@ _RELATIVE_FLOOR = 0.72
 _NOT_PROSE = re.compile(r"<!--|^---|^[\w.-]+:\s|: \[")
 _LEAST_LETTERS = 0.6
 _MOST_LISTED = 8
-_ENDINGS = (*".!?:;…。！？", '."', ".)", ".”", ".’", "?”", "!”", ".»", "」")
+# The stop of a sentence, with what may stand behind it: quotation marks, numbers of notes.
+_ENDED = re.compile(r"""[.!?:;…。！？](?:\s?\[\d{1,4}\]|["'”’»)\]」])*$""")
 _NO_HEADERS: Mapping[int, str] = MappingProxyType({})
 
 
@@ -204,7 +205,7 @@ def _listed_below(units: Sequence[Unit], place: int) -> tuple[Unit, ...]:
 
 def _cut_marked(text: str) -> str:
     """A sentence that goes on in the next passage, with a sign for that."""
-    return text if text.endswith(_ENDINGS) else f"{text} …"
+    return text if _ENDED.search(text) else f"{text} …"
 
 
 def _whole(source: SourceRef) -> list[_Candidate]:

@@ -111,3 +111,5 @@ def test_a_sentence_that_goes_on_in_another_passage_has_a_sign() -> None:
     assert excerpts("Who lights the lamp?", [source(1, text)], None) == (
         "The lamp of the tower is lit by the keeper and his … [1]"
     )
+    whole = "The lamp of the tower is lit by the keeper.[25]"
+    assert "…" not in excerpts("Who lights the lamp?", [source(1, whole)], None)
