@@ -22,8 +22,13 @@ from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
 from desktop_rag.ingest.chunking.chunker import chunking_signature
 from desktop_rag.ingest.indexing.indexer import READERS
-from desktop_rag.models.embedding.bundled_models import BUNDLED, bundled_folders
+from desktop_rag.models.embedding.bundled_models import (
+    BUNDLED,
+    BUNDLED_MULTILINGUAL,
+    bundled_folders,
+)
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
+from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
 from desktop_rag.store.duckdb.database.database import Connection, Database
 from desktop_rag.store.duckdb.duckdb_engine import engine_over, library_file
@@ -121,7 +126,7 @@ def build(
         count = min(_BATCH, passages - first)
         subjects = made.subjects(batch, count)
         terms = made.terms(subjects, batch)
-        ids = [uuid.UUID(int=first + n + 1).hex for n in range(count)]
+        ids = _ids(first, count)
         database.write(
             partial(
                 _insert_passages, source=source, first=first, ids=ids, terms=vocabulary[terms],
@@ -152,16 +157,36 @@ def fill_home(place: Path, files: int, passages_a_file: int) -> None:
     database = Database(library_file(home), memory_mb=memory_mb, backups=home.backups)
     try:
         layout = Layout(passages_a_file, chunking, writes_files=True)
-        build(database, embedder.name, files * passages_a_file, folder, layout)
+        passages = files * passages_a_file
+        vectors = build(database, embedder.name, passages, folder, layout)
+        engine = engine_over(database)
+        collections = [each.collection_id for each in engine.sources.collections()]
+        engine.models.answer(vectors.model_id, collections)
+        _add_companions(engine, passages)
         PostingsMerge(database).run()
     finally:
         database.close()
+
+
+def _add_companions(engine: Engine, passages: int) -> None:
+    """The vectors by which questions in another language find English passages."""
+    embedder = OnnxEmbedder(bundled_folders()[BUNDLED_MULTILINGUAL])
+    dimensions = embedder.dimensions
+    vectors = engine.models.vectors(embedder.name, dimensions, BUNDLED_MULTILINGUAL)
+    random = np.random.default_rng(Generator.seed + 2)
+    for first in range(0, passages, _BATCH):
+        count = min(_BATCH, passages - first)
+        vectors.add(_ids(first, count), _unit(random.standard_normal((count, dimensions))))
 
 
 def windows_like(units: NDArray[np.float32]) -> list[NDArray[np.float32]]:
     """For each passage the vectors of some windows, with the same variance as the passages."""
     around = np.concatenate((units, units[:_WINDOWS]))
     return [around[n : n + _WINDOWS] for n in range(len(units))]
+
+
+def _ids(first: int, count: int) -> list[str]:
+    return [uuid.UUID(int=first + n + 1).hex for n in range(count)]
 
 
 def _insert_passages(
