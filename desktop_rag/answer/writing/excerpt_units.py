@@ -23,6 +23,7 @@ _ENVIRONMENT = re.compile(
 _ITEM = re.compile(r"^\s*(?:[-*•+]|\d{1,2}[.)])\s+")
 _FIGURE = r"(?:[(\-−–]?[$€£]?\s?\d[\d.,]*\s?%?\)?|[—–-])"
 # A label, then two figures or more; notes such as "(1)" may follow the label.
+_FILLER = re.compile(r"(?:[._‥…·=~-]{4,}\s*|(?:[._·] ){3,}[._·]?\s*)+")
 _CELL = re.compile(rf"(?:[$€£]\s*)?{_FIGURE}")
 _FIGURES = re.compile(
     r"^(?P<label>[^\d$€£|]*?[^\W\d][^\d$€£|]*?)\s+"
@@ -159,8 +160,11 @@ def _scale_of(line: str) -> str:
 
 
 def plain(text: str) -> str:
-    """The text on one line, without marks of lists, headings, emphasis and styles."""
-    words = _ENVIRONMENT.sub(" ", _LINK.sub(r"\1", text))
+    """The text on one line, without marks of lists, headings, emphasis and styles.
+
+    What fills a line up to a page number, or is to be filled in, becomes "…".
+    """
+    words = _ENVIRONMENT.sub(" ", _LINK.sub(r"\1", _FILLER.sub(" … ", text)))
     for _ in range(_DEEPEST_STYLE):
         words = _STYLED.sub(r"\1", words)
     return " ".join(_MARKUP.sub("", words).split())

@@ -11,11 +11,13 @@ from desktop_rag.core.experiments.question_set import SetQuestion
 from desktop_rag.core.experiments.run import Run, RunAnswer
 from desktop_rag.core.experiments.scoring import RunScores
 from desktop_rag.core.language.translation import count_of, tr
+from desktop_rag.core.markup.plain_markdown import plain_markdown
 
 # Answers with a token F1 below this say something else, as far as words tell.
 _SAME_WORDS = 0.9
 _LESS = 1e-9
 _SHOWN_CHARS = 400
+_READ_CHARS = 4 * _SHOWN_CHARS
 
 
 class AnswerFilter(StrEnum):
@@ -113,7 +115,7 @@ def _cell(scores: RunScores, question_id: str) -> MatrixCell | None:
     if answer is None:
         return None
     text = answer.error_title if answer.has_failed else without_citations(answer.text)
-    shown = " ".join(text.split())[:_SHOWN_CHARS]
+    shown = " ".join(plain_markdown(text[:_READ_CHARS]).text.split())[:_SHOWN_CHARS]
     return MatrixCell(answer, shown, _foot(answer), scores.best(question_id))
 
 

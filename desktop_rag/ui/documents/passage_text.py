@@ -4,6 +4,7 @@ import regex
 from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.language.translation import tr
+from desktop_rag.core.markup.plain_markdown import plain_markdown
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.marked_text import MarkedText
 
@@ -22,14 +23,23 @@ class PassageText(MarkedText):
         parent: QWidget | None = None,
         *,
         wrapped_from: int = 0,
+        is_markdown: bool = False,
     ) -> None:
-        """`wrapped_from`: the length from which a line may continue in the next; 0 for never."""
+        """`wrapped_from`: the length from which a line may continue in the next; 0 for never.
+
+        Of Markdown only the text is shown, without its marks.
+        """
         super().__init__(theme, tr("Passage"), parent)
         passage, quote = text.strip(), quote.strip()
         shown = unwrapped(passage, wrapped_from) if wrapped_from else passage
         at = passage.find(quote)
+        end = at + len(quote)
+        if is_markdown:
+            plain = plain_markdown(shown)
+            shown = plain.text
+            at, end = (at, end) if at < 0 else (plain.place(at), plain.place(end))
         self._passage = shown
-        self._quote = shown[at : at + len(quote)] if at >= 0 else quote
+        self._quote = shown[at:end] if at >= 0 else quote
         self._is_whole = not self.is_longer
         self._show()
 

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
 from desktop_rag.core.conversation import NEAREST, SourceRef
 from desktop_rag.core.language.translation import count_of, tr
+from desktop_rag.core.markup.plain_markdown import is_markdown
 from desktop_rag.core.shared_library import is_shared
 from desktop_rag.ui.documents.passage_text import PassageText
 from desktop_rag.ui.foundation.theme import Theme
@@ -77,8 +78,9 @@ class SourceCard(Card):
             score = tr("Relevance: {score:.2f}", score=source.score)
             set_tip(number, score)
         self._passage = PassageText(
-            self._theme, source.text, source.quote, wrapped_from=_wrapped_from(source.anchor)
-        )
+            self._theme, source.text, source.quote, wrapped_from=_wrapped_from(source.anchor),
+            is_markdown=is_markdown(source.path, source.url),
+        )  # fmt: skip
         self._fold = TextButton(tr("Show more"), kind="quiet")
         self._ask = IconButton(
             self._theme, "chat:muted", tr("Ask about the file of {n}", n=source.n)

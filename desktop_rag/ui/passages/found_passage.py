@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from desktop_rag.core.domain import Passage
+from desktop_rag.core.markup.plain_markdown import shown_text
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.passages.snippet import snippet
 
@@ -21,7 +22,8 @@ class FoundPassage:
     @classmethod
     def of(cls, passage: Passage, query: str) -> "FoundPassage":
         """The row for a passage found with this query."""
-        piece, spans = snippet(passage.text, query)
+        text = shown_text(passage.text, passage.path, passage.url)
+        piece, spans = snippet(text, query)
         place, title = passage.anchor.label(), passage.title or passage.path
         # The path of headings often begins with the title.
         parts = [place] if place.startswith(title) else [title, place]

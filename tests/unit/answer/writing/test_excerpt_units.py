@@ -1,6 +1,6 @@
 """Passages cut into sentences, list items and rows of tables."""
 
-from desktop_rag.answer.writing.excerpt_units import Unit, units_of
+from desktop_rag.answer.writing.excerpt_units import Unit, plain, units_of
 
 
 def texts(text: str) -> list[str]:
@@ -75,3 +75,9 @@ def test_the_labels_of_a_drawing_are_left_out() -> None:
 def test_styles_of_latex_are_left_out() -> None:
     text = r"\begin{quote} \textbf{Inputs of the \texttt{Linear} operator} are kept. \end{quote}"
     assert texts(text) == ["Inputs of the Linear operator are kept."]
+
+
+def test_what_fills_a_line_is_shortened() -> None:
+    assert plain("Item 1. Business ............ 4") == "Item 1. Business … 4"
+    assert plain("Name: _____________ Date: ____ . . . . 7") == "Name: … Date: … 7"
+    assert plain("1.2.3.4 -- and so on ...") == "1.2.3.4 -- and so on ..."
