@@ -5,7 +5,6 @@ needed; here is only the time at which. Owns one thread, which wakes up once a m
 """
 
 import ctypes
-import gc
 import logging
 import sys
 import threading
@@ -14,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.garbage import collect_all
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -148,7 +148,7 @@ def share_memory() -> None:
 
 def _return_memory() -> None:
     """Give freed memory back to the system; glibc keeps it otherwise."""
-    gc.collect()
+    collect_all()
     if trim := _of_c_library("malloc_trim"):
         trim(0)
 

@@ -3,7 +3,6 @@
 Imported only when a window opens: the command line works without Qt.
 """
 
-import gc
 import logging
 import sys
 import threading
@@ -41,12 +40,14 @@ from desktop_rag.ui.commands.command_actions import CommandActions
 from desktop_rag.ui.commands.commands_page import CommandsPage
 from desktop_rag.ui.experiments.my_questions_page import MyQuestionsPage
 from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.garbage_timer import GarbageTimer
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.notes.notes_page import NotesPage
 from desktop_rag.ui.programs.mcp_section import MCPSection
 from desktop_rag.ui.programs.programs_page import ProgramsPage
 from desktop_rag.ui.rails.rails_folders import RailsFolders
 from desktop_rag.ui.rails.rails_page import RailsPage
+from desktop_rag.ui.settings.page_groups import ANSWERING, APP, CARE, DOCUMENTS, QUESTIONS
 from desktop_rag.ui.shared_library.shared_library_page import SHARED_LIBRARY, shared_library_page
 from desktop_rag.ui.standing.standing_actions import StandingActions
 from desktop_rag.ui.standing.standing_page import StandingPage
@@ -102,6 +103,7 @@ class WindowApp:
             self.bridge, library, chat, theme, settings, home, self._save_settings, kinds_read()
         )
         place_window(self.window, read_object(home.window))
+        self._garbage = GarbageTimer(self.window).collections
         self.presence = Presence(self.bridge, library, chat, theme, self.window, app_icon, home)
         self.standing = self._make_standing(theme)
         self._add_pages(theme)
@@ -155,20 +157,20 @@ class WindowApp:
                 raise AppEnding
 
     def _add_pages(self, theme: Theme) -> None:
-        """The pages beside the settings, in order, and the card of commands in the chat."""
+        """The pages beside the settings, and the card of commands in the chat."""
         CommandActions(self.bridge, self.services.commands, self.window.pages)
         add, backups = self.window.pages.add_settings_page, self.services.backups
-        add(_SCHEDULES, lambda: StandingPage(self.bridge, self.standing, theme))
-        add(tr("My questions"), lambda: self._experiments_page(theme))
-        add(tr("Notes"), lambda: self._notes_page(theme))
-        add(tr("Rails"), lambda: self._rails_page(theme))
-        add(tr("Commands"), lambda: CommandsPage(self.bridge, self.services.commands))
-        add(tr("Other programs"), lambda: self._programs_page(theme))
-        add(tr("Health"), lambda: self._health_page(theme))
-        add(tr("Privacy"), self._privacy_page)
-        add(tr("Backup"), lambda: BackupPage(self.bridge, backups, self.services.snapshots))
-        add(SHARED_LIBRARY, self._shared_library_page)
-        add(tr("Activity"), lambda: self._activity_page(theme))
+        add(_SCHEDULES, lambda: StandingPage(self.bridge, self.standing, theme), QUESTIONS)
+        add(tr("My questions"), lambda: self._experiments_page(theme), QUESTIONS)
+        add(tr("Notes"), lambda: self._notes_page(theme), QUESTIONS)
+        add(tr("Rails"), lambda: self._rails_page(theme), ANSWERING)
+        add(tr("Commands"), lambda: CommandsPage(self.bridge, self.services.commands), ANSWERING)
+        add(tr("Other programs"), lambda: self._programs_page(theme), APP)
+        add(tr("Health"), lambda: self._health_page(theme), CARE)
+        add(tr("Privacy"), self._privacy_page, CARE)
+        add(tr("Backup"), lambda: BackupPage(self.bridge, backups, self.services.snapshots), CARE)
+        add(SHARED_LIBRARY, self._shared_library_page, DOCUMENTS)
+        add(tr("Activity"), lambda: self._activity_page(theme), CARE)
 
     def _shared_library_page(self) -> ScrolledPage:
         access, shared = self.services.shared_access, self.services.shared
@@ -231,6 +233,7 @@ class WindowApp:
         """Show the window, or stay in the background, and start the library."""
         # The longest time the window waits for the interpreter while background threads compute.
         sys.setswitchinterval(_SWITCH_S)
+        self._garbage.start()
         for notice in self._notices:
             self.bridge.post(notice)
         if is_shown:
@@ -272,7 +275,7 @@ class WindowApp:
             self._server.close()
         sys.excepthook = self._previous_hook
         threading.excepthook = threading.__excepthook__
-        gc.unfreeze()
+        self._garbage.close()
 
     def _keep_place(self) -> None:
         write_object(self.services.home.window, place_of(self.window))
@@ -298,9 +301,7 @@ class WindowApp:
         except DiskFullError as error:
             log.info("what was deleted is removed at the next start: %s", error.title)
         self.services.chat.warm_up()
-        # These objects live until the end. A full collection would traverse them all and freeze
-        # the window for a tenth of a second each time.
-        gc.freeze()
+        self._garbage.keep()
         self.services.library.start()
         self.services.snapshots.start(self.bridge.post)
         self.services.rest.start()
@@ -342,7 +343,6 @@ class WindowApp:
         if settings.background.starts_at_login != starts_at_login():
             set_autostart(settings.background.starts_at_login)
         self.services.chat.warm_up()
-        gc.freeze()
 
     def _activity_page(self, theme: Theme) -> ActivityPage:
         recorder = self.services.recorder
@@ -350,7 +350,7 @@ class WindowApp:
             self.bridge, self.services.activity, theme, is_recording=lambda: recorder.is_on
         )
         page.chat_requested.connect(self._open_chat)
-        page.notified.connect(self.window.notices.show_notice)
+        page.notified.connect(self.window.notices.show_done)
         return page
 
     def _open_chat(self, conversation_id: str) -> None:

@@ -30,6 +30,7 @@ from desktop_rag.rails.topics.topic_file import read_topics, write_topics
 
 TOPICS_FILE = "topics.co"
 _DRAFT_FILE = "unsaved.json"
+_ONLY_SHOWN = "They are more than topics with examples: change their files in an editor."
 _NO_NAME = re.compile(r'[\\/:*?"<>|\x00-\x1f]+')
 _LONGEST_NAME = 60
 _MOST_SHOWN = 200_000
@@ -65,7 +66,9 @@ class OwnRails:
             folder.mkdir(parents=True)
             write_atomically(folder / TOPICS_FILE, "")
         except FileExistsError as exc:
-            raise AppError(f"There are rails with the name “{plain}”.") from exc
+            raise AppError(
+                f"There are rails with the name “{plain}”.", "Choose another name."
+            ) from exc
         except OSError as exc:
             raise _unusable(folder, exc) from exc
         return self.open(folder)
@@ -166,7 +169,7 @@ class OwnRails:
 
         def add(topic: RailTopic) -> RailTopic:
             if example in topic.examples:
-                raise AppError(f"“{name}” knows this sentence already.")
+                raise AppError(f"“{name}” knows this sentence already.", "Nothing is left to do.")
             return replace(topic, examples=(*topic.examples, example))
 
         def take(topic: RailTopic) -> RailTopic:
@@ -178,15 +181,15 @@ class OwnRails:
     def _change(self, folder: Path, name: str, change: Callable[[RailTopic], RailTopic]) -> None:
         opened = self.open(folder)
         if opened.topics is None:
-            raise opened.fault or AppError("These rails can only be shown.")
+            raise opened.fault or AppError("These rails can only be shown.", _ONLY_SHOWN)
         if all(topic.name != name for topic in opened.topics):
-            raise AppError(f"There is no topic “{name}” any more.")
+            raise AppError(f"There is no topic “{name}” any more.", "Choose another topic.")
         changed = [change(topic) if topic.name == name else topic for topic in opened.topics]
         self.save(opened, changed)
 
     def _text(self, opened: OpenedRails, topics: Sequence[RailTopic]) -> str:
         if opened.topics is None:
-            raise opened.fault or AppError("These rails can only be shown.")
+            raise opened.fault or AppError("These rails can only be shown.", _ONLY_SHOWN)
         if problem := next(problems(topics), None):
             raise AppError(problem.words)
         return write_topics(topics, opened.text) if topics else ""

@@ -106,7 +106,10 @@ class CommandProposals:
                 "Settings, under Commands, lists the sentences of your programs.",
             )
         names = ", ".join(program.name for program, _ in found)
-        raise AppError(f"This sentence means several programs: {names}.")
+        raise AppError(
+            f"This sentence means several programs: {names}.",
+            "Say it in the words of one of them: Settings, under Commands, lists them.",
+        )
 
     def _note(self, topic: str, last: Answered | None) -> Proposal:
         if last is None or not last.text.strip():
@@ -127,7 +130,7 @@ class CommandProposals:
             raise AppError("Which folder?", "Write its path, such as: add the folder ~/Documents")
         path = Path(written).expanduser()
         if not path.is_absolute() or not path.is_dir():
-            raise AppError(f"{written} is no folder.")
+            raise AppError(f"{written} is no folder.", "Write its whole path, as ~/Documents.")
         path = path.resolve()
         title = tr("Add the folder “{name}” to the library", name=path.name or str(path))
         details = ((tr("Folder"), str(path)),)
@@ -179,7 +182,7 @@ def _value(name: str, value: str, kind: SlotKind, folder: Path) -> str:
             f"It may be given what lies in {folder!s}.",
         )
     if not (path.is_file() if kind is SlotKind.FILE else path.is_dir()):
-        raise AppError(f"{path!s} does not exist.")
+        raise AppError(f"{path!s} does not exist.", "Check the name.")
     return str(path)
 
 

@@ -120,7 +120,7 @@ class Commands:
             is_new = command_id not in self._begun
             self._begun.add(command_id)
         if command is None or command.state is not CommandState.RUNNING or not is_new:
-            raise AppError("Nobody agreed to this, or it was done already.")
+            raise AppError("Nobody agreed to this, or it was done already.", "Ask for it again.")
         try:
             done = self._doing.do(command)
         except AppError as exc:
@@ -138,7 +138,7 @@ class Commands:
         """Take back what was done. AppError when that can't be."""
         command = self.get(command_id)
         if command is None or not command.can_be_undone:
-            raise AppError("This can't be undone.")
+            raise AppError("This can't be undone.", "Not all can, and nothing twice.")
         self._doing.undo(command)
         self._settle(command_id, CommandState.DONE, CommandState.UNDONE)
         return self.get(command_id) or command

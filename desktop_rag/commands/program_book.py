@@ -46,7 +46,10 @@ class ProgramBook:
         for program in self.all():
             if program.program_id == program_id:
                 return program
-        raise AppError("This program is no longer registered.")
+        raise AppError(
+            "This program is no longer registered.",
+            "Settings, under Commands, lists those that are.",
+        )
 
     def named(self, name: str) -> RegisteredProgram:
         """The program of this name, in any case; AppError when there is none."""
@@ -72,9 +75,9 @@ class ProgramBook:
         with self._lock:
             others = [each for each in self.all() if each.program_id != program.program_id]
             if any(each.name.casefold() == program.name.casefold() for each in others):
-                raise AppError("Another program has this name.")
+                raise AppError("Another program has this name.", "Choose another name.")
             if len(others) >= _MOST_PROGRAMS:
-                raise AppError("No more programs can be registered.")
+                raise AppError("No more programs can be registered.", "Remove one first.")
             self._write([*others, program])
         return program
 
@@ -116,7 +119,7 @@ def _checked_path(written: str) -> Path:
             "Register the program itself.",
         )
     if not path.is_file() or not os.access(path, os.X_OK):
-        raise AppError(f"{path!s} is no program that you may run.")
+        raise AppError(f"{path!s} is no program that you may run.", "Choose its program file.")
     if os.name == "posix" and path.stat().st_mode & stat.S_IWOTH:
         raise AppError(
             f"Everybody on this computer may change {path!s}.",
@@ -128,5 +131,5 @@ def _checked_path(written: str) -> Path:
 def _checked_folder(written: str) -> Path:
     folder = Path(written).expanduser()
     if not folder.is_absolute() or not folder.is_dir():
-        raise AppError(f"{written} is no folder.")
+        raise AppError(f"{written} is no folder.", "Write its whole path, as ~/Documents.")
     return folder.resolve()

@@ -2472,6 +2472,10 @@ Die vollständige Adresse lautet:
         <translation>Antwort neu erstellen</translation>
     </message>
     <message>
+        <source>More for this answer</source>
+        <translation>Mehr zu dieser Antwort</translation>
+    </message>
+    <message>
         <source>Remove this answer</source>
         <translation>Diese Antwort entfernen</translation>
     </message>
@@ -3246,6 +3250,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>Notes</source>
         <translation>Notizen</translation>
+    </message>
+    <message>
+        <source>No notes yet.</source>
+        <translation>Noch keine Notizen.</translation>
     </message>
     <message>
         <source>Refresh…</source>
@@ -6616,8 +6624,8 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Webseite</translation>
     </message>
     <message>
-        <source>Text and Markdown</source>
-        <translation>Text und Markdown</translation>
+        <source>Text, Markdown</source>
+        <translation>Text, Markdown</translation>
     </message>
     <message>
         <source>E-book</source>
@@ -7374,6 +7382,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
     <message>
         <source>Runs</source>
         <translation>Läufe</translation>
+    </message>
+    <message>
+        <source>No runs yet. “Ask…” begins one.</source>
+        <translation>Noch keine Läufe. „Fragen …“ beginnt einen.</translation>
     </message>
     <message>
         <source>score {share:.0f} %</source>
@@ -8278,6 +8290,10 @@ Was kostet der Eintritt?</translation>
         <translation>Befragen Sie noch einmal jede Datei.</translation>
     </message>
     <message>
+        <source>Ask for it again.</source>
+        <translation>Bitten Sie noch einmal darum.</translation>
+    </message>
+    <message>
         <source>Ask it in the window.</source>
         <translation>Stellen Sie sie im Fenster.</translation>
     </message>
@@ -8366,6 +8382,10 @@ Was kostet der Eintritt?</translation>
         <translation>Prüfen Sie die Verbindung zum Datenträger oder Server, und versuchen Sie es noch einmal.</translation>
     </message>
     <message>
+        <source>Check the name.</source>
+        <translation>Prüfen Sie den Namen.</translation>
+    </message>
+    <message>
         <source>Check the permissions of the file, and that its disk is not read-only.</source>
         <translation>Prüfen Sie die Rechte der Datei und ob ihr Datenträger beschreibbar ist.</translation>
     </message>
@@ -8408,6 +8428,14 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Choose another name.</source>
         <translation>Wählen Sie einen anderen Namen.</translation>
+    </message>
+    <message>
+        <source>Choose another topic.</source>
+        <translation>Wählen Sie ein anderes Thema.</translation>
+    </message>
+    <message>
+        <source>Choose its program file.</source>
+        <translation>Wählen Sie die Programmdatei.</translation>
     </message>
     <message>
         <source>Choose others for the assistant, or ask without it.</source>
@@ -9170,6 +9198,10 @@ Was kostet der Eintritt?</translation>
         <translation>Keine Textdatei</translation>
     </message>
     <message>
+        <source>Not all can, and nothing twice.</source>
+        <translation>Nicht alles lässt sich rückgängig machen, und nichts zweimal.</translation>
+    </message>
+    <message>
         <source>Not all documents that programs sent could be written.</source>
         <translation>Nicht alle von Programmen gesendeten Dokumente konnten geschrieben werden.</translation>
     </message>
@@ -9208,6 +9240,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Nothing about “{topic}” was found.</source>
         <translation>Zu „{topic}“ wurde nichts gefunden.</translation>
+    </message>
+    <message>
+        <source>Nothing is left to do.</source>
+        <translation>Es ist nichts mehr zu tun.</translation>
     </message>
     <message>
         <source>Nothing says how its token vectors are pooled: add model.toml</source>
@@ -9470,6 +9506,10 @@ Was kostet der Eintritt?</translation>
         <translation>Entfernen Sie alles vor dem @; ein Schlüssel hat in den Einstellungen ein eigenes Feld.</translation>
     </message>
     <message>
+        <source>Remove one first.</source>
+        <translation>Entfernen Sie zuerst eines.</translation>
+    </message>
+    <message>
         <source>Remove some of them and try again.</source>
         <translation>Entfernen Sie einige, und versuchen Sie es noch einmal.</translation>
     </message>
@@ -9508,6 +9548,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Save it as CSV UTF-8.</source>
         <translation>Speichern Sie sie als CSV UTF-8.</translation>
+    </message>
+    <message>
+        <source>Say it in the words of one of them: Settings, under Commands, lists them.</source>
+        <translation>Sagen Sie es in den Worten von einem: Sie stehen in den Einstellungen unter „Befehle“.</translation>
     </message>
     <message>
         <source>Say what the note is to be about.</source>
@@ -9568,6 +9612,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Settings of the wrong kind were ignored: {wrong}.</source>
         <translation>Einstellungen der falschen Art wurden übergangen: {wrong}.</translation>
+    </message>
+    <message>
+        <source>Settings, under Commands, lists those that are.</source>
+        <translation>Die registrierten stehen in den Einstellungen unter „Befehle“.</translation>
     </message>
     <message>
         <source>Slide {number} can&apos;t be read.</source>
@@ -10730,6 +10778,10 @@ Was kostet der Eintritt?</translation>
         <translation>Diese Leitplanken stehen in mehreren Dateien, von denen keine topics.co ist.</translation>
     </message>
     <message>
+        <source>They are more than topics with examples: change their files in an editor.</source>
+        <translation>Sie sind mehr als Themen mit Beispielen: Ändern Sie ihre Dateien in einem Editor.</translation>
+    </message>
+    <message>
         <source>They were not read.</source>
         <translation>Sie wurden nicht gelesen.</translation>
     </message>
@@ -10988,6 +11040,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Write its host as a name, or as four numbers between dots.</source>
         <translation>Schreiben Sie den Rechner als Namen oder als vier Zahlen mit Punkten dazwischen.</translation>
+    </message>
+    <message>
+        <source>Write its whole path, as ~/Documents.</source>
+        <translation>Schreiben Sie den ganzen Pfad, etwa ~/Dokumente.</translation>
     </message>
     <message>
         <source>Write one a line: wiki.example, wiki.example:8080, wiki.example 10.1.0.0/16, or 10.1.0.0/16.</source>
@@ -12060,6 +12116,22 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>No source is cited.</source>
         <translation>Keine Quelle ist zitiert.</translation>
+    </message>
+    <message>
+        <source>Answering</source>
+        <translation>Antworten geben</translation>
+    </message>
+    <message>
+        <source>Questions, notes</source>
+        <translation>Fragen, Notizen</translation>
+    </message>
+    <message>
+        <source>App</source>
+        <translation>App</translation>
+    </message>
+    <message>
+        <source>Data and health</source>
+        <translation>Daten und Zustand</translation>
     </message>
 </context>
 </TS>

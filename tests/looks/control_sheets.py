@@ -38,6 +38,7 @@ from desktop_rag.ui.widgets.form_fields import (
     note,
     number_field,
 )
+from desktop_rag.ui.widgets.item_list import ItemList
 from desktop_rag.ui.widgets.marked_text import MarkedText
 from desktop_rag.ui.widgets.menu_button import MenuButton
 from desktop_rag.ui.widgets.notice_bar import NoticeCard
@@ -166,7 +167,7 @@ def cards(theme: Theme) -> Iterator[Shown]:
 
 
 def rows(theme: Theme) -> Iterator[Shown]:
-    """Tables and marked text."""
+    """Tables, lists and marked text."""
     model = QStandardItemModel(0, 3)
     model.setHorizontalHeaderLabels(["Name", "Type", "State"])
     for number in range(3):
@@ -176,6 +177,12 @@ def rows(theme: Theme) -> Iterator[Shown]:
     filled.setFixedHeight(140)
     filled.selectRow(1)
     yield "table", filled
+    for lines in (["small · done · 40 of 40", _LONG], []):
+        listed = ItemList("Runs", "No runs yet.")
+        listed.addItems(lines)
+        listed.setCurrentRow(0)
+        listed.setFixedHeight(90)
+        yield f"list: {'filled' if lines else 'empty'}", listed
     marked = MarkedText(theme, "Passage")
     marked.show_marked("The lamp is lit at dusk by the keeper.", [(4, 8), (19, 23)])
     yield "marked text", marked

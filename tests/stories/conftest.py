@@ -16,7 +16,7 @@ from PySide6.QtCore import (
     Qt,
     QUrl,
 )
-from PySide6.QtGui import QDropEvent, QTextCursor
+from PySide6.QtGui import QAction, QDropEvent, QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -26,7 +26,9 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QPlainTextEdit,
+    QPushButton,
     QTextEdit,
+    QToolButton,
     QWidget,
 )
 from pytestqt.exceptions import TimeoutError as Overdue
@@ -101,6 +103,13 @@ class Person:
         button = self._button(name)
         assert button is not None
         QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+
+    def chooses_entry(self, button: str, entry: str) -> None:
+        """Choose an entry of the menu of the visible button with this text or accessible name."""
+        self._qtbot.waitUntil(lambda: self._entry(button, entry) is not None, timeout=_WAIT_MS)
+        action = self._entry(button, entry)
+        assert action is not None
+        action.trigger()
 
     def opens_settings(self, page: str) -> None:
         """Open this page of the settings by its name in the list."""
@@ -217,6 +226,12 @@ class Person:
         """The visible list or table with this accessible name."""
         views = self.place.findChildren(QAbstractItemView)
         return next(v for v in views if v.isVisible() and v.accessibleName() == name)
+
+    def _entry(self, button: str, entry: str) -> QAction | None:
+        pressed = self._button(button)
+        assert pressed is None or isinstance(pressed, QPushButton | QToolButton)
+        actions = pressed.menu().actions() if pressed else []
+        return next((a for a in actions if a.text() == entry and a.isVisible()), None)
 
     def _button(self, name: str) -> QAbstractButton | None:
         for button in self.place.findChildren(QAbstractButton):

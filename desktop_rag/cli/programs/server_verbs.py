@@ -14,6 +14,7 @@ from desktop_rag.cli.argument_types import add_json, not_empty
 from desktop_rag.cli.terminal import open_services, print_document, say
 from desktop_rag.core.paths import find_home
 from desktop_rag.core.settings import ServerSettings
+from desktop_rag.garbage import EVERY_S, SmallCollections
 from desktop_rag.running_app import AppServer
 from desktop_rag.serve.access.access_tokens import (
     DEFAULT_REQUESTS_PER_MINUTE,
@@ -94,9 +95,13 @@ def _serve(arguments: argparse.Namespace) -> int:
         services.server.hold(settings)
         if not TokenBook(services.home.tokens).all():
             say("There are no tokens yet: make one with “desktop-rag token add NAME”.")
-        with closing(_answering(services, ended)):
+        collections = SmallCollections()
+        with closing(_answering(services, ended)), closing(collections):
             say(f"Serving at {services.server.address}. Ctrl+C ends it.")
-            ended.wait()
+            # Streams would wait while all garbage is collected.
+            collections.start()
+            while not ended.wait(EVERY_S):
+                collections.look()
             say("Ending…")
         services.chat.stop()
     return 0

@@ -59,7 +59,10 @@ def _files(folder: Path, pattern: str) -> list[Path]:
         and not any(part.startswith(".") for part in path.relative_to(folder).parts)
     ]
     if len(found) > _MOST_FILES:
-        raise AppError(f"There are more than {_MOST_FILES} files in {folder}.")
+        raise AppError(
+            f"There are more than {_MOST_FILES} files in {folder}.",
+            "Choose the folder of the rails alone.",
+        )
     return found
 
 

@@ -27,7 +27,9 @@ def read_text(path: Path) -> str:
     """The text of a file of a configuration; AppError when it can't be read."""
     try:
         if path.stat().st_size > _MOST_BYTES:
-            raise AppError(f"{path.name} is too large for a file of rails.")
+            raise AppError(
+                f"{path.name} is too large for a file of rails.", "Is it the right file?"
+            )
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as exc:
         raise AppError(f"{path.name} can't be read.", f"{exc}.") from exc

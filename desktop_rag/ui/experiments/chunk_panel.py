@@ -12,7 +12,6 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
-    QListWidget,
     QListWidgetItem,
     QVBoxLayout,
     QWidget,
@@ -32,6 +31,7 @@ from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import number_field
+from desktop_rag.ui.widgets.item_list import ItemList
 
 if TYPE_CHECKING:
     from desktop_rag.experiments.run_worker import RunWorker
@@ -84,18 +84,14 @@ class ChunkPanel(QWidget):
         self._pause = TextButton(tr("Pause"))
         self._cancel = TextButton(tr("Cancel"))
         self._said = PlainLabel(tone="muted", wrap=True, selectable=True)
-        self._settings = QListWidget()
-        self._settings.setObjectName("standing")
-        self._settings.setAccessibleName(tr("Chunk settings"))
+        self._settings = ItemList(tr("Chunk settings"))
         self._settings.setFixedHeight(_SETTINGS_PX)
         self._advice = PlainLabel(wrap=True, selectable=True)
         self._worth = PlainLabel(tone="muted", wrap=True, selectable=True)
         self._use = TextButton(tr("Use these chunks"), kind="primary")
         self._undo = TextButton(tr("Undo"))
         self._worst_title = PlainLabel(tr("The worst questions, and why"), scale="heading")
-        self._worst = QListWidget()
-        self._worst.setObjectName("standing")
-        self._worst.setAccessibleName(tr("The worst questions, and why"))
+        self._worst = ItemList(tr("The worst questions, and why"))
         self._worst.setWordWrap(True)
 
     def _build(self) -> None:

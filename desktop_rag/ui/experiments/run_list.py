@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QSignalBlocker, Qt
-from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QListWidgetItem, QWidget
 
 from desktop_rag.core.experiments.run import RunState
 from desktop_rag.core.experiments.run_names import model_of
@@ -13,6 +13,7 @@ from desktop_rag.core.language.translation import told, tr
 from desktop_rag.ui.foundation.days import clock_in_words
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import plain_tooltip
+from desktop_rag.ui.widgets.item_list import ItemList
 
 # The runs that somebody wants to compare first.
 _NEWEST = 2
@@ -25,13 +26,11 @@ _STATES = {
 }
 
 
-class RunList(QListWidget):
+class RunList(ItemList):
     """A line for each run; the choice stays while runs go on."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("standing")
-        self.setAccessibleName(tr("Runs"))
+        super().__init__(tr("Runs"), tr("No runs yet. “Ask…” begins one."), parent)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
 
     @property

@@ -9,7 +9,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QHBoxLayout,
     QLineEdit,
-    QListWidget,
     QPlainTextEdit,
     QVBoxLayout,
     QWidget,
@@ -25,6 +24,7 @@ from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, note, number_field, show_number
+from desktop_rag.ui.widgets.item_list import ItemList
 
 _WIDTH_PX = 720
 _LIST_PX = 92
@@ -78,9 +78,7 @@ class SetUpDialog(QDialog):
         self._job: Job | None = None
         self._usual = choices.usual
         self._set_ups = [SetUp(choices.usual)]
-        self._list = QListWidget()
-        self._list.setObjectName("standing")
-        self._list.setAccessibleName(tr("Set-ups"))
+        self._list = ItemList(tr("Set-ups"))
         self._list.setFixedHeight(_LIST_PX)
         self._add = TextButton(tr("Another set-up"))
         self._remove = TextButton(tr("Remove"))

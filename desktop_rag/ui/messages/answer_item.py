@@ -1,19 +1,19 @@
 """The widget of one answer: it shows a `Turn` and emits what was pressed. Qt thread."""
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
-from desktop_rag.core.conversation import Feedback, Message, MessageState
-from desktop_rag.core.language.translation import count_of, tr
+from desktop_rag.core.conversation import Message
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.markdown.claim_marks import summary, worst
 from desktop_rag.ui.markdown.formula_drawer import FormulaDrawer
 from desktop_rag.ui.messages.answer_body import AnswerBody
+from desktop_rag.ui.messages.answer_footer import AnswerFooter
 from desktop_rag.ui.messages.claim_panel import ClaimPanel
 from desktop_rag.ui.messages.collapsible_query import CollapsibleQuery
-from desktop_rag.ui.messages.failure_card import BROKEN_OFF, FailureCard
+from desktop_rag.ui.messages.failure_card import FailureCard
 from desktop_rag.ui.messages.follow_up_list import FollowUpList
 from desktop_rag.ui.messages.hidden_answer_notice import HiddenAnswerNotice, may_be_supported
 from desktop_rag.ui.messages.message_model import Phase, Turn
@@ -21,32 +21,23 @@ from desktop_rag.ui.messages.model_knowledge_notice import ModelKnowledgeNotice
 from desktop_rag.ui.messages.past_answers_button import PastAnswersButton
 from desktop_rag.ui.widgets.controls import (
     ElidedLabel,
-    IconButton,
     PlainLabel,
     TextButton,
     set_property,
 )
 from desktop_rag.ui.widgets.spinner import Spinner
-from desktop_rag.ui.widgets.wrapping_row import WrappingRow
 
 _MAX_THINKING_CHARS = 20_000
-_MIN_BYLINE_PX = 90
 _PHASES = {
     Phase.SEARCHING: tr("Searching your documents…"),
     Phase.READING: tr("Reading the sources…"),
     Phase.THINKING: tr("Thinking…"),
     Phase.WRITING: tr("Writing…"),
 }
-_OPINIONS = {
-    Feedback.LIKED: ("thumb-up", tr("Good answer")),
-    Feedback.DISLIKED: ("thumb-down", tr("Bad answer")),
-}
-_OUTCOMES = {MessageState.STOPPED: "stopped", MessageState.CUT: tr("cut off")}
 _UNSTORED = tr(
     "This answer was not stored: the disk is full. It is stored by itself once there is room, as"
     " long as the app stays open."
 )
-EXCERPTS_BYLINE = tr("Excerpts from your documents")
 
 
 class CollapsibleThinking(QWidget):
@@ -139,9 +130,6 @@ class AnswerItem(QWidget):
         self._status = ElidedLabel(tone="muted")
         self._notes = PlainLabel(tone="muted", scale="small", wrap=True, selectable=True)
         self._notes.setObjectName("searchNotes")
-        # A model's name may be long: it must not widen the window.
-        self._byline = ElidedLabel(tone="muted", scale="small")
-        self._byline.setObjectName("byline")
         self._unstored = PlainLabel(_UNSTORED, tone="warning", wrap=True, selectable=True)
         self._unstored.setObjectName("unstored")
         self._hidden = HiddenAnswerNotice()
@@ -150,13 +138,7 @@ class AnswerItem(QWidget):
         self._check.setObjectName("claimSummary")
         self._checking = Spinner(self._theme, tr("Checking the answer against its sources"))
         self._remembered = PastAnswersButton()
-        self._sources = TextButton("", kind="quiet", icon="quote:accent", theme=self._theme)
-        self._copy = IconButton(self._theme, "copy:muted", tr("Copy answer"))
-        self._retry = IconButton(self._theme, "retry:muted", tr("Regenerate answer"))
-        self._every_file = IconButton(self._theme, "files:muted", tr("Ask every file"))
-        self._remove = IconButton(self._theme, "trash:muted", tr("Remove this answer"))
-        self._rewrite = IconButton(self._theme, "pencil:muted", tr("Rewrite answer"))
-        self._fork = IconButton(self._theme, "branch:muted", tr("Continue in a copy of this chat"))
+        self._footer = AnswerFooter(self._theme)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 4, 0, 10)
         column.setSpacing(4)
@@ -171,26 +153,9 @@ class AnswerItem(QWidget):
         column.addLayout(check)
         column.addWidget(self._claims)
         column.addWidget(self._remembered, alignment=Qt.AlignmentFlag.AlignLeft)
-        column.addWidget(self._build_footer())
+        column.addWidget(self._footer)
         self._follow_ups = FollowUpList()
         column.addWidget(self._follow_ups)
-
-    def _build_footer(self) -> WrappingRow:
-        self._opinions = {
-            opinion: IconButton(self._theme, f"{icon}:muted", name)
-            for opinion, (icon, name) in _OPINIONS.items()
-        }
-        self._schedule = IconButton(self._theme, "clock:muted", tr("Ask this regularly…"))
-        actions = [self._remove, self._rewrite, self._fork, self._schedule]
-        actions += [self._every_file, self._retry, self._copy]
-        return WrappingRow(
-            [self._byline, self._sources],
-            [*self._opinions.values(), *actions],
-            at=2,
-            stretched=0,
-            min_px=_MIN_BYLINE_PX,
-            aligns_right=True,
-        )
 
     def _connect(self) -> None:
         self._body.citation_clicked.connect(self.citation_clicked)
@@ -202,18 +167,16 @@ class AnswerItem(QWidget):
         self._body.address_clicked.connect(self.address_clicked)
         self._failure.retry_requested.connect(self.retry_requested)
         self._failure.settings_requested.connect(self.settings_requested)
-        self._retry.clicked.connect(self.retry_requested)
-        self._every_file.clicked.connect(self.every_file_requested)
-        self._remove.clicked.connect(self.removal_requested)
-        self._sources.clicked.connect(self.sources_requested)
+        self._footer.retry_requested.connect(self.retry_requested)
+        self._footer.every_file_requested.connect(self.every_file_requested)
+        self._footer.removal_requested.connect(self.removal_requested)
+        self._footer.sources_requested.connect(self.sources_requested)
+        self._footer.fork_requested.connect(self.fork_requested)
+        self._footer.rewrite_requested.connect(self.rewrite_requested)
+        self._footer.schedule_requested.connect(self.schedule_requested)
+        self._footer.feedback_given.connect(self.feedback_given)
         self._remembered.clicked.connect(self.past_answers_requested)
-        self._copy.clicked.connect(self._on_copy_clicked)
-        self._fork.clicked.connect(self.fork_requested)
-        self._rewrite.clicked.connect(self.rewrite_requested)
-        self._schedule.clicked.connect(self.schedule_requested)
         self._follow_ups.chosen.connect(self.follow_up_chosen)
-        self._opinions[Feedback.LIKED].clicked.connect(self._on_like_clicked)
-        self._opinions[Feedback.DISLIKED].clicked.connect(self._on_dislike_clicked)
 
     def mark_words(self, words: str, current: int) -> None:
         """Mark words in the text; `current` is the index of the hit the person is at, or -1."""
@@ -246,11 +209,8 @@ class AnswerItem(QWidget):
         self._status.setVisible(turn.is_live and turn.phase is not Phase.WRITING)
         self._failure.show_failure(message)
         self._unstored.setVisible(message.is_unstored)
-        self._byline.set_full_text("" if turn.is_live else one_line(byline(message)))
         self._notes.setText(one_line(_notes_in_words(message)))
         self._notes.setVisible(bool(self._notes.text()))
-        self._sources.setText(_sources_in_words(message))
-        self._sources.setVisible(bool(message.sources or message.nearest))
         self._remembered.show_past(message.remembered)
         self._show_actions()
         set_property(self, "live", turn.is_live)
@@ -270,30 +230,9 @@ class AnswerItem(QWidget):
 
     def _show_actions(self) -> None:
         message, is_over = self._turn.message, not self._turn.is_live
-        self._copy.setVisible(bool(message.text) and is_over)
-        self._fork.setVisible(bool(message.message_id) and is_over)
-        self._schedule.setVisible(bool(message.message_id and message.text) and is_over)
-        self._rewrite.setVisible(bool(message.message_id and message.text) and is_over)
-        for opinion, (icon, name) in _OPINIONS.items():
-            is_held = message.feedback is opinion
-            button = self._opinions[opinion]
-            button.show_as(
-                f"{icon}:{'accent' if is_held else 'muted'}",
-                tr("{name} (selected)", name=name) if is_held else name,
-            )
-            button.setVisible(bool(message.message_id and message.text) and is_over)
+        self._footer.show_turn(self._turn, is_last=self._is_last)
         self._follow_ups.show_questions(message.follow_ups if self._is_last and is_over else ())
-        # An answer that broke off has Retry in its card.
-        has_ended = is_over and message.state not in BROKEN_OFF
         self._failure.offer_retry(is_offered=self._is_last)
-        self._retry.setVisible(self._is_last and has_ended)
-        # An answer from every file is asked again by Retry.
-        is_of_every = message.is_of_every_file
-        # A greeting was not searched for.
-        is_talk = not (message.notes or message.sources or message.model or message.error_title)
-        is_talk = is_talk or message.scope.is_without_documents
-        self._every_file.setVisible(self._is_last and has_ended and not (is_of_every or is_talk))
-        self._remove.setVisible(is_over and is_of_every)
 
     @Slot()
     def _on_check_clicked(self) -> None:
@@ -312,29 +251,6 @@ class AnswerItem(QWidget):
     def _on_verification_requested(self) -> None:
         self.verification_requested.emit(self._claims)
 
-    @Slot()
-    def _on_like_clicked(self) -> None:
-        self._toggle(Feedback.LIKED)
-
-    @Slot()
-    def _on_dislike_clicked(self) -> None:
-        self._toggle(Feedback.DISLIKED)
-
-    def _toggle(self, opinion: Feedback) -> None:
-        is_held = self._turn.message.feedback is opinion
-        self.feedback_given.emit(Feedback.NONE if is_held else opinion)
-
-    @Slot()
-    def _on_copy_clicked(self) -> None:
-        QGuiApplication.clipboard().setText(self._turn.message.text)
-        self._copy.show_as("check:success", tr("Copied"))
-
-
-def _sources_in_words(message: Message) -> str:
-    if message.nearest and not message.sources:
-        return tr("Show the nearest passages")
-    return count_of(len(message.sources), tr("source"), tr("sources"))
-
 
 def _notes_in_words(message: Message) -> str:
     """Notes on how the question was searched, and the number of files with a finding."""
@@ -342,17 +258,3 @@ def _notes_in_words(message: Message) -> str:
         return ""
     counted = message.notes.files
     return f"{message.notes.in_words()} {counted.in_words() if counted else ''}".strip()
-
-
-def byline(message: Message) -> str:
-    """The model and the time it took: `llama-3.1 · 4.2 s`."""
-    parts = [EXCERPTS_BYLINE if message.is_excerpts else message.model]
-    if message.is_of_every_file:
-        parts.insert(0, tr("every file asked"))
-    if outcome := _OUTCOMES.get(message.state):
-        parts.insert(0, outcome)
-    if message.seconds:
-        parts.append(f"{message.seconds:.1f} s")
-    if message.is_rewritten:
-        parts.append(tr("rewritten by you"))
-    return " · ".join(part for part in parts if part)

@@ -25,7 +25,8 @@ _MIN_SUPPORT = 0.1
 
 
 class ClaimPanel(Card):
-    """Shows one claim of an answer at a time.
+    """Shows one claim of an answer at a time. Its parts are made when it first opens: most answers
+    of a long chat never show one.
 
     `verification_requested` asks for the passage in the library that best verifies the claim, to be
     passed to `show_best_passage`; `view_requested` carries a SourceRef to show in its document.
@@ -41,8 +42,7 @@ class ClaimPanel(Card):
         self._sources: dict[int, SourceRef] = {}
         self._index = 0
         self._place: SourceRef | None = None
-        self._build()
-        self._connect()
+        self._is_built = False
         self.hide()
 
     def _build(self) -> None:
@@ -131,6 +131,10 @@ class ClaimPanel(Card):
         """Show this claim; an outdated badge may have an index out of range."""
         if index >= len(self._claims):
             return
+        if not self._is_built:
+            self._build()
+            self._connect()
+            self._is_built = True
         self._index = index
         claim, checked = self.claim, self.claim.checked
         self._verdict.setText(verdict_in_words(claim.verdict))

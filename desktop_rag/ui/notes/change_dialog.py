@@ -7,7 +7,6 @@ from PySide6.QtGui import QShowEvent, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import (
     QDialog,
     QHBoxLayout,
-    QListWidget,
     QListWidgetItem,
     QPlainTextEdit,
     QVBoxLayout,
@@ -20,6 +19,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note
+from desktop_rag.ui.widgets.item_list import ItemList
 
 _WIDTH_PX, _HEIGHT_PX = 820, 560
 _LIST_PX = 230
@@ -47,9 +47,7 @@ class ChangeDialog(QDialog):
         self.setWindowTitle(tr("Note: {topic}", topic=one_line(topic)))
         self._theme = theme
         self._changes = changes
-        self._list = QListWidget()
-        self._list.setObjectName("standing")
-        self._list.setAccessibleName(tr("Sections"))
+        self._list = ItemList(tr("Sections"))
         self._list.setMaximumWidth(_LIST_PX)
         for change in changes:
             item = QListWidgetItem(_row_in_words(change), self._list)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QListWidget, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.language.translation import tr
@@ -21,6 +21,7 @@ from desktop_rag.ui.notes.change_dialog import ChangeDialog
 from desktop_rag.ui.notes.note_dialog import NoteDialog
 from desktop_rag.ui.standing.standing_wording import cost_in_words
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+from desktop_rag.ui.widgets.item_list import ItemList
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 if TYPE_CHECKING:
@@ -68,10 +69,7 @@ class NotesPage(ScrolledPage):
             tr("Write a note about…"), kind="primary", icon="plus:accent_text", theme=theme
         )
         self.header.addWidget(self._new)
-        self._list = QListWidget()
-        self._list.setObjectName("standing")
-        self._list.setAccessibleName(tr("Notes"))
-        self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._list = ItemList(tr("Notes"), tr("No notes yet."))
         self._refresh = TextButton(tr("Refresh…"), icon="refresh", theme=theme)
         self._open = TextButton(tr("Open"))
         self._said = PlainLabel(tone="muted", wrap=True, selectable=True)

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QHBoxLayout, QListWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.rails.topics.rail_topic import RailTopic
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.rails.topic_wording import topic_in_words
 from desktop_rag.ui.widgets.controls import TextButton, set_tip
+from desktop_rag.ui.widgets.item_list import ItemList
 
 _HEIGHT_PX = 150
 
@@ -25,10 +26,7 @@ class TopicList(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._list = QListWidget()
-        self._list.setObjectName("standing")
-        self._list.setAccessibleName(tr("Topics"))
-        self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._list = ItemList(tr("Topics"))
         self._list.setFixedHeight(_HEIGHT_PX)
         self._add = TextButton(tr("Add topic"), icon="plus:text", theme=theme)
         self._remove = TextButton(tr("Remove topic"), kind="danger")

@@ -1,6 +1,6 @@
-"""A list of names, and the page of the chosen one beside it. Qt thread."""
+"""A list of names in groups, and the page of the chosen one beside it. Qt thread."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent, QShowEvent
@@ -10,6 +10,7 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QListWidget,
+    QListWidgetItem,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -19,20 +20,24 @@ from desktop_rag.ui.widgets.controls import PlainLabel
 from desktop_rag.ui.widgets.stacked_pages import put_in_place
 
 _WIDTH_PX = 168
+_POSITION = Qt.ItemDataRole.UserRole
 # A window is narrow below this width, or below so many heights of its text.
 _NARROW_PX, _NARROW_LINES = 760, 46
 
 
 class PageList(QWidget):
-    """Pages by name. In a narrow window a drop-down list above takes the place of the list.
+    """Pages by name, under the headings of their groups. In a narrow window a drop-down list above
+    takes the place of the list.
 
     `foot` holds what belongs to all pages. `page_shown` follows when another one is shown.
     """
 
     page_shown = Signal()
 
-    def __init__(self, title: str, parent: QWidget | None = None) -> None:
+    def __init__(self, title: str, groups: Sequence[str], parent: QWidget | None = None) -> None:
+        """`groups`: their headings, from the top."""
         super().__init__(parent)
+        self._groups = groups
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("kind", "page")
         self._names = QListWidget()
@@ -49,9 +54,8 @@ class PageList(QWidget):
         self.foot.setContentsMargins(0, 0, 0, 0)
         self._side, self._bar = QWidget(self), QWidget(self)
         self._lay_out(title)
-        self._names.currentRowChanged.connect(self.show_page)
         self._names.itemSelectionChanged.connect(self._on_selected)
-        self._choice.activated.connect(self.show_page)
+        self._choice.activated.connect(self._on_activated)
 
     def _lay_out(self, title: str) -> None:
         self._side.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -77,16 +81,52 @@ class PageList(QWidget):
         self._whole.addWidget(self._side)
         self._whole.addWidget(self._pages, 1)
 
-    def add_page(self, name: str, page: QWidget | Callable[[], QWidget]) -> None:
-        """Add a page as the last one, or what builds it when it is shown; the first is shown."""
+    def add_page(self, name: str, page: QWidget | Callable[[], QWidget], group: str) -> None:
+        """Add a page as the last one of its group, or what builds it when it is shown; the first
+        page of all is shown.
+        """
         if isinstance(page, QWidget):
-            self._pages.addWidget(page)
+            position = self._pages.addWidget(page)
         else:
-            self._unbuilt[self._pages.addWidget(QWidget())] = page
-        self._names.addItem(name)
-        self._choice.addItem(name)
-        if self._names.count() == 1:
-            self._names.setCurrentRow(0)
+            position = self._pages.addWidget(QWidget())
+            self._unbuilt[position] = page
+        item = QListWidgetItem(name)
+        item.setData(_POSITION, position)
+        self._names.insertItem(self._row_after(group), item)
+        self._list_choices()
+        if position == 0:
+            self._names.setCurrentItem(item)
+
+    def _row_after(self, group: str) -> int:
+        """The row below the last page of a group, whose heading is added if it is missing."""
+        at = self._groups.index(group)
+        later = {self._groups[n] for n in range(at + 1, len(self._groups))}
+        rows = range(self._names.count())
+        headings = {self._names.item(row).text(): row for row in rows if self._is_heading(row)}
+        end = min((headings[each] for each in later & headings.keys()), default=len(rows))
+        if group not in headings:
+            heading = QListWidgetItem(group)
+            heading.setFlags(Qt.ItemFlag.NoItemFlags)
+            font = heading.font()
+            font.setBold(True)
+            heading.setFont(font)
+            self._names.insertItem(end, heading)
+            end += 1
+        return end
+
+    def _is_heading(self, row: int) -> bool:
+        return self._names.item(row).data(_POSITION) is None
+
+    def _list_choices(self) -> None:
+        """The same names and groups in the drop-down list."""
+        self._choice.clear()
+        for row in range(self._names.count()):
+            if not self._is_heading(row):
+                item = self._names.item(row)
+                self._choice.addItem(item.text(), item.data(_POSITION))
+            elif row:
+                self._choice.insertSeparator(self._choice.count())
+        self._choice.setCurrentIndex(self._choice.findData(self._pages.currentIndex()))
 
     @property
     def pages(self) -> list[QWidget]:
@@ -96,11 +136,12 @@ class PageList(QWidget):
         pages = [self._pages.widget(n) for n in range(self._pages.count())]
         return [page for page in pages if page]
 
-    @Slot(int)
     def show_page(self, position: int) -> None:
-        """Show the page at this position."""
-        self._names.setCurrentRow(position)
-        self._choice.setCurrentIndex(position)
+        """Show the page at this position, in the order in which pages were added."""
+        for row in range(self._names.count()):
+            if self._names.item(row).data(_POSITION) == position:
+                self._names.setCurrentRow(row)
+        self._choice.setCurrentIndex(self._choice.findData(position))
         self._ensure_built(position)
         is_other = position != self._pages.currentIndex()
         self._pages.setCurrentIndex(position)
@@ -110,9 +151,10 @@ class PageList(QWidget):
     def show_named(self, name: str) -> QWidget | None:
         """Show the page of this name and return it; None when there is none."""
         found = self._names.findItems(name, Qt.MatchFlag.MatchExactly)
-        if found:
-            self.show_page(self._names.row(found[0]))
-        return self._pages.currentWidget() if found else None
+        positions = [item.data(_POSITION) for item in found if item.data(_POSITION) is not None]
+        if positions:
+            self.show_page(positions[0])
+        return self._pages.currentWidget() if positions else None
 
     def _ensure_built(self, position: int) -> None:
         if build := self._unbuilt.pop(position, None):
@@ -122,7 +164,11 @@ class PageList(QWidget):
     def _on_selected(self) -> None:
         # Assistive programs select without making it the current one.
         if selected := self._names.selectedItems():
-            self.show_page(self._names.row(selected[0]))
+            self.show_page(selected[0].data(_POSITION))
+
+    @Slot(int)
+    def _on_activated(self, index: int) -> None:
+        self.show_page(self._choice.itemData(index))
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -30,6 +30,7 @@ from desktop_rag.ui.settings.background_form import BackgroundForm
 from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.settings.indexing_form import IndexingForm
 from desktop_rag.ui.settings.memory_field import MemoryField
+from desktop_rag.ui.settings.page_groups import ANSWERING, APP, CARE, DOCUMENTS, GROUPS
 from desktop_rag.ui.settings.page_list import PageList
 from desktop_rag.ui.settings.preferences_form import PreferencesForm
 from desktop_rag.ui.settings.retrieval_form import RetrievalForm
@@ -59,7 +60,7 @@ class SettingsPage(PageList):
         home: Home,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(tr("Settings"), parent)
+        super().__init__(tr("Settings"), GROUPS, parent)
         self._settings = settings
         guard = WheelGuard(self)
         self._models = ModelsForm(bridge, chat, guard)
@@ -107,20 +108,20 @@ class SettingsPage(PageList):
                 return
 
     def _build(self) -> None:
-        for name, sections in (
-            (tr("Models"), (self._models,)),
-            (tr("Answers"), (self._preferences, self._answers)),
-            (tr("Search"), (self._retrieval,)),
-            (tr("Indexing"), (self._indexing,)),
-            (tr("Transcription"), (self._transcription,)),
-            (tr("Desktop"), (self.background,)),
-            (tr("Appearance"), (self._appearance,)),
-            (tr("About"), (self._about, self._activity)),
+        for group, name, sections in (
+            (ANSWERING, tr("Models"), (self._models,)),
+            (ANSWERING, tr("Answers"), (self._preferences, self._answers)),
+            (ANSWERING, tr("Search"), (self._retrieval,)),
+            (DOCUMENTS, tr("Indexing"), (self._indexing,)),
+            (DOCUMENTS, tr("Transcription"), (self._transcription,)),
+            (APP, tr("Desktop"), (self.background,)),
+            (APP, tr("Appearance"), (self._appearance,)),
+            (CARE, tr("About"), (self._about, self._activity)),
         ):
             page = ScrolledPage(name)
             for section in sections:
                 page.column.addWidget(section)
-            self.add_page(name, page)
+            self.add_page(name, page, group)
         self._saved = PlainLabel(tone="muted", wrap=True)
         self._saved.setIndent(8)
         self._undo = TextButton(tr("Undo"), kind="quiet")

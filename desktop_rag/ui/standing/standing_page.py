@@ -8,7 +8,6 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
-    QListWidget,
     QListWidgetItem,
     QStackedWidget,
     QVBoxLayout,
@@ -33,6 +32,7 @@ from desktop_rag.ui.standing.standing_wording import (
 )
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note
+from desktop_rag.ui.widgets.item_list import ItemList
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 _ID_ROLE = Qt.ItemDataRole.UserRole
@@ -60,10 +60,7 @@ class StandingPage(ScrolledPage):
         self._new = TextButton(tr("New…"), kind="primary", icon="plus:accent_text", theme=theme)
         self._new.setAccessibleDescription(tr("Schedule a question"))
         self.header.addWidget(self._new)
-        self._list = QListWidget()
-        self._list.setObjectName("standing")
-        self._list.setAccessibleName(tr("Scheduled questions"))
-        self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._list = ItemList(tr("Scheduled questions"), "")
         self._list.setMaximumHeight(_LIST_PX)
         self._make_details(theme)
         self._stack = QStackedWidget()

@@ -1,9 +1,9 @@
-"""Non-blocking notices above the pages: a title, a hint and at most one action. Qt thread."""
+"""Non-blocking notices over the pages: a title, a hint and at most one action. Qt thread."""
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt, QTimer, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import told, tr
@@ -12,16 +12,25 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import Card, IconButton, IconLabel, PlainLabel, TextButton
 
 _MAX_NOTICES = 3
+_WIDTH_PX = 520
 OFFER_MS = 12_000
 _ICONS = {"danger": "error:danger_soft_text", "": "info:accent_soft_text"}
 
 
 class NoticeCard(Card):
-    """One notice. With an `action`, it closes by itself after `OFFER_MS`."""
+    """One notice. One that `passes` closes by itself after `OFFER_MS`, unless it is in use."""
 
     closed = Signal()
 
-    def __init__(self, theme: Theme, notice: Notice, *, tone: str = "", action: str = "") -> None:
+    def __init__(
+        self,
+        theme: Theme,
+        notice: Notice,
+        *,
+        tone: str = "",
+        action: str = "",
+        passes: bool = False,
+    ) -> None:
         super().__init__(kind="notice", tone=tone)
         self.notice = notice
         self._title = PlainLabel(told(notice.title), wrap=True, selectable=True)
@@ -45,13 +54,22 @@ class NoticeCard(Card):
         # Only once they are in the card: a parentless visible widget is a window.
         self._hint.setVisible(bool(notice.hint))
         self.action_button.setVisible(bool(action))
-        if action:
-            QTimer.singleShot(OFFER_MS, self, self.closed.emit)
+        self._passing = QTimer(self, interval=OFFER_MS)
+        self._passing.timeout.connect(self._on_passed)
+        if passes:
+            self._passing.start()
+
+    @Slot()
+    def _on_passed(self) -> None:
+        focused = self.window().focusWidget()
+        if not (self.underMouse() or (focused and self.isAncestorOf(focused))):
+            self.closed.emit()
 
 
 class NoticeBar(QWidget):
     """The latest notices, newest on top, without duplicates.
 
+    It lies over the page: nothing that is read or pressed there may move.
     `shown` carries each notice, and True when it is about an error; offers are left out.
     """
 
@@ -66,14 +84,30 @@ class NoticeBar(QWidget):
         self._column.setSpacing(6)
         self.hide()
 
+    def over(self, page: QWidget) -> QGridLayout:
+        """A layout with the notices over the top right of a page; raise them once it is placed."""
+        cell = QGridLayout()
+        corner = Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignRight
+        cell.addWidget(self, 0, 0, corner)
+        cell.addWidget(page, 0, 0)
+        return cell
+
+    def sizeHint(self) -> QSize:
+        return QSize(_WIDTH_PX, super().sizeHint().height())
+
     @property
     def notices(self) -> tuple[Notice, ...]:
         """The notices on show, newest first."""
         return tuple(card.notice for card in self._cards)
 
     def show_notice(self, notice: Notice) -> None:
-        """Show a notice."""
+        """Show a notice until it is dismissed."""
         self._add(NoticeCard(self._theme, notice))
+        self.shown.emit(notice, False)
+
+    def show_done(self, notice: Notice) -> None:
+        """Say for a while that what the person asked for is done."""
+        self._add(NoticeCard(self._theme, notice, passes=True))
         self.shown.emit(notice, False)
 
     def show_error(self, error: AppError) -> None:
@@ -83,8 +117,8 @@ class NoticeBar(QWidget):
         self.shown.emit(notice, True)
 
     def offer(self, notice: Notice, action: str, on_action: Callable[[], None]) -> None:
-        """Show a notice with one action, such as Undo."""
-        card = NoticeCard(self._theme, notice, action=action)
+        """Show for a while a notice with one action, such as Undo."""
+        card = NoticeCard(self._theme, notice, action=action, passes=True)
         card.action_button.clicked.connect(on_action)
         card.action_button.clicked.connect(card.closed)
         self._add(card)

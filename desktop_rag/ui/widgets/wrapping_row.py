@@ -48,6 +48,12 @@ class WrappingRow(QWidget):
         column.addLayout(self._row)
         column.addLayout(self._below)
 
+    def set_min_px(self, min_px: int) -> None:
+        """Change the width below which the group wraps."""
+        if min_px != self._min_px:
+            self._min_px = min_px
+            self._arrange()
+
     @property
     def is_wrapped(self) -> bool:
         """True while the group is on the second line."""

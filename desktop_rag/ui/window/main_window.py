@@ -148,14 +148,10 @@ class MainWindow(QMainWindow):
         self._rail = NavigationRail(self._theme)
         self._notices = NoticeBar(self._theme)
         self._strip = StatusStrip()
-        right = QVBoxLayout()
-        right.setSpacing(0)
-        right.addWidget(self._notices)
-        right.addWidget(self.pages, 1)
         above = QHBoxLayout()
         above.setSpacing(0)
         above.addWidget(self._rail)
-        above.addLayout(right, 1)
+        above.addLayout(self._notices.over(self.pages), 1)
         frame = QWidget()
         column = QVBoxLayout(frame)
         column.setContentsMargins(0, 0, 0, 0)
@@ -163,6 +159,7 @@ class MainWindow(QMainWindow):
         column.addLayout(above, 1)
         column.addWidget(self._strip)
         self.setCentralWidget(frame)
+        self._notices.raise_()
 
     def _connect(self) -> None:
         self._bridge.posted.connect(self._on_posted)
@@ -188,7 +185,7 @@ class MainWindow(QMainWindow):
 
     def _connect_chat(self, page: "ChatPage") -> None:
         page.undo_offered.connect(self._on_undo_offered)
-        page.notified.connect(self._notices.show_notice)
+        page.notified.connect(self._notices.show_done)
         page.settings_requested.connect(self.show_models)
         page.models.settings_requested.connect(self.show_models)
         page.models.chosen.connect(self.settings.use_model)

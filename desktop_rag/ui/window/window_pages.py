@@ -76,7 +76,7 @@ class WindowPages(QStackedWidget):
         self._state = state
         self._settings = settings
         self._kinds_read = kinds_read
-        self._beside_settings: list[tuple[str, Callable[[], QWidget]]] = []
+        self._beside_settings: list[tuple[str, Callable[[], QWidget], str]] = []
         self._is_asked = False
         self.built_chat: ChatPage | None = None
         self.built_library: LibraryPage | None = None
@@ -85,11 +85,11 @@ class WindowPages(QStackedWidget):
         for _page in PAGES:
             self.addWidget(QWidget())
 
-    def add_settings_page(self, name: str, build: Callable[[], QWidget]) -> None:
-        """Add a page beside the settings, built when it is first shown."""
-        self._beside_settings.append((name, build))
+    def add_settings_page(self, name: str, build: Callable[[], QWidget], group: str) -> None:
+        """Add a page beside the settings to a group of them, built when it is first shown."""
+        self._beside_settings.append((name, build, group))
         if self.built_settings:
-            self.built_settings.add_page(name, build)
+            self.built_settings.add_page(name, build, group)
 
     def page_at(self, position: int) -> QWidget:
         """The page at this position, built if need be."""
@@ -180,8 +180,8 @@ class WindowPages(QStackedWidget):
 
             self.built_settings = SettingsPage(self._bridge, self._chat, self._settings, self._home)
             self.built_settings.prompts_requested.connect(self._on_prompts_requested)
-            for name, build in self._beside_settings:
-                self.built_settings.add_page(name, build)
+            for name, build, group in self._beside_settings:
+                self.built_settings.add_page(name, build, group)
             self._add(SETTINGS, self.built_settings)
         return self.built_settings
 

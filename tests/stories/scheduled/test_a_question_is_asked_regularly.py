@@ -34,7 +34,7 @@ def asker(
 
 def schedules(person: Person, when: str = "Every day") -> None:
     """The person schedules the question of the last answer."""
-    person.clicks("Ask this regularly…")
+    person.chooses_entry("More for this answer", "Ask this regularly…")
     person.sees("What was missed is made up once.")
     field = person.field("When")
     assert isinstance(field, QComboBox)

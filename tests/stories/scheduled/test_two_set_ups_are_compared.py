@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QTextBrowser
+from PySide6.QtWidgets import QPlainTextEdit, QTextBrowser
 
 from desktop_rag.core.experiments.run import Preference
 from desktop_rag.core.files.settings_file import save_settings
@@ -38,14 +38,8 @@ def asker(
     return person
 
 
-def chooses(person: Person, button: str, words: str) -> None:
-    """Choose an entry of the menu of a button."""
-    [pressed] = [b for b in person.window.findChildren(QPushButton) if b.text() == button]
-    next(a for a in pressed.menu().actions() if a.text() == words).trigger()
-
-
 def writes(person: Person, name: str) -> None:
-    chooses(person, "New set", "Write questions…")
+    person.chooses_entry("New set", "Write questions…")
     dialog = person.in_the_dialog()
     dialog.types("Name of the set", name)
     field = dialog.field("Questions, one a line")

@@ -4,7 +4,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtWidgets import QAbstractButton, QListView
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QAbstractButton, QListView, QToolButton
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.answer.chat import Chat
@@ -66,6 +67,18 @@ def click(room: Room, qtbot: QtBot, name: str, place: int) -> None:
     """Press the n-th button of this name from the top, once it is visible."""
     qtbot.waitUntil(lambda: len(named(room, name)) > place)
     named(room, name)[place].click()
+
+
+def choose(room: Room, qtbot: QtBot, entry: str, place: int = 0) -> None:
+    """Choose an entry of the menu of the n-th answer from the top, once it is there."""
+    qtbot.waitUntil(lambda: len(_entries(room, entry)) > place)
+    _entries(room, entry)[place].trigger()
+
+
+def _entries(room: Room, entry: str) -> list[QAction]:
+    menus = [b.menu() for b in named(room, "More for this answer") if isinstance(b, QToolButton)]
+    actions = [action for menu in menus for action in menu.actions()]
+    return [a for a in actions if a.text() == entry and a.isVisible()]
 
 
 def named(room: Room, name: str) -> list[QAbstractButton]:

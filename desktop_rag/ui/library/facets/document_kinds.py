@@ -15,7 +15,7 @@ class DocumentKind(StrEnum):
     SLIDES = "Presentation"
     MAIL = "E-mail"
     WEB = "Web page"
-    TEXT = "Text and Markdown"
+    TEXT = "Text, Markdown"
     BOOK = "E-book"
     PICTURE = "Picture"
     RECORDING = "Recording"
@@ -29,7 +29,7 @@ _WORDS = {
     DocumentKind.SLIDES: tr("Presentation"),
     DocumentKind.MAIL: tr("E-mail"),
     DocumentKind.WEB: tr("Web page"),
-    DocumentKind.TEXT: tr("Text and Markdown"),
+    DocumentKind.TEXT: tr("Text, Markdown"),
     DocumentKind.BOOK: tr("E-book"),
     DocumentKind.PICTURE: tr("Picture"),
     DocumentKind.RECORDING: tr("Recording"),

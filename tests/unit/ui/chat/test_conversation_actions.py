@@ -18,6 +18,7 @@ from tests.unit.ui.chat_room import (
     QUESTION,
     Room,
     ask,
+    choose,
     click,
     conversation_titles,
     is_answered,
@@ -65,7 +66,7 @@ def test_an_edited_first_question_starts_a_new_chat(room: Room, qtbot: QtBot) ->
 def test_a_chat_continues_in_a_copy(room: Room, qtbot: QtBot) -> None:
     ask(room, qtbot)
     ask(room, qtbot, "Does it burn oil?")
-    click(room, qtbot, "Continue in a copy of this chat", 0)
+    choose(room, qtbot, "Continue in a copy of this chat")
     chats = room.page.findChildren(ConversationList)[0]
     qtbot.waitUntil(lambda: f"{QUESTION} (copy)" in conversation_titles(chats))
     qtbot.waitUntil(lambda: len(room.answers()) == 1)

@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QMessageBox
 from pytestqt.qtbot import QtBot
 
 from tests.servers.chat_server import ChatServer
-from tests.unit.ui.chat_room import Room, ask, click, is_answered, use
+from tests.unit.ui.chat_room import Room, ask, choose, is_answered, use
 
 EVERY_FILE = "Ask every file"
 
@@ -29,7 +29,7 @@ def press(box: QMessageBox, words: str) -> None:
 
 def test_a_few_files_are_asked_at_once(room: Room, qtbot: QtBot) -> None:
     ask(room, qtbot)
-    click(room, qtbot, EVERY_FILE, 0)
+    choose(room, qtbot, EVERY_FILE)
     qtbot.waitUntil(lambda: any(text.startswith("Lamp: The lamp") for text in room.answers()))
     assert any("1 file matched, 1 read" in text for text in room.words())
     assert question(room) is None
@@ -40,7 +40,7 @@ def test_a_chat_that_is_closed_meanwhile_is_not_asked(room: Room, qtbot: QtBot) 
     [answer] = room.answers()
     first = room.chat.history.all()[0]
     qtbot.waitUntil(lambda: not room.page.sessions.current.is_checking)
-    click(room, qtbot, EVERY_FILE, 0)
+    choose(room, qtbot, EVERY_FILE)
     room.page.new_chat()
     ask(room, qtbot, "What is lit at dusk?")
     room.page.open_conversation(first)
@@ -53,7 +53,7 @@ def test_many_requests_need_a_confirmation(room: Room, server: ChatServer, qtbot
     use(room, server)
     ask(room, qtbot)
     server.answer = "NOTHING"
-    click(room, qtbot, EVERY_FILE, 0)
+    choose(room, qtbot, EVERY_FILE)
     qtbot.waitUntil(lambda: question(room) is not None)
     box = question(room)
     assert box is not None
@@ -62,7 +62,7 @@ def test_many_requests_need_a_confirmation(room: Room, server: ChatServer, qtbot
     assert "test-model" in box.text()
     press(box, "Cancel")
     assert not any("Asked" in text for text in room.words())
-    click(room, qtbot, EVERY_FILE, 0)
+    choose(room, qtbot, EVERY_FILE)
     qtbot.waitUntil(lambda: question(room) is not None)
     box = question(room)
     assert box is not None

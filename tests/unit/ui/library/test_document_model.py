@@ -112,7 +112,7 @@ def test_selection_follows_its_document(model: DocumentModel) -> None:
             ["a.md"],
         ),
         (
-            FileFilter().with_values(Facet.KIND, ["PDF", "Text and Markdown"]),
+            FileFilter().with_values(Facet.KIND, ["PDF", "Text, Markdown"]),
             ["a.md", "b.md", "c.pdf"],
         ),
         (FileFilter("md").with_values(Facet.KIND, ["PDF"]), []),
@@ -124,14 +124,14 @@ def test_filters(model: DocumentModel, wanted: FileFilter, expected: list[str]) 
 
 
 def test_a_facet_counts_what_the_rest_of_the_filter_admits(model: DocumentModel) -> None:
-    assert model.facet_counts()[Facet.KIND] == {"PDF": 1, "Text and Markdown": 2}
+    assert model.facet_counts()[Facet.KIND] == {"PDF": 1, "Text, Markdown": 2}
     model.set_filter(in_group(StateGroup.FAILED))
     assert model.facet_counts()[Facet.KIND] == {"PDF": 1}
     assert model.facet_counts()[Facet.STATE][StateGroup.IN_PROGRESS] == 1, "itself it doesn't limit"
     model.set_filter(FileFilter("md"))
-    assert model.facet_counts()[Facet.KIND] == {"Text and Markdown": 2}
+    assert model.facet_counts()[Facet.KIND] == {"Text, Markdown": 2}
     model.apply_changes([make_document("new.md")])
-    assert model.facet_counts()[Facet.KIND] == {"Text and Markdown": 3}
+    assert model.facet_counts()[Facet.KIND] == {"Text, Markdown": 3}
 
 
 def test_a_row_leaves_the_filter_it_no_longer_fits(model: DocumentModel) -> None:

@@ -84,8 +84,8 @@ def test_facets_count_and_filter(panel: DocumentsPanel, qtbot: QtBot) -> None:
 
 
 def test_facets_are_combined(panel: DocumentsPanel, qtbot: QtBot) -> None:
-    counted(panel, qtbot, "Text and Markdown 3", "Home 1")
-    button(panel, "Text and Markdown 3").click()
+    counted(panel, qtbot, "Text, Markdown 3", "Home 1")
+    button(panel, "Text, Markdown 3").click()
     button(panel, "Home 1").click()
     assert names(panel) == ["d.md"]
     counted(panel, qtbot, "In progress 1", "Searchable 0", "papers 0", "Work 2")

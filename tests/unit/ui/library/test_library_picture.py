@@ -57,7 +57,7 @@ def test_no_room_is_divided_into_nothing() -> None:
 def test_folders_are_divided_by_type(model: DocumentModel) -> None:
     papers, notes = picture_parts(model.totals(), PLACES, Grouping.FOLDER)
     assert [part.words for part in papers.parts] == [
-        "Text and Markdown in papers: 2 files, 2 searchable",
+        "Text, Markdown in papers: 2 files, 2 searchable",
         "PDF in papers: 1 file, 1 failed",
     ]
     assert notes.label == "notes"
@@ -67,7 +67,7 @@ def test_folders_are_divided_by_type(model: DocumentModel) -> None:
 def test_types_are_divided_by_folder(model: DocumentModel) -> None:
     texts, pdfs = picture_parts(model.totals(), PLACES, Grouping.KIND)
     assert [part.label for part in texts.parts] == [
-        "papers in Text and Markdown", "notes in Text and Markdown",
+        "papers in Text, Markdown", "notes in Text, Markdown",
     ]  # fmt: skip
     assert pdfs.states == Counter({"Failed": 1})
 

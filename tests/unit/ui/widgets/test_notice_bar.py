@@ -1,6 +1,7 @@
-"""Notices above the pages: newest first, no duplicates, undo and dismiss."""
+"""Notices over the pages: newest first, no duplicates, undo and dismiss."""
 
 import pytest
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QAbstractButton, QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -64,3 +65,14 @@ def test_an_action_runs_once_and_closes_the_notice(bar: NoticeBar) -> None:
     next(b for b in buttons if b.text() == "Undo").click()
     assert undone == ["undone"]
     assert bar.notices == ()
+
+
+def test_what_is_done_is_said_for_a_while(bar: NoticeBar) -> None:
+    bar.show_done(FIRST)
+    bar.show_notice(SECOND)
+    for card in cards(bar):
+        timer = card.findChildren(QTimer)[0]
+        assert timer.isActive() is (card.notice == FIRST)
+        if timer.isActive():
+            timer.timeout.emit()
+    assert bar.notices == (SECOND,)

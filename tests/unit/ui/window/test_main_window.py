@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractSpinBox,
+    QApplication,
     QLineEdit,
     QStackedWidget,
     QTableView,
@@ -138,6 +139,22 @@ def test_library_events_are_handled(opened: Opened, bridge: Bridge, qtbot: QtBot
     bridge.post(DocumentsChanged(()))
     bridge.post(Notice("All taken."))
     qtbot.waitUntil(lambda: opened.window.notices.notices == (Notice("All taken."),))
+
+
+def test_a_notice_moves_nothing_on_the_page(opened: Opened, bridge: Bridge, qtbot: QtBot) -> None:
+    pages = opened.window.pages
+    before = pages.mapTo(opened.window, pages.rect().topLeft()), pages.size()
+    bridge.post(Notice("Offline.", "Plug it in."))
+    qtbot.waitUntil(opened.window.notices.isVisible)
+    qtbot.waitUntil(lambda: opened.window.notices.height() > 0)
+    QApplication.processEvents()
+    assert (pages.mapTo(opened.window, pages.rect().topLeft()), pages.size()) == before
+    at = opened.window.notices.geometry().center()
+    assert opened.window.centralWidget().childAt(
+        opened.window.centralWidget().mapFromGlobal(
+            opened.window.notices.parentWidget().mapToGlobal(at)
+        )
+    ) in [opened.window.notices, *opened.window.notices.findChildren(QWidget)]
 
 
 def test_an_unknown_event_is_a_bug(opened: Opened, bridge: Bridge, qtbot: QtBot) -> None:
