@@ -10,7 +10,7 @@ from desktop_rag.core.claims import Verdict
 from desktop_rag.core.conversation import Message
 from desktop_rag.core.errors import AppError, InterruptedAnswer
 from desktop_rag.core.notes.note_page import NoteSection
-from desktop_rag.core.notes.note_sources import NoteSources
+from desktop_rag.core.notes.note_sources import NoteSources, cited_in
 from desktop_rag.core.question_scope import QuestionScope
 
 # Headings, and what is asked for each; a section of which the documents say nothing is left out.
@@ -49,9 +49,10 @@ class NoteWriting:
         for heading, question in (_QUESTIONS if has_model else _EXCERPTS).items():
             tell(heading)
             answer = self._answer(topic, question, scope, but, cancel)
-            text = sources.linked(self._checked(answer, cancel), answer.sources)
+            said = self._checked(answer, cancel)
+            text, cited = sources.linked(said, answer.sources), cited_in(said, answer.sources)
             if text and _has_sources(answer):
-                found.append(NoteSection(heading, _below_second_level(text)))
+                found.append(NoteSection(heading, _below_second_level(text), cited))
         if not found:
             hint = "Use the words of your documents, or write about all documents."
             raise AppError(f"Nothing about “{topic}” was found.", hint)

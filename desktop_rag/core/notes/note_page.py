@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, cast
 
+from desktop_rag.core.conversation import SourceRef
+
 SOURCES = "Sources"
 # In the title, so that every list of sources says whose words these are.
 YOUR_NOTE = "your note"
@@ -23,10 +25,14 @@ _HASH_CHARS = 16
 
 @dataclass(frozen=True, slots=True)
 class NoteSection:
-    """A heading of the second level and the text below it."""
+    """A heading of the second level and the text below it.
+
+    `cited` are the sources behind the links of a text that was just written, in their order.
+    """
 
     heading: str
     body: str
+    cited: tuple[SourceRef, ...] = field(default=(), compare=False)
 
     @property
     def hash(self) -> str:

@@ -11,7 +11,7 @@ from desktop_rag.core.notes.note_page import SOURCES, NotePage, NoteSection
 
 _CITATION = re.compile(r"\[(\d{1,3})\](?![(:\]])")
 _LINK = re.compile(r"\[\[(\d{1,4})\]\]\(")
-_WHOLE_LINK = re.compile(r" ?\[\[\d{1,4}\]\]\([^)\s]*\)")
+_WHOLE_LINK = re.compile(r" ?(\[\[\d{1,4}\]\]\([^)\s]*\))")
 _LISTED = re.compile(r"(\d{1,4})\. (.*)")
 
 
@@ -61,6 +61,17 @@ class NoteSources:
         except ValueError:  # on another drive
             return Path(source.path).as_uri()
         return quote(relative.replace(os.sep, "/"))
+
+
+def cited_in(text: str, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
+    """The sources behind the links that `linked` makes of this text, in their order."""
+    by_number = {str(source.n): source for source in sources}
+    return tuple(by_number[n] for n in _CITATION.findall(text) if n in by_number)
+
+
+def link_spans(text: str) -> list[tuple[int, int]]:
+    """Where the citations of a note are in its text."""
+    return [match.span(1) for match in _WHOLE_LINK.finditer(text)]
 
 
 def without_links(text: str) -> str:

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QHBoxLayout, QListWidget, QWidget
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
+from desktop_rag.ui.documents.dialog_reading import DialogReading
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
@@ -192,6 +193,8 @@ class NotesPage(ScrolledPage):
             dialog = ChangeDialog(draft.page.topic, draft.changes, self._theme, self.window())
             dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             dialog.accepted_changes.connect(lambda headings: self._save(draft, headings))
+            reading = DialogReading(self._bridge, self._library, self._theme, dialog)
+            dialog.read_requested.connect(reading.read)
             dialog.open()
 
     def _save(self, draft: "NoteDraft", headings: Sequence[str]) -> None:

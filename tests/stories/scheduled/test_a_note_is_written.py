@@ -9,8 +9,10 @@ from PySide6.QtWidgets import QLineEdit
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
+from desktop_rag.ui.reading.reading_window import ReadingWindow
 from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
+from tests.unit.ui.rooms import marked_words
 
 
 @pytest.fixture
@@ -27,6 +29,15 @@ def writer(
     return person
 
 
+def reads_a_source(dialog: Person) -> None:
+    """A link opens its document at the cited words, in a window over the dialog."""
+    dialog.clicks_words("[[1]]")
+    dialog.waits_until(lambda: len(dialog.place.findChildren(ReadingWindow)) == 1)
+    [window] = dialog.place.findChildren(ReadingWindow)
+    dialog.waits_until(lambda: "lit at dusk" in " ".join(marked_words(window)))
+    window.close()
+
+
 def writes(person: Person, folder: Path) -> Path:
     """The person writes a note about the lamp."""
     person.clicks("Write a note about…")
@@ -38,6 +49,7 @@ def writes(person: Person, folder: Path) -> Path:
     person.clicks("Write")
     person.sees("Nothing is written yet.")
     assert not folder.exists()
+    reads_a_source(person.in_the_dialog())
     person.clicks("Write the checked")
     person.sees("Written: ")
     return folder / "lamp.md"

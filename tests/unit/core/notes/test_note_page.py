@@ -17,7 +17,12 @@ from desktop_rag.core.notes.note_page import (
     page_text,
     parsed_page,
 )
-from desktop_rag.core.notes.note_sources import NoteSources, without_links
+from desktop_rag.core.notes.note_sources import (
+    NoteSources,
+    cited_in,
+    link_spans,
+    without_links,
+)
 
 LAMP = NoteSection("Overview", "It is lit at dusk.")
 FEES = NoteSection("Fees", "They are 8 pounds.")
@@ -155,3 +160,11 @@ def test_sources_keep_their_numbers() -> None:
     left = only.section("Sources")
     assert left
     assert left.body == "2. [b\\_b.md](../b_b.md), Fees"
+
+
+def test_the_sources_behind_links_are_in_their_order() -> None:
+    first, second = source(1, "/docs/a.md"), source(2, "/docs/a.md")
+    said = "One [2]. Two [1][2], not [9]."
+    text = NoteSources(new_page("x", {}), FOLDER).linked(said, [first, second])
+    assert cited_in(said, [first, second]) == (second, first, second)
+    assert [text[slice(*span)] for span in link_spans(text)] == ["[[1]](../a.md)"] * 3
