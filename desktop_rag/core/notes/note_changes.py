@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from desktop_rag.core.conversation import SourceRef
-from desktop_rag.core.notes.note_page import SOURCES, NotePage, NoteSection
+from desktop_rag.core.notes.note_page import NotePage, NoteSection
 
 
 class SectionChange(StrEnum):
@@ -56,7 +56,7 @@ def proposed(
         elif not says_the_same(present.body, section.body):
             change = SectionChange.CHANGED, section.heading, present.body, section.body
             found.append(ProposedSection(*change, page.is_persons(present), section.cited))
-    headings = {section.heading for section in fresh} | {SOURCES}
+    headings = {section.heading for section in fresh}
     found += [
         ProposedSection(SectionChange.GONE, section.heading, section.body)
         for section in page.sections
