@@ -3252,8 +3252,16 @@ Die vollständige Adresse lautet:
         <translation>Auffrischen…</translation>
     </message>
     <message>
+        <source>Read the note, with links to its sources</source>
+        <translation>Die Notiz lesen, mit Links zu ihren Quellen</translation>
+    </message>
+    <message>
         <source>Open</source>
         <translation>Öffnen</translation>
+    </message>
+    <message>
+        <source>The library has not read this note yet.</source>
+        <translation>Die Bibliothek hat diese Notiz noch nicht gelesen.</translation>
     </message>
     <message>
         <source>Stopped. Nothing was written.</source>
@@ -4318,6 +4326,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>Forward to the next document</source>
         <translation>Vor zum nächsten Dokument</translation>
+    </message>
+    <message>
+        <source>What this link names is not in your library.</source>
+        <translation>Was dieser Link nennt, ist nicht in Ihrer Bibliothek.</translation>
     </message>
     <message>
         <source>By the date that a file states about itself, else by its last change.</source>

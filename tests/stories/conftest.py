@@ -64,6 +64,10 @@ class Person:
         """The same person, in front of the quick ask."""
         return Person(self.app, self._qtbot, self.app.presence.popup)
 
+    def in_front_of(self, window: QWidget) -> "Person":
+        """The same person, in front of another window of the app."""
+        return Person(self.app, self._qtbot, window)
+
     def in_the_window(self) -> "Person":
         """The same person, in front of the window again."""
         return Person(self.app, self._qtbot)

@@ -14,6 +14,7 @@ _CITATION = re.compile(r"\[(\d{1,3})\](?![(:\]])")
 _LINK = re.compile(r"\[\[(\d{1,4})\]\]\(")
 _WHOLE_LINK = re.compile(r" ?(\[\[\d{1,4}\]\]\([^)\s]*\))")
 _LISTED = re.compile(r"(\d{1,4})\. (.*)")
+_ESCAPED = re.compile(r"\\(.)")
 _LISTED_LINK = re.compile(r"\d{1,4}\. \[.*\]\(.*\).*")
 
 
@@ -89,6 +90,13 @@ def cited_in(text: str, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
 def link_spans(text: str) -> list[tuple[int, int]]:
     """Where the citations of a note are in its text."""
     return [match.span(1) for match in _WHOLE_LINK.finditer(text)]
+
+
+def listed_place(text: str, number: int, target: str) -> str:
+    """The place that the list of a note names for a number and its file: `page 4`; "" for none."""
+    line = re.compile(rf"{number}\. \[.*\]\({re.escape(target)}\), (.*)")
+    found = [match[1] for match in map(line.fullmatch, text.splitlines()) if match]
+    return _ESCAPED.sub(r"\1", found[-1]) if found else ""
 
 
 def without_links(text: str) -> str:

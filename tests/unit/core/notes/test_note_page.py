@@ -21,6 +21,7 @@ from desktop_rag.core.notes.note_sources import (
     NoteSources,
     cited_in,
     link_spans,
+    listed_place,
     without_links,
 )
 
@@ -220,3 +221,15 @@ def test_the_sources_behind_links_are_in_their_order() -> None:
     text = NoteSources(new_page("x", {}), FOLDER).linked(said, [first, second])
     assert cited_in(said, [first, second]) == (second, first, second)
     assert [text[slice(*span)] for span in link_spans(text)] == ["[[1]](../a.md)"] * 3
+
+
+def test_the_list_of_a_note_names_the_place_of_a_number() -> None:
+    page = new_page("x", {})
+    sources = NoteSources(page, FOLDER)
+    fees = source(1, "/docs/a.md", anchor=Anchor(heading="Fees [new]"))
+    plain = source(2, "/docs/b.md", anchor=Anchor())
+    body = sources.linked("Yes [1]. No [2].", [fees, plain])
+    text = page_text(sources.listed(page.with_sections([NoteSection("A", body)])))
+    assert listed_place(text, 1, "../a.md") == "Fees [new]"
+    assert listed_place(text, 1, "../b.md") == ""
+    assert listed_place(text, 2, "../b.md") == ""
