@@ -50,7 +50,7 @@ from desktop_rag.ui.rails.rails_page import RailsPage
 from desktop_rag.ui.settings.page_groups import ANSWERING, APP, CARE, DOCUMENTS, QUESTIONS
 from desktop_rag.ui.shared_library.shared_library_page import SHARED_LIBRARY, shared_library_page
 from desktop_rag.ui.standing.standing_actions import StandingActions
-from desktop_rag.ui.standing.standing_page import StandingPage
+from desktop_rag.ui.standing.standing_reading import StandingReading
 from desktop_rag.ui.tray.app_icon import AppIcon, name_app
 from desktop_rag.ui.tray.presence import Presence
 from desktop_rag.ui.upkeep.activity_page import ActivityPage
@@ -59,7 +59,7 @@ from desktop_rag.ui.upkeep.health_page import HealthPage
 from desktop_rag.ui.upkeep.privacy_page import PrivacyPage
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 from desktop_rag.ui.window.main_window import MainWindow
-from desktop_rag.ui.window.window_pages import SETTINGS, import_pages
+from desktop_rag.ui.window.window_pages import LIBRARY, SETTINGS, import_pages
 from desktop_rag.ui.window.window_place import place_of, place_window
 from desktop_rag.upkeep import subject_of
 
@@ -160,7 +160,8 @@ class WindowApp:
         """The pages beside the settings, and the card of commands in the chat."""
         CommandActions(self.bridge, self.services.commands, self.window.pages)
         add, backups = self.window.pages.add_settings_page, self.services.backups
-        add(_SCHEDULES, lambda: StandingPage(self.bridge, self.standing, theme), QUESTIONS)
+        reading = partial(StandingReading, self.bridge, self.standing, self.services.library, theme)
+        add(_SCHEDULES, reading, QUESTIONS)
         add(tr("My questions"), lambda: self._experiments_page(theme), QUESTIONS)
         add(tr("Notes"), lambda: self._notes_page(theme), QUESTIONS)
         add(tr("Rails"), lambda: self._rails_page(theme), ANSWERING)
@@ -186,6 +187,7 @@ class WindowApp:
         )  # fmt: skip
         actions.offered.connect(self.window.notices.offer)
         actions.page_requested.connect(self._show_schedule)
+        actions.library_requested.connect(lambda: self.window.show_page(LIBRARY))
         self.presence.notifications.schedule_requested.connect(self._show_schedule)
         return actions
 
@@ -193,7 +195,7 @@ class WindowApp:
         self.window.raise_window()
         self.window.show_page(SETTINGS)
         page = self.window.settings_page.show_named(_SCHEDULES)
-        if isinstance(page, StandingPage):
+        if isinstance(page, StandingReading):
             page.choose(question_id)
 
     def _experiments_page(self, theme: Theme) -> MyQuestionsPage:

@@ -1,8 +1,9 @@
 """Claims as they are stored with an answer, their signs, and where these go in its text. Pure."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
 from typing import Any
 
 from desktop_rag.core.claims import CheckedClaim, Difference, DifferenceKind, Evidence, Verdict
@@ -68,10 +69,16 @@ def place_of_sign(text: str, claim: Claim) -> int:
     return max(place, _formula_end(text, claim, place))
 
 
-def with_signs(text: str, claims: Iterable[Claim], *, without: Collection[Verdict] = ()) -> str:
+def with_signs(
+    text: str,
+    claims: Iterable[Claim],
+    *,
+    without: Collection[Verdict] = (),
+    said: Mapping[Verdict, str] = MappingProxyType({}),
+) -> str:
     """The answer with a sign and words after each claim that its sources don't back.
 
-    Claims with one of the verdicts `without` are left out.
+    Claims with one of the verdicts `without` are left out. `said` are words in another language.
     """
     parts: list[str] = []
     done = 0
@@ -81,7 +88,8 @@ def with_signs(text: str, claims: Iterable[Claim], *, without: Collection[Verdic
             done = max(done, claim.end)
         elif claim.verdict not in (Verdict.SUPPORTED, Verdict.NOT_CHECKED):
             place = max(done, place_of_sign(text, claim))
-            parts += [text[done:place], f" ({' '.join(SIGNS[claim.verdict])})"]
+            sign, words = SIGNS[claim.verdict]
+            parts += [text[done:place], f" ({sign} {said.get(claim.verdict, words)})"]
             done = place
     return "".join([*parts, text[done:]])
 

@@ -63,6 +63,13 @@ class LibraryDocuments:
         found = self._as_now(self._store.documents(source_id))
         return [d for d in found if state in (None, d.state)]
 
+    def by_source(self, source_ids: Sequence[str]) -> dict[str, list[Document]]:
+        """The documents of each of these own sources, by path. Two reads for all of them."""
+        found: dict[str, list[Document]] = {source_id: [] for source_id in source_ids}
+        for document in self._as_now(self._store.of_sources(source_ids)):
+            found[document.source_id].append(document)
+        return found
+
     def get(self, document_id: str) -> Document | None:
         """The row of a document; None when it does not exist (any more)."""
         return next(iter(self.of_ids([document_id])), None)

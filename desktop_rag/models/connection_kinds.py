@@ -215,6 +215,8 @@ KINDS: tuple[ConnectionKind, ...] = (
         Place.SERVER,
         (
             "serve.server",
+            "serve.network.certificates",
+            "serve.network.listening",
             "serve.worker_events",
             "serve.waiting_for_end",
             "serve.guards.paced_protocol",

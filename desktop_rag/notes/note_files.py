@@ -7,7 +7,9 @@ from pathlib import Path
 from desktop_rag.core.domain import Source
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.atomic_file import read_object, write_object
+from desktop_rag.core.language.model_languages import likely_language
 from desktop_rag.core.notes.note_page import NotePage, new_page, page_text, parsed_page
+from desktop_rag.core.notes.note_words import ENGLISH
 from desktop_rag.ingest.library import Library
 
 COLLECTION = "Your notes"
@@ -86,7 +88,8 @@ def persons_note(topic: str, text: str, sources: Sequence[str]) -> str:
     """The content of a note that is the person's from the start: no refresh replaces it."""
     listed = "\n".join(f"- {source}" for source in sources)
     opening = "\n\n".join(filter(None, (f"# {topic}", text.strip(), listed)))
-    return page_text(replace(new_page(topic, {}), opening=opening))
+    page = new_page(topic, {}, likely_language(text) or ENGLISH)
+    return page_text(replace(page, opening=opening))
 
 
 def free_path(folder: Path, topic: str) -> Path:

@@ -50,7 +50,7 @@ class Notes:
         """`register` is the file that remembers where the notes are."""
         self._files = NoteFiles(register, library)
         self._chat = chat
-        self._writing = NoteWriting(chat)
+        self._writing = NoteWriting(chat, library)
         self._drafts: dict[Path, NoteDraft] = {}
 
     def all(self) -> list[Note]:
@@ -77,7 +77,9 @@ class Notes:
         if len(topic) > _LONGEST_TOPIC:
             raise AppError("The topic is too long.", "A few words find more than a text.")
         path = free_path(folder, topic)
-        return self._drafted(path, new_page(topic, scope.to_json()), None, tell, cancel)
+        language = self._writing.language(topic, scope, [note.path for note in self.all()])
+        page = new_page(topic, scope.to_json(), language)
+        return self._drafted(path, page, None, tell, cancel)
 
     def refresh(self, path: Path, *, tell: Callable[[str], None], cancel: Event) -> NoteDraft:
         """Draft the changes of a note; nothing is written yet.
@@ -132,9 +134,7 @@ class Notes:
         sources = NoteSources(page, path.parent)
         scope = QuestionScope.from_json(page.about)
         but = [path, *(note.path for note in self.all())]
-        fresh = self._writing.sections(
-            page.topic, scope, sources, but=but, tell=tell, cancel=cancel
-        )
+        fresh = self._writing.sections(page, scope, sources, but=but, tell=tell, cancel=cancel)
         return NoteDraft(path, page, sources, proposed(page, fresh, self._says_the_same), was)
 
     def _says_the_same(self, before: str, after: str) -> bool:

@@ -4,7 +4,8 @@ The tools of MCP, over HTTP and in a process of their own, stand on it. Worker t
 that the caller may not read is answered as one that does not exist.
 """
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from threading import Event
 from typing import Any
 
@@ -116,27 +117,23 @@ class LibraryCalls:
 
     def list_collections(self, caller: Caller) -> dict[str, Any]:
         """The collections that the caller may read, with the number of their documents."""
-        sources = self._library.sources.all()
-        rows: list[dict[str, Any]] = []
-        for collection in self._library.collections.all():
-            if caller.may_read_collection(collection.collection_id):
-                own = [s for s in sources if s.collection_id == collection.collection_id]
-                count = sum(len(self._readable(caller, source)) for source in own)
-                rows.append({"name": collection.name, "documents": count})
-        return {"collections": rows}
+        counts = Counter[str]()
+        for source, documents in self._readable(caller):
+            counts[source.collection_id] += len(documents)
+        return {
+            "collections": [
+                {"name": collection.name, "documents": counts[collection.collection_id]}
+                for collection in self._library.collections.all()
+                if caller.may_read_collection(collection.collection_id)
+            ]
+        }
 
     def list_documents(
         self, caller: Caller, collection: str = "", offset: int = 0
     ) -> dict[str, Any]:
         """A page of the documents that the caller may read, by path, and where the next begins."""
         wanted = self._collection_id(caller, collection)
-        every = [
-            document
-            for source in self._library.sources.all()
-            if wanted in ("", source.collection_id)
-            and caller.may_read_collection(source.collection_id)
-            for document in self._readable(caller, source)
-        ]
+        every = [d for _, documents in self._readable(caller, wanted) for d in documents]
         page = every[max(0, offset) : max(0, offset) + _PAGE]
         end = max(0, offset) + len(page)
         return {
@@ -176,14 +173,27 @@ class LibraryCalls:
                     return assistant.assistant_id
         raise AppError(f"There is no assistant “{name}”.")
 
-    def _readable(self, caller: Caller, source: Source) -> list[Document]:
-        found = self._library.documents.all(source_id=source.source_id)
-        return [
-            document
-            for document in found
-            if document.state.is_searchable
-            and caller.may_read(document.document_id, source.collection_id)
+    def _readable(
+        self, caller: Caller, collection_id: str = ""
+    ) -> Iterator[tuple[Source, list[Document]]]:
+        """The sources of one collection or of all, each with what the caller may read of it."""
+        sources = [
+            source
+            for source in self._library.sources.all()
+            if collection_id in ("", source.collection_id)
+            and caller.may_read_collection(source.collection_id)
         ]
+        found = self._library.documents.by_source([source.source_id for source in sources])
+        for source in sources:
+            documents = [d for d in found[source.source_id] if d.state.is_searchable]
+            yield (
+                source,
+                [
+                    document
+                    for document in documents
+                    if caller.may_read(document.document_id, source.collection_id)
+                ],
+            )
 
     def _document(self, caller: Caller, document_id: str) -> Document:
         document = self._library.documents.get(document_id)

@@ -3,16 +3,14 @@
 import asyncio
 import ipaddress
 import logging
-import socket
 import ssl
 import threading
 from collections.abc import Sequence
 from importlib.metadata import version
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import uvicorn
 
-from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import ServerSettings
 from desktop_rag.serve.access.access_rules import AccessRules
 from desktop_rag.serve.access.authority import Authority
@@ -29,6 +27,8 @@ from desktop_rag.serve.guards.hosts import Addresses
 from desktop_rag.serve.guards.paced_protocol import PacedProtocol
 from desktop_rag.serve.mcp_server.mcp_over_http import MCPOverHTTP
 from desktop_rag.serve.model_names import ModelNames
+from desktop_rag.serve.network.certificates import server_tls
+from desktop_rag.serve.network.listening import listening
 from desktop_rag.serve.program_answers import Answers
 from desktop_rag.serve.served import Served
 from desktop_rag.serve.serving import Serving
@@ -36,13 +36,14 @@ from desktop_rag.serve.source_links import SourceLinks
 from desktop_rag.serve.web_app import web_app
 from desktop_rag.serve.worker_events import MOST_ANSWERS, Workers
 
+if TYPE_CHECKING:
+    import socket
+
 log = logging.getLogger(__name__)
 
 # What an open socket can't change; everything else holds from the next request on.
 NEEDS_RESTART = ("host", "port", "certificate", "certificate_key")
-_PORTS_TRIED = 20
 _MOST_CONNECTIONS = 512
-_BACKLOG = 128
 _MOST_HEADER_BYTES = 64 * 1024
 # Streams that are still open at the end are cut after this long.
 _GRACE_S = 3
@@ -89,9 +90,9 @@ class LocalServer:
         """Listen and serve. AppError when it can't listen, or the certificate or a filter can't be
         used.
         """
-        tls = _tls(self._settings)
+        tls = server_tls(self._settings)
         own = own_filters(self._settings.filters)
-        self._socket = _listening(self._settings)
+        self._socket = listening(self._settings)
         started = threading.Event()
         self._thread = threading.Thread(
             target=self._run, args=(tls, own, started), name="local-server", daemon=True
@@ -227,42 +228,3 @@ def exposure(settings: ServerSettings) -> str:
     where = "every network of this computer" if is_every_address(settings.host) else settings.host
     how = "" if settings.certificate else " Without a certificate, everyone on the way can read it."
     return f"Whoever reaches {where} and has a token can ask your documents and read them.{how}"
-
-
-def _listening(settings: ServerSettings) -> socket.socket:
-    """A listening socket on the port of the settings, or on one of those after it."""
-    host = settings.host
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    fault: OSError | None = None
-    last = settings.port + _PORTS_TRIED if settings.port else 1
-    for port in range(settings.port, last):
-        listener = socket.socket(family, socket.SOCK_STREAM)
-        try:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind((host, port))
-            listener.listen(_BACKLOG)
-        except (OSError, OverflowError) as exc:
-            listener.close()
-            fault = exc if isinstance(exc, OSError) else OSError(str(exc))
-            continue
-        return listener
-    said = fault.strerror if fault and fault.strerror else str(fault)
-    raise AppError(
-        "The local server cannot listen.", f"{host}, port {settings.port} and after: {said}."
-    ) from fault
-
-
-def _tls(settings: ServerSettings) -> ssl.SSLContext | None:
-    if not settings.certificate:
-        return None
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    try:
-        key = Path(settings.certificate_key) if settings.certificate_key else None
-        context.load_cert_chain(settings.certificate, key)
-    except (OSError, ssl.SSLError) as exc:
-        raise AppError(
-            "The certificate of the local server can't be used.",
-            f"{settings.certificate}: {exc.strerror or exc}.",
-        ) from exc
-    return context

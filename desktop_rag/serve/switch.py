@@ -8,8 +8,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.programs.certificate_facts import CertificateFacts
 from desktop_rag.core.settings import ServerSettings, Settings
 from desktop_rag.serve.access.access_rules import AccessRules
+from desktop_rag.serve.network.listening import check_port, own_names
 from desktop_rag.serve.served import Served
 from desktop_rag.serve.server_records import ServerRecords
 
@@ -38,6 +40,12 @@ class ServerSwitch:
         return server.address if server else ""
 
     @property
+    def port(self) -> int:
+        """The port it listens on, which may not be the one of the settings; 0 while it is off."""
+        server = self._server
+        return server.port if server else 0
+
+    @property
     def fault(self) -> AppError | None:
         """Why it is off although the settings want it on."""
         return self._fault
@@ -49,6 +57,28 @@ class ServerSwitch:
             return tuple(rule.address for rule in self._rules.all())
         except AppError:
             return ()
+
+    def certificate(self, settings: ServerSettings) -> CertificateFacts | None:
+        """What the certificate of these settings says, None without one.
+
+        AppError when it can't be used, or is not valid now.
+        """
+        from desktop_rag.serve.network.certificates import certificate_facts
+
+        return certificate_facts(settings)
+
+    def check(self, settings: ServerSettings) -> CertificateFacts | None:
+        """As `certificate`; AppError as well when another program has the port. Changes nothing."""
+        facts = self.certificate(settings)
+        with self._lock:
+            # Its own port will be free.
+            if self.port != settings.port:
+                check_port(settings)
+        return facts
+
+    def own_names(self) -> list[str]:
+        """The name and the addresses by which other computers may ask this one."""
+        return own_names()
 
     def subscribe(self, listener: Callable[[], None]) -> None:
         """Call the listener, on the thread of `follow`, when the server may have changed."""

@@ -3260,8 +3260,16 @@ Die vollständige Adresse lautet:
         <translation>Auffrischen…</translation>
     </message>
     <message>
+        <source>Read the note, with links to its sources</source>
+        <translation>Die Notiz lesen, mit Links zu ihren Quellen</translation>
+    </message>
+    <message>
         <source>Open</source>
         <translation>Öffnen</translation>
+    </message>
+    <message>
+        <source>The library has not read this note yet.</source>
+        <translation>Die Bibliothek hat diese Notiz noch nicht gelesen.</translation>
     </message>
     <message>
         <source>Stopped. Nothing was written.</source>
@@ -4328,6 +4336,10 @@ Die vollständige Adresse lautet:
         <translation>Vor zum nächsten Dokument</translation>
     </message>
     <message>
+        <source>What this link names is not in your library.</source>
+        <translation>Was dieser Link nennt, ist nicht in Ihrer Bibliothek.</translation>
+    </message>
+    <message>
         <source>By the date that a file states about itself, else by its last change.</source>
         <translation>Nach dem Datum, das eine Datei von sich selbst angibt, sonst nach ihrer letzten Änderung.</translation>
     </message>
@@ -5216,12 +5228,112 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
         <translation>Die Änderungen dieser Leitplanken sind nicht gespeichert.</translation>
     </message>
     <message>
+        <source>A change of all but the names restarts the server: answers that are under way are cut.</source>
+        <translation>Eine Änderung außer an den Namen startet den Server neu: Antworten, die gerade geschrieben werden, brechen ab.</translation>
+    </message>
+    <message>
+        <source>Every computer in the networks of this one reaches it then. Whoever has a token can ask your documents and read them.</source>
+        <translation>Dann erreicht ihn jeder Computer in den Netzen dieses Computers. Wer einen Token hat, kann Ihre Dokumente befragen und lesen.</translation>
+    </message>
+    <message>
+        <source>Without a certificate, everyone on the way can read tokens, questions and answers.</source>
+        <translation>Ohne Zertifikat kann jeder auf dem Weg Token, Fragen und Antworten mitlesen.</translation>
+    </message>
+    <message>
+        <source>With the certificate, nobody on the way can read them.</source>
+        <translation>Mit dem Zertifikat kann niemand auf dem Weg mitlesen.</translation>
+    </message>
+    <message>
+        <source>By which other computers ask it: the name of this computer in your network, or its address, separated by commas.</source>
+        <translation>Unter ihnen fragen ihn andere Computer: der Name dieses Computers in Ihrem Netz oder seine Adresse, durch Kommas getrennt.</translation>
+    </message>
+    <message>
+        <source>For https, as PEM files. Only their paths are kept; the server reads them when it starts.</source>
+        <translation>Für https, als PEM-Dateien. Nur ihre Pfade werden gespeichert; der Server liest sie, wenn er startet.</translation>
+    </message>
+    <message>
+        <source>How the server is reached</source>
+        <translation>Wie der Server erreicht wird</translation>
+    </message>
+    <message>
         <source>Discard</source>
         <translation>Verwerfen</translation>
     </message>
     <message>
+        <source>Use these</source>
+        <translation>Übernehmen</translation>
+    </message>
+    <message>
+        <source>If it is in another file</source>
+        <translation>Wenn er in einer anderen Datei ist</translation>
+    </message>
+    <message>
+        <source>Choose the certificate</source>
+        <translation>Zertifikat wählen</translation>
+    </message>
+    <message>
+        <source>Choose the key</source>
+        <translation>Schlüssel wählen</translation>
+    </message>
+    <message>
+        <source>Reached by</source>
+        <translation>Erreichbar für</translation>
+    </message>
+    <message>
+        <source>Names</source>
+        <translation>Namen</translation>
+    </message>
+    <message>
+        <source>Its key</source>
+        <translation>Sein Schlüssel</translation>
+    </message>
+    <message>
+        <source>Only this computer</source>
+        <translation>Nur dieser Computer</translation>
+    </message>
+    <message>
+        <source>Other computers too</source>
+        <translation>Auch andere Computer</translation>
+    </message>
+    <message>
+        <source>Whoever reaches {host}</source>
+        <translation>Wer {host} erreicht</translation>
+    </message>
+    <message>
+        <source>Another program has this port: the server uses {port}.</source>
+        <translation>Ein anderes Programm hat diesen Port: Der Server benutzt {port}.</translation>
+    </message>
+    <message>
+        <source>The server was restarted. It is asked at {address}</source>
+        <translation>Der Server wurde neu gestartet. Er wird gefragt unter {address}</translation>
+    </message>
+    <message>
+        <source>Certificate or key</source>
+        <translation>Zertifikat oder Schlüssel</translation>
+    </message>
+    <message>
+        <source>All files</source>
+        <translation>Alle Dateien</translation>
+    </message>
+    <message>
+        <source>It is for {names}, and valid until {day}.</source>
+        <translation>Es gilt für {names}, bis {day}.</translation>
+    </message>
+    <message>
+        <source>Programs that ask {names} will refuse it.</source>
+        <translation>Programme, die {names} fragen, lehnen es ab.</translation>
+    </message>
+    <message>
+        <source>Other computers need a name or an address to ask it by.</source>
+        <translation>Andere Computer brauchen einen Namen oder eine Adresse, unter der sie ihn fragen.</translation>
+    </message>
+    <message>
         <source>Saved.</source>
         <translation>Gespeichert.</translation>
+    </message>
+    <message>
+        <source>The server restarts…</source>
+        <translation>Der Server startet neu…</translation>
     </message>
     <message>
         <source>Some of the files have it. Checked, all get it; unchecked, it is taken from all.</source>
@@ -7032,6 +7144,14 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Mehr Programme können nicht eingetragen werden.</translation>
     </message>
     <message>
+        <source>The certificate has expired.</source>
+        <translation>Das Zertifikat ist abgelaufen.</translation>
+    </message>
+    <message>
+        <source>The certificate is not valid yet.</source>
+        <translation>Das Zertifikat gilt noch nicht.</translation>
+    </message>
+    <message>
         <source>The programs can&apos;t be kept.</source>
         <translation>Die Programme können nicht aufbewahrt werden.</translation>
     </message>
@@ -8126,6 +8246,10 @@ Was kostet der Eintritt?</translation>
         <translation>: Teil {done} von {pieces}</translation>
     </message>
     <message>
+        <source>A PEM file has lines such as -----BEGIN CERTIFICATE-----.</source>
+        <translation>Eine PEM-Datei hat Zeilen wie -----BEGIN CERTIFICATE-----.</translation>
+    </message>
+    <message>
         <source>A change could not be saved.</source>
         <translation>Eine Änderung konnte nicht gespeichert werden.</translation>
     </message>
@@ -8430,6 +8554,10 @@ Was kostet der Eintritt?</translation>
         <translation>Wählen Sie einen anderen Namen.</translation>
     </message>
     <message>
+        <source>Choose another port, or end that program.</source>
+        <translation>Wählen Sie einen anderen Port, oder beenden Sie jenes Programm.</translation>
+    </message>
+    <message>
         <source>Choose another topic.</source>
         <translation>Wählen Sie ein anderes Thema.</translation>
     </message>
@@ -8440,6 +8568,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Choose others for the assistant, or ask without it.</source>
         <translation>Wählen Sie für den Assistenten andere, oder fragen Sie ohne ihn.</translation>
+    </message>
+    <message>
+        <source>Choose who may reach it again.</source>
+        <translation>Wählen Sie neu, wer ihn erreichen darf.</translation>
     </message>
     <message>
         <source>Chunks and embedding can be compared over folders, not over links.</source>
@@ -9242,6 +9374,10 @@ Was kostet der Eintritt?</translation>
         <translation>Zu „{topic}“ wurde nichts gefunden.</translation>
     </message>
     <message>
+        <source>Nothing can listen on {host}, port {port}.</source>
+        <translation>Unter {host}, Port {port}, kann nichts antworten.</translation>
+    </message>
+    <message>
         <source>Nothing is left to do.</source>
         <translation>Es ist nichts mehr zu tun.</translation>
     </message>
@@ -9404,6 +9540,14 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Port {port} is not one of web pages.</source>
         <translation>Port {port} wird für Webseiten nicht verwendet.</translation>
+    </message>
+    <message>
+        <source>Port {port} is taken by another program.</source>
+        <translation>Port {port} ist von einem anderen Programm belegt.</translation>
+    </message>
+    <message>
+        <source>Ports below 1024 are often for the system. Choose another one.</source>
+        <translation>Ports unter 1024 sind oft dem System vorbehalten. Wählen Sie einen anderen.</translation>
     </message>
     <message>
         <source>PostScript</source>
@@ -9802,10 +9946,6 @@ Was kostet der Eintritt?</translation>
         <translation>Die Sicherung stammt von einer anderen Version der App.</translation>
     </message>
     <message>
-        <source>The certificate of the local server can&apos;t be used.</source>
-        <translation>Das Zertifikat des lokalen Servers kann nicht benutzt werden.</translation>
-    </message>
-    <message>
         <source>The chat could not be read.</source>
         <translation>Der Chat konnte nicht gelesen werden.</translation>
     </message>
@@ -10174,6 +10314,14 @@ Was kostet der Eintritt?</translation>
         <translation>Der Schlüssel enthält ungültige Zeichen.</translation>
     </message>
     <message>
+        <source>The key doesn&apos;t belong to the certificate.</source>
+        <translation>Der Schlüssel gehört nicht zu dem Zertifikat.</translation>
+    </message>
+    <message>
+        <source>The key is protected by a password.</source>
+        <translation>Der Schlüssel ist durch ein Passwort geschützt.</translation>
+    </message>
+    <message>
         <source>The key may not be valid for the model “{model}”, or not from this network.</source>
         <translation>Der Schlüssel gilt vielleicht nicht für das Modell „{model}“ oder nicht aus diesem Netz.</translation>
     </message>
@@ -10482,6 +10630,10 @@ Was kostet der Eintritt?</translation>
         <translation>Der Server sagt nicht, was es ist.</translation>
     </message>
     <message>
+        <source>The server starts without asking for one: choose a key without a password.</source>
+        <translation>Der Server startet, ohne danach zu fragen: Wählen Sie einen Schlüssel ohne Passwort.</translation>
+    </message>
+    <message>
         <source>The server transcribes.</source>
         <translation>Der Server transkribiert.</translation>
     </message>
@@ -10576,6 +10728,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>The system cannot watch any more folders for changes.</source>
         <translation>Das System kann keine weiteren Ordner auf Änderungen überwachen.</translation>
+    </message>
+    <message>
+        <source>The system does not let the app listen on port {port}.</source>
+        <translation>Das System lässt die App nicht auf Port {port} antworten.</translation>
     </message>
     <message>
         <source>The system does not tell its limits.</source>
@@ -10686,8 +10842,16 @@ Was kostet der Eintritt?</translation>
         <translation>Einen Assistenten „{name}“ gibt es nicht.</translation>
     </message>
     <message>
+        <source>There is no certificate in {name}.</source>
+        <translation>In {name} ist kein Zertifikat.</translation>
+    </message>
+    <message>
         <source>There is no collection “{name}”.</source>
         <translation>Eine Sammlung „{name}“ gibt es nicht.</translation>
+    </message>
+    <message>
+        <source>There is no key in {name}.</source>
+        <translation>In {name} ist kein Schlüssel.</translation>
     </message>
     <message>
         <source>There is no library yet.</source>
@@ -11458,6 +11622,10 @@ Was kostet der Eintritt?</translation>
         <translation>{host} hat die Verbindung mitten in der Antwort beendet.</translation>
     </message>
     <message>
+        <source>{host} is no address of this computer.</source>
+        <translation>{host} ist keine Adresse dieses Computers.</translation>
+    </message>
+    <message>
         <source>{host} is not on the public internet.</source>
         <translation>{host} ist nicht im öffentlichen Internet.</translation>
     </message>
@@ -11618,12 +11786,28 @@ Was kostet der Eintritt?</translation>
         <translation>{path} ist keine Notiz.</translation>
     </message>
     <message>
+        <source>{path} is the key of another one.</source>
+        <translation>{path} ist der Schlüssel eines anderen.</translation>
+    </message>
+    <message>
         <source>{path} was left as it is.</source>
         <translation>{path} blieb, wie sie ist.</translation>
     </message>
     <message>
         <source>{path} was left as it is. Move it away, or choose another home folder.</source>
         <translation>{path} blieb, wie sie ist. Verschieben Sie sie, oder wählen Sie einen anderen Ordner für die App.</translation>
+    </message>
+    <message>
+        <source>{path}. A key in PEM has lines such as -----BEGIN PRIVATE KEY-----.</source>
+        <translation>{path}. Ein Schlüssel in PEM hat Zeilen wie -----BEGIN PRIVATE KEY-----.</translation>
+    </message>
+    <message>
+        <source>{path}: it is from {day} on.</source>
+        <translation>{path}: Es gilt ab {day}.</translation>
+    </message>
+    <message>
+        <source>{path}: it was valid until {day}.</source>
+        <translation>{path}: Es galt bis {day}.</translation>
     </message>
     <message>
         <source>{path}: {detail} Nothing was changed. `desktop-rag doctor --repair` saves what can be read and restores your chats; your own files are not affected.</source>

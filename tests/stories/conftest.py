@@ -27,6 +27,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPlainTextEdit,
     QPushButton,
+    QTextBrowser,
     QTextEdit,
     QToolButton,
     QWidget,
@@ -64,6 +65,10 @@ class Person:
     def in_quick_ask(self) -> "Person":
         """The same person, in front of the quick ask."""
         return Person(self.app, self._qtbot, self.app.presence.popup)
+
+    def in_front_of(self, window: QWidget) -> "Person":
+        """The same person, in front of another window of the app."""
+        return Person(self.app, self._qtbot, window)
 
     def in_the_window(self) -> "Person":
         """The same person, in front of the window again."""
@@ -168,6 +173,12 @@ class Person:
         view, place = list(self._places_of(n))[-1]
         QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
 
+    def clicks_words(self, words: str) -> None:
+        """Click the first of these words in a text with links."""
+        self.waits_until(lambda: next(self._places_of_words(words), None) is not None)
+        text, place = next(self._places_of_words(words))
+        QTest.mouseClick(text.viewport(), Qt.MouseButton.LeftButton, pos=place)
+
     def closes_the_window(self) -> None:
         """Close the window and wait until all services have stopped."""
         if self._is_gone:
@@ -221,6 +232,15 @@ class Person:
                 cursor.movePosition(QTextCursor.MoveOperation.NextCharacter)
                 if cursor.charFormat().anchorHref() == f"cite:{n}":
                     yield view, view.cursorRect(cursor).center() - QPoint(2, 0)
+
+    def _places_of_words(self, words: str) -> Iterator[tuple[QTextBrowser, QPoint]]:
+        """Each visible text that has these words, and a place within them."""
+        for text in self.place.findChildren(QTextBrowser):
+            found = text.document().find(words)
+            if text.isVisible() and not found.isNull():
+                inside = QTextCursor(text.document())
+                inside.setPosition(found.selectionStart() + 1)
+                yield text, text.cursorRect(inside).center() + QPoint(2, 0)
 
     def view(self, name: str) -> QAbstractItemView:
         """The visible list or table with this accessible name."""

@@ -10,6 +10,7 @@ were put in, counts as changed too: a missed change is worse than one too many (
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -47,12 +48,13 @@ class AnswerComparison:
 
     def compare(self, before: str, after: str) -> tuple[ComparedSentence, ...]:
         """The sentences of `after`, each with what became of it, then those that are gone."""
-        old, new = _sentences(before), _sentences(after)
+        old, cited = [s for s, _ in _sentences(before)], _sentences(after)
+        new = [sentence for sentence, _ in cited]
         nearness = self._nearness(new, old)
         replaced: set[int] = set()
         found = [
-            self._compared(sentence, old, before, nearness[row], replaced)
-            for row, sentence in enumerate(new)
+            replace(self._compared(sentence, old, before, nearness[row], replaced), numbers=numbers)
+            for row, (sentence, numbers) in enumerate(cited)
         ]
         gone = [
             ComparedSentence(SentenceChange.GONE, sentence)
@@ -121,10 +123,14 @@ class AnswerComparison:
         return np.concatenate([self._embedder.embed_passages(batch) for batch in batches])
 
 
-def _sentences(answer: str) -> list[str]:
-    """The sentences without citations and Markdown; lines that only rule a table are left out."""
-    found = (plain_sentence(s.text).lstrip("# ") for s in cited_sentences(answer))
-    return [text for text in found if not _RULED.fullmatch(text)][:_MOST_SENTENCES]
+def _sentences(answer: str) -> list[tuple[str, tuple[int, ...]]]:
+    """The sentences without citations and Markdown, each with the numbers that it cites.
+
+    Lines that only rule a table are left out.
+    """
+    cited = cited_sentences(answer)
+    found = ((plain_sentence(s.text).lstrip("# "), s.numbers) for s in cited)
+    return [pair for pair in found if not _RULED.fullmatch(pair[0])][:_MOST_SENTENCES]
 
 
 def _is_equal(one: str, other: str) -> bool:

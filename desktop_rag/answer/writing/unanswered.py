@@ -4,6 +4,7 @@ import tomllib
 from enum import StrEnum
 from functools import cache
 
+from desktop_rag.core.language.language_names import language_named
 from desktop_rag.core.language.model_languages import likely_language
 from desktop_rag.core.paths import resources_dir
 
@@ -36,10 +37,8 @@ def unread_files(count: int, question: str = "", preferred: str = "") -> str:
 
 def _texts(question: str, preferred: str) -> dict[str, str]:
     known = _by_language()
-    if name := preferred.strip().casefold():
-        named = (texts for texts in known.values() if name in texts["names"].split())
-        return next(named, known[_ENGLISH])
-    return known.get(likely_language(question), known[_ENGLISH])
+    language = language_named(preferred) if preferred.strip() else likely_language(question)
+    return known.get(language, known[_ENGLISH])
 
 
 @cache

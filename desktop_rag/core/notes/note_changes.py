@@ -4,7 +4,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from desktop_rag.core.notes.note_page import SOURCES, NotePage, NoteSection
+from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.notes.note_page import NotePage, NoteSection
 
 
 class SectionChange(StrEnum):
@@ -17,13 +18,17 @@ class SectionChange(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ProposedSection:
-    """One change; `is_yours` when the person wrote, changed or removed the section."""
+    """One change; `is_yours` when the person wrote, changed or removed the section.
+
+    `cited` are the sources behind the links of `after`, in their order.
+    """
 
     change: SectionChange
     heading: str
     before: str = ""
     after: str = ""
     is_yours: bool = False
+    cited: tuple[SourceRef, ...] = ()
 
     @property
     def is_asked_for(self) -> bool:
@@ -46,19 +51,12 @@ def proposed(
         present = page.section(section.heading)
         if present is None:
             is_removed = section.heading in page.written
-            found.append(
-                ProposedSection(
-                    SectionChange.NEW, section.heading, "", section.body, is_yours=is_removed
-                )
-            )
+            change = SectionChange.NEW, section.heading, "", section.body
+            found.append(ProposedSection(*change, is_removed, section.cited))
         elif not says_the_same(present.body, section.body):
-            is_yours = page.is_persons(present)
-            found.append(
-                ProposedSection(
-                    SectionChange.CHANGED, section.heading, present.body, section.body, is_yours
-                )
-            )
-    headings = {section.heading for section in fresh} | {SOURCES}
+            change = SectionChange.CHANGED, section.heading, present.body, section.body
+            found.append(ProposedSection(*change, page.is_persons(present), section.cited))
+    headings = {section.heading for section in fresh}
     found += [
         ProposedSection(SectionChange.GONE, section.heading, section.body)
         for section in page.sections

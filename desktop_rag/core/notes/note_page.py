@@ -11,11 +11,12 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, cast
 
-SOURCES = "Sources"
-# In the title, so that every list of sources says whose words these are.
-YOUR_NOTE = "your note"
+from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.notes.note_words import ENGLISH, note_words
+
 _FRONT = re.compile(r"---\n(.*?)\n---\n", re.DOTALL)
-_OWN_LINE = re.compile(r"(title|topic|about|written): (.*)")
+_OWN_LINE = re.compile(r"(title|topic|about|language|written): (.*)")
+_CODE = re.compile(r"[a-z]{2}")
 _HEADING = re.compile(r"## +(.+?)\s*#*\s*")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 _HASH_CHARS = 16
@@ -23,10 +24,14 @@ _HASH_CHARS = 16
 
 @dataclass(frozen=True, slots=True)
 class NoteSection:
-    """A heading of the second level and the text below it."""
+    """A heading of the second level and the text below it.
+
+    `cited` are the sources behind the links of a text that was just written, in their order.
+    """
 
     heading: str
     body: str
+    cited: tuple[SourceRef, ...] = field(default=(), compare=False)
 
     @property
     def hash(self) -> str:
@@ -39,8 +44,9 @@ class NoteSection:
 class NotePage:
     """A note. `written` maps headings to the hashes of what the app wrote.
 
-    `about` is a QuestionScope as JSON; `front` holds lines of the front matter that are the
-    person's, `opening` what stands above the first section.
+    `language` is the code of the language that it is written in. `about` is a QuestionScope as
+    JSON; `front` holds lines of the front matter that are the person's, `opening` what stands above
+    the first section.
     """
 
     topic: str
@@ -49,6 +55,7 @@ class NotePage:
     written: Mapping[str, str] = field(default_factory=dict[str, str])
     about: Mapping[str, Any] = field(default_factory=dict[str, Any])
     front: tuple[str, ...] = ()
+    language: str = ENGLISH
 
     def section(self, heading: str) -> NoteSection | None:
         """The first section with this heading."""
@@ -63,16 +70,17 @@ class NotePage:
         return replace(self, sections=tuple(sections))
 
 
-def new_page(topic: str, about: Mapping[str, Any]) -> NotePage:
+def new_page(topic: str, about: Mapping[str, Any], language: str = ENGLISH) -> NotePage:
     """An empty note about a topic."""
-    return NotePage(topic, f"# {topic}", about=about)
+    return NotePage(topic, f"# {topic}", about=about, language=language)
 
 
 def page_text(page: NotePage) -> str:
     """The content of the file."""
     own = {
-        "title": f"{page.topic} ({YOUR_NOTE})",
+        "title": f"{page.topic} ({note_words(page.language).your_note})",
         "topic": page.topic,
+        "language": page.language,
         "about": dict(page.about),
         "written": dict(page.written),
     }
@@ -92,7 +100,7 @@ def parsed_page(text: str) -> NotePage | None:
     kept: list[str] = []
     for line in front[1].split("\n"):
         match = _OWN_LINE.fullmatch(line)
-        value = _json(match[2]) if match else None
+        value = _value(match[1], match[2]) if match else None
         if match and value is not None:
             own[match[1]] = value
         else:
@@ -104,6 +112,7 @@ def parsed_page(text: str) -> NotePage | None:
     return NotePage(
         own["topic"], opening, sections, cast("dict[str, str]", own["written"]),
         cast("dict[str, Any]", about) if isinstance(about, dict) else {}, tuple(kept),
+        own.get("language", ENGLISH),
     )  # fmt: skip
 
 
@@ -135,8 +144,11 @@ def _lines(text: str) -> Iterator[tuple[str, bool]]:
             fence = ""
 
 
-def _json(text: str) -> object:
+def _value(name: str, text: str) -> object:
+    """The value of a line; None for one that the app did not write."""
     try:
-        return json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
-        return None
+        value = text.strip() if name == "language" else None
+    is_code = isinstance(value, str) and _CODE.fullmatch(value)
+    return value if name != "language" or is_code else None

@@ -7,12 +7,15 @@ from pathlib import Path
 from urllib.parse import quote
 
 from desktop_rag.core.conversation import SourceRef
-from desktop_rag.core.notes.note_page import SOURCES, NotePage, NoteSection
+from desktop_rag.core.notes.note_page import NotePage, NoteSection
+from desktop_rag.core.notes.note_words import heads_sources, note_words
 
 _CITATION = re.compile(r"\[(\d{1,3})\](?![(:\]])")
 _LINK = re.compile(r"\[\[(\d{1,4})\]\]\(")
-_WHOLE_LINK = re.compile(r" ?\[\[\d{1,4}\]\]\([^)\s]*\)")
+_WHOLE_LINK = re.compile(r" ?(\[\[\d{1,4}\]\]\([^)\s]*\))")
 _LISTED = re.compile(r"(\d{1,4})\. (.*)")
+_ESCAPED = re.compile(r"\\(.)")
+_LISTED_LINK = re.compile(r"\d{1,4}\. \[.*\]\(.*\).*")
 
 
 class NoteSources:
@@ -22,7 +25,7 @@ class NoteSources:
         """`folder` is the one of the note."""
         self._folder = folder
         self._lines: dict[str, int] = {}
-        listed = page.section(SOURCES)
+        listed = _list_of(page)
         for line in listed.body.splitlines() if listed else ():
             if match := _LISTED.fullmatch(line.strip()):
                 self._lines.setdefault(match[2], int(match[1]))
@@ -39,13 +42,15 @@ class NoteSources:
 
     def listed(self, page: NotePage) -> NotePage:
         """The page with a list of what its sections cite, as the last section."""
-        sections = [section for section in page.sections if section.heading != SOURCES]
+        listed = _list_of(page)
+        heading = listed.heading if listed else note_words(page.language).sources
+        sections = [section for section in page.sections if section.heading != heading]
         cited = {int(n) for section in sections for n in _LINK.findall(section.body)}
         lines = {n: line for line, n in self._lines.items() if n in cited}
         if not lines:
             return page.with_sections(sections)
         body = "\n".join(f"{n}. {lines[n]}" for n in sorted(lines))
-        return page.with_sections([*sections, NoteSection(SOURCES, body)])
+        return page.with_sections([*sections, NoteSection(heading, body)])
 
     def _number(self, source: SourceRef) -> int:
         place = source.anchor.label()
@@ -61,6 +66,37 @@ class NoteSources:
         except ValueError:  # on another drive
             return Path(source.path).as_uri()
         return quote(relative.replace(os.sep, "/"))
+
+
+def _list_of(page: NotePage) -> NoteSection | None:
+    """The list of sources, also one in the language that the note had before."""
+    own = page.section(note_words(page.language).sources)
+    return own or next(filter(_is_list, page.sections), None)
+
+
+def _is_list(section: NoteSection) -> bool:
+    lines = section.body.split("\n")
+    return heads_sources(section.heading) and all(
+        map(_LISTED_LINK.fullmatch, map(str.strip, lines))
+    )
+
+
+def cited_in(text: str, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
+    """The sources behind the links that `linked` makes of this text, in their order."""
+    by_number = {str(source.n): source for source in sources}
+    return tuple(by_number[n] for n in _CITATION.findall(text) if n in by_number)
+
+
+def link_spans(text: str) -> list[tuple[int, int]]:
+    """Where the citations of a note are in its text."""
+    return [match.span(1) for match in _WHOLE_LINK.finditer(text)]
+
+
+def listed_place(text: str, number: int, target: str) -> str:
+    """The place that the list of a note names for a number and its file: `page 4`; "" for none."""
+    line = re.compile(rf"{number}\. \[.*\]\({re.escape(target)}\), (.*)")
+    found = [match[1] for match in map(line.fullmatch, text.splitlines()) if match]
+    return _ESCAPED.sub(r"\1", found[-1]) if found else ""
 
 
 def without_links(text: str) -> str:

@@ -20,11 +20,15 @@ class SentenceChange(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ComparedSentence:
-    """A sentence of the answer, or one that is gone. `before` is what a changed one replaces."""
+    """A sentence of the answer, or one that is gone. `before` is what a changed one replaces.
+
+    `numbers` are the sources that it cites; one that is gone has none, as they are of another run.
+    """
 
     change: SentenceChange
     text: str
     before: str = ""
+    numbers: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +66,7 @@ class StandingRun:
     def from_json(cls, fields: Mapping[str, Any]) -> "StandingRun":
         """The inverse of `to_json`."""
         sources = tuple(_source(each) for each in fields["sources"])
-        compared = tuple(
-            ComparedSentence(SentenceChange(each["change"]), each["text"], each["before"])
-            for each in fields["compared"]
-        )
+        compared = tuple(map(_compared, fields["compared"]))
         values: dict[str, Any] = {**fields, "sources": sources, "compared": compared}
         return cls(**values)
 
@@ -73,6 +74,14 @@ class StandingRun:
 def is_changed(compared: Sequence[ComparedSentence]) -> bool:
     """True when a sentence was added, is gone or says something else."""
     return any(each.change is not SentenceChange.SAME for each in compared)
+
+
+def _compared(fields: Mapping[str, Any]) -> ComparedSentence:
+    # Runs of earlier versions have no numbers.
+    numbers = tuple(fields.get("numbers", ()))
+    return ComparedSentence(
+        SentenceChange(fields["change"]), fields["text"], fields["before"], numbers
+    )
 
 
 def _source(fields: Mapping[str, Any]) -> SourceRef:

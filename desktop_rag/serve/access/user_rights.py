@@ -125,23 +125,24 @@ class UserRights:
         )  # fmt: skip
 
     def _asked(self, collection: Collection) -> Iterator[AskedDocument]:
-        for source in self._library.sources.all():
-            if source.collection_id == collection.collection_id:
-                rows = self._library.documents.all(source_id=source.source_id)
-                own_ids = self._own_ids(source)
-                inside = defaultdict[Path, list[str]](list)
-                for row in rows:
-                    if row.part:
-                        inside[row.path].append(row.document_id)
-                for row in rows:
-                    if not row.part:
-                        yield AskedDocument(
-                            row.document_id,
-                            own_ids.get(row.document_id, ""),
-                            _path_in(source, row),
-                            row.address,
-                            tuple(inside.get(row.path, ())),
-                        )
+        every = self._library.sources.all()
+        sources = [s for s in every if s.collection_id == collection.collection_id]
+        found = self._library.documents.by_source([source.source_id for source in sources])
+        for source in sources:
+            rows, own_ids = found[source.source_id], self._own_ids(source)
+            inside = defaultdict[Path, list[str]](list)
+            for row in rows:
+                if row.part:
+                    inside[row.path].append(row.document_id)
+            for row in rows:
+                if not row.part:
+                    yield AskedDocument(
+                        row.document_id,
+                        own_ids.get(row.document_id, ""),
+                        _path_in(source, row),
+                        row.address,
+                        tuple(inside.get(row.path, ())),
+                    )
 
     def _own_ids(self, source: Source) -> dict[str, str]:
         """The ids by which a program sent the documents of a source, by ours."""

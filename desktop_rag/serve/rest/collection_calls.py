@@ -75,7 +75,8 @@ class CollectionCalls:
         """Its folders and links, and the applications that send to it."""
         self._readable.collection(caller, collection_id)
         found = self._readable.sources(caller, collection_id)
-        rows = [(source, len(self._readable.of_source(caller, source))) for source in found]
+        of_each = self._readable.by_source(caller, found)
+        rows = [(source, len(documents)) for source, documents in of_each]
         is_whole = sees_all_of(caller, collection_id)
         shown = [(source, count) for source, count in rows if count or is_whole]
         return {"sources": [_source_json(source, count) for source, count in shown]}

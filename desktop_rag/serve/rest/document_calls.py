@@ -39,10 +39,10 @@ class DocumentCalls:
         key, _, value = (query.metadata or "").partition("=")
         title = (query.title or "").casefold()
         found: list[tuple[Document, Source]] = []
-        for source in self._readable.sources(caller, query.collection_id or ""):
-            if query.application not in (None, source.program):
-                continue
-            for document in self._readable.of_source(caller, source):
+        every = self._readable.sources(caller, query.collection_id or "")
+        sources = [s for s in every if query.application in (None, s.program)]
+        for source, documents in self._readable.by_source(caller, sources):
+            for document in documents:
                 is_it = (
                     query.state in (None, document.state.value)
                     and query.language in (None, document.language)

@@ -1,14 +1,11 @@
 """The library as a caller may see it: what they may not read does not exist. Worker threads."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from desktop_rag.core.domain import Collection, Document, Source
 from desktop_rag.ingest.library import Library
 from desktop_rag.serve.access.callers import Caller
 from desktop_rag.serve.refusals import Refusal
-
-# Of more sources all documents are read at once.
-_FEW = 8
 
 
 class ReadableLibrary:
@@ -24,11 +21,12 @@ class ReadableLibrary:
         """
         every = self._library.collections.all()
         own = [c for c in every if caller.may_read_collection(c.collection_id)]
-        return [
-            c
-            for c in own
-            if sees_all_of(caller, c.collection_id) or any(self.documents(caller, c.collection_id))
-        ]
+        whole = {c.collection_id for c in own if sees_all_of(caller, c.collection_id)}
+        if len(whole) == len(own):
+            return own
+        sources = [s for s in self.sources(caller) if s.collection_id not in whole]
+        seen = {s.collection_id for s, documents in self.by_source(caller, sources) if documents}
+        return [c for c in own if c.collection_id in whole | seen]
 
     def collection(self, caller: Caller, collection_id: str) -> Collection:
         """A collection by its id."""
@@ -53,22 +51,23 @@ class ReadableLibrary:
 
     def documents(self, caller: Caller, collection_id: str = "") -> Iterator[Document]:
         """The documents in a collection, or in all that the caller may read, in any state."""
-        sources = self.sources(caller, collection_id)
-        if len(sources) <= _FEW:
-            for source in sources:
-                yield from self.of_source(caller, source)
-            return
-        # Some applications have a collection for each of their customers.
-        found: dict[str, list[Document]] = {}
-        for document in self._library.documents.all():
-            found.setdefault(document.source_id, []).append(document)
-        for source in sources:
-            yield from self._readable(caller, source, found.get(source.source_id, []))
+        for _, documents in self.by_source(caller, self.sources(caller, collection_id)):
+            yield from documents
+
+    def by_source(
+        self, caller: Caller, sources: Sequence[Source]
+    ) -> list[tuple[Source, list[Document]]]:
+        """Sources of the caller, each with the documents that it may read.
+
+        A constant number of reads: some applications have a collection for each customer.
+        """
+        found = self._library.documents.by_source([source.source_id for source in sources])
+        return [(s, self._readable(caller, s, found[s.source_id])) for s in sources]
 
     def of_source(self, caller: Caller, source: Source) -> list[Document]:
         """The documents of a source that the caller may read."""
-        found = self._library.documents.all(source_id=source.source_id)
-        return self._readable(caller, source, found)
+        [(_, documents)] = self.by_source(caller, [source])
+        return documents
 
     def _readable(self, caller: Caller, source: Source, found: list[Document]) -> list[Document]:
         if sees_all_of(caller, source.collection_id):

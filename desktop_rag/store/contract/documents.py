@@ -69,6 +69,10 @@ class DocumentStore(Protocol):
         """
         ...
 
+    def of_sources(self, source_ids: Sequence[str]) -> list[Document]:
+        """All documents of these sources, in the order of `documents`; one read for all."""
+        ...
+
     def counts(self, source_id: str = "", readable: Readable | None = None) -> DocumentCounts:
         """The number of files and web pages of the source (or of all) in each state.
 

@@ -40,7 +40,7 @@ class JoinedDocumentStore:
         self.requeue_older_than = own.requeue_older_than
         self.count_orphans, self.count_inconsistent = own.count_orphans, own.count_inconsistent
         self.purge_orphans = own.purge_orphans
-        self.counts_by_source = own.counts_by_source
+        self.counts_by_source, self.of_sources = own.counts_by_source, own.of_sources
 
     def documents(
         self,

@@ -2,30 +2,27 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QUrl
-from PySide6.QtGui import QFontDatabase, QImage, QTextCharFormat, QTextCursor
-from PySide6.QtWidgets import QTextBrowser, QTextEdit, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QTextCharFormat, QTextCursor
+from PySide6.QtWidgets import QTextEdit, QWidget
 
+from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.experiments.run import RunAnswer
 from desktop_rag.core.language.translation import told, tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
-from desktop_rag.ui.markdown.markdown_html import MarkdownStyle, render_html
+from desktop_rag.ui.messages.cited_text import CitedText
+from desktop_rag.ui.widgets.controls import PlainLabel
+from desktop_rag.ui.widgets.elided_button import ElidedButton
+from desktop_rag.ui.widgets.flow_row import FlowRow
 
 
-class AnswerText(QTextBrowser):
-    """Read only; its links lead nowhere."""
+class AnswerText(CitedText):
+    """Read only, with what differs from another answer marked."""
 
     def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self.setOpenLinks(False)
+        super().__init__(theme, name, parent)
         self.setTabChangesFocus(True)
-        self.setAccessibleName(name)
-
-    def loadResource(self, kind: int, name: QUrl | str) -> QImage:
-        # With None, Qt would read the file itself.
-        return QImage()
 
     def show_answer(self, answer: RunAnswer | None) -> None:
         """Show its text, or why there is none."""
@@ -35,9 +32,7 @@ class AnswerText(QTextBrowser):
         elif answer.has_failed:
             self.setPlainText(told(f"{answer.error_title} {answer.error_hint}"))
         else:
-            font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
-            look = MarkdownStyle(self._theme.colours, font.family())
-            self.setHtml(render_html(answer.text, (), look))
+            self.show_markdown(answer.text, answer.sources)
 
     def mark(self, spans: Sequence[tuple[int, int]]) -> None:
         """Underline these spans of `toPlainText`, in units of UTF-16."""
@@ -55,11 +50,37 @@ class AnswerText(QTextBrowser):
         self.setExtraSelections(marked)
 
 
-def sources_in_words(answer: RunAnswer) -> str:
-    """A line for each cited source; that there is none is said."""
-    lines: list[str] = []
-    for source in answer.sources:
+class CitedSources(QWidget):
+    """A button for each cited source; that there is none is said.
+
+    `read_requested` carries the SourceRef.
+    """
+
+    read_requested = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._none = PlainLabel(tr("No source is cited."), tone="muted")
+        self._row = FlowRow(self)
+        self._row.addWidget(self._none)
+        self._buttons: list[ElidedButton] = []
+
+    def show_sources(self, answer: RunAnswer | None) -> None:
+        """Show those of an answer, and nothing without one."""
+        for button in self._buttons:
+            button.hide()
+            self._row.removeWidget(button)
+            button.deleteLater()
+        is_answered = answer is not None and not answer.has_failed
+        cited = [s for s in answer.sources if s.is_cited] if answer and is_answered else []
+        self._buttons = [self._button(source) for source in cited]
+        self._none.setVisible(is_answered and not cited)
+
+    def _button(self, source: SourceRef) -> ElidedButton:
         names = dict.fromkeys((source.title or source.path, source.anchor.label()))
         named = " · ".join(name for name in names if name)
-        lines += [one_line(f"[{source.n}] {named}")] * source.is_cited
-    return "\n".join(lines) or tr("No source is cited.")
+        button = ElidedButton(one_line(f"[{source.n}] {named}"), "quiet", self)
+        button.clicked.connect(lambda: self.read_requested.emit(source))
+        self._row.addWidget(button)
+        button.show()
+        return button

@@ -8,9 +8,9 @@ from PySide6.QtCore import QSignalBlocker, Signal, Slot
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QComboBox, QDialog, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
-from desktop_rag.core.experiments.answer_matrix import AnswerMatrix, MatrixCell, MatrixRow
+from desktop_rag.core.experiments.answer_matrix import AnswerMatrix, MatrixRow
 from desktop_rag.core.language.translation import tr
-from desktop_rag.ui.experiments.answer_text import AnswerText, sources_in_words
+from desktop_rag.ui.experiments.answer_text import AnswerText, CitedSources
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
@@ -21,9 +21,13 @@ _CORRECTION_PX = 80
 
 
 class AnswersDialog(QDialog):
-    """Two runs at a time. `corrected` carries the id of the question and an expected answer."""
+    """Two runs at a time.
+
+    `corrected` carries the id of the question and an expected answer, `read_requested` a SourceRef.
+    """
 
     corrected = Signal(str, str)
+    read_requested = Signal(object)
 
     def __init__(
         self,
@@ -46,6 +50,7 @@ class AnswersDialog(QDialog):
         self._question = PlainLabel(scale="heading", wrap=True, selectable=True)
         self._expected = PlainLabel(tone="muted", wrap=True, selectable=True)
         self._sides = tuple(self._side(matrix, theme, n) for n in range(2))
+        self._sources = tuple(CitedSources() for _side in self._sides)
         self._correction = QPlainTextEdit()
         self._correction.setAccessibleName(tr("Right answer"))
         self._correction.setPlaceholderText(tr("Write the right answer, to expect it from now on"))
@@ -62,8 +67,10 @@ class AnswersDialog(QDialog):
         self._after.clicked.connect(lambda: self._go(1))
         self._expect.clicked.connect(self._on_expect_clicked)
         self._close.clicked.connect(self.reject)
-        for choice, _, _ in self._sides:
+        for (choice, text, _), sources in zip(self._sides, self._sources, strict=True):
             choice.currentIndexChanged.connect(self._show)
+            text.read_requested.connect(self.read_requested)
+            sources.read_requested.connect(self.read_requested)
         self._go(0)
 
     def _side(
@@ -85,11 +92,12 @@ class AnswersDialog(QDialog):
         for label in (self._place, self._question, self._expected):
             column.addWidget(label)
         beside = QHBoxLayout()
-        for choice, text, foot in self._sides:
+        for (choice, text, foot), sources in zip(self._sides, self._sources, strict=True):
             side = QVBoxLayout()
             side.addWidget(choice)
             side.addWidget(text, 1)
             side.addWidget(foot)
+            side.addWidget(sources)
             beside.addLayout(side, 1)
         column.addLayout(beside, 1)
         column.addWidget(self._correction)
@@ -124,9 +132,11 @@ class AnswersDialog(QDialog):
     @Slot()
     def _show(self) -> None:
         cells = [self._row.cells[choice.currentIndex()] for choice, _, _ in self._sides]
-        for (_, shown, foot), cell in zip(self._sides, cells, strict=True):
+        shown_sides = zip(self._sides, self._sources, cells, strict=True)
+        for (_, shown, foot), sources, cell in shown_sides:
             shown.show_answer(cell.answer if cell else None)
-            foot.setText(_foot(cell))
+            foot.setText(cell.foot if cell else tr("Not answered yet."))
+            sources.show_sources(cell.answer if cell else None)
         texts = [shown.toPlainText() for _, shown, _ in self._sides]
         for (_, shown, _), spans in zip(self._sides, differing(*texts), strict=True):
             shown.mark(spans)
@@ -158,9 +168,3 @@ def differing(one: str, other: str) -> tuple[list[tuple[int, int]], list[tuple[i
 
 def _units(text: str, place: int) -> int:
     return len(text[:place].encode("utf-16-le")) // 2
-
-
-def _foot(cell: MatrixCell | None) -> str:
-    if cell is None:
-        return tr("Not answered yet.")
-    return cell.foot if cell.answer.has_failed else f"{cell.foot}\n{sources_in_words(cell.answer)}"

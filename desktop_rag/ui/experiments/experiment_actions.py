@@ -26,6 +26,7 @@ from desktop_rag.experiments.feedback_questions import questions_of_feedback
 from desktop_rag.experiments.report_files import write_report
 from desktop_rag.experiments.reports import report_html
 from desktop_rag.experiments.set_files import read_questions
+from desktop_rag.ui.documents.dialog_reading import DialogReading
 from desktop_rag.ui.experiments.answers_dialog import AnswersDialog
 from desktop_rag.ui.experiments.judging_dialog import JudgingDialog, to_judge
 from desktop_rag.ui.experiments.judging_start_dialog import (
@@ -251,7 +252,12 @@ class ExperimentActions(QObject):
                 tr("Expected from the next run on."),
             )
         )
+        self._let_read(dialog)
         dialog.open()
+
+    def _let_read(self, dialog: AnswersDialog | JudgingDialog) -> None:
+        reading = DialogReading(self._bridge, self._library, self._theme, dialog)
+        dialog.read_requested.connect(reading.read)
 
     # --- judging and reports -----------------------------------------------------------------
 
@@ -273,6 +279,7 @@ class ExperimentActions(QObject):
             dialog.judged.connect(
                 lambda judgement: self.run(lambda: self.experiments.judge(judgement))
             )
+            self._let_read(dialog)
             dialog.open()
 
         self._start_judging(len(tasks), None, begin)

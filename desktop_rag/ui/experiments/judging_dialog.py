@@ -17,7 +17,7 @@ from desktop_rag.core.experiments.answer_matrix import AnswerMatrix
 from desktop_rag.core.experiments.question_set import SetQuestion
 from desktop_rag.core.experiments.run import Judgement, Preference, RunAnswer
 from desktop_rag.core.language.translation import tr
-from desktop_rag.ui.experiments.answer_text import AnswerText, sources_in_words
+from desktop_rag.ui.experiments.answer_text import AnswerText, CitedSources
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 
@@ -61,9 +61,13 @@ def _is_about(judgement: Judgement, run_ids: Sequence[str]) -> bool:
 
 
 class JudgingDialog(QDialog):
-    """`judged` carries each Judgement as it is made, and once more when it is changed."""
+    """`judged` carries each Judgement as it is made, and once more when it is changed.
+
+    `read_requested` carries a SourceRef.
+    """
 
     judged = Signal(object)
+    read_requested = Signal(object)
 
     def __init__(
         self, set_id: str, tasks: Sequence[JudgedAnswers], theme: Theme, parent: QWidget
@@ -80,7 +84,7 @@ class JudgingDialog(QDialog):
         self._question = PlainLabel(scale="heading", wrap=True, selectable=True)
         numbers = range(1, 3 if is_pair else 2)
         self._texts = [AnswerText(theme, tr("Answer {number}", number=n)) for n in numbers]
-        self._sources = [PlainLabel(tone="muted", wrap=True, selectable=True) for _ in numbers]
+        self._sources = [CitedSources() for _ in numbers]
         self._comment = QLineEdit()
         self._comment.setAccessibleName(tr("Comment"))
         self._comment.setPlaceholderText(tr("Comment, if you like"))
@@ -94,6 +98,8 @@ class JudgingDialog(QDialog):
         self._build()
         self._skip.clicked.connect(self._next)
         self._back.clicked.connect(self._on_back_clicked)
+        for shown in (*self._texts, *self._sources):
+            shown.read_requested.connect(self.read_requested)
         # The shortcut of a button acts a moment later, in which the next key would be lost.
         keys = (*map(str, range(1, len(self._buttons) + 1)), Qt.Key.Key_S, Qt.Key.Key_Backspace)
         for key, button in zip(keys, (*self._buttons, self._skip, self._back), strict=True):
@@ -141,7 +147,7 @@ class JudgingDialog(QDialog):
         shown = zip(self._texts, self._sources, task.answers, strict=True)
         for text, sources, answer in shown:
             text.show_answer(answer)
-            sources.setText(sources_in_words(answer))
+            sources.show_sources(answer)
         self._back.setEnabled(self._at > 0)
         made = self._made.get(self._at)
         self._comment.setText(made.comment if made else "")

@@ -18,6 +18,7 @@ from desktop_rag.core.library_events import IndexProgress, NothingUsed, Notice
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.core.settings import LongReading
 from desktop_rag.core.shared_library import SharedLibraryChanged
+from desktop_rag.ui.documents.document_beside import DocumentBeside
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.ask_request import MOST_ITEMS, AskAboutRequested
 from desktop_rag.ui.foundation.bridge import Bridge
@@ -31,7 +32,6 @@ from desktop_rag.ui.library.file_actions import FileActions
 from desktop_rag.ui.library.first_run import FirstRun
 from desktop_rag.ui.library.library_feed import LibraryFeed
 from desktop_rag.ui.library.library_header import LibraryHeader, LibraryView
-from desktop_rag.ui.library.library_reading import LibraryReading
 from desktop_rag.ui.library.picture.library_picture import LibraryPicture
 from desktop_rag.ui.library.pictures_bar import PicturesBar
 from desktop_rag.ui.library.progress_strip import ProgressStrip
@@ -139,9 +139,7 @@ class LibraryPage(QWidget):
         self._content = QWidget(self)
         self._strip = ProgressStrip(self._content)
         self._pictures = PicturesBar(self._content)
-        self._reading = LibraryReading(
-            self._bridge, self._library, self._theme, self._opener, self._content
-        )
+        self._reading = DocumentBeside(self._bridge, self._library, self._theme, self._opener)
         self._views = QStackedWidget(self._reading)
         self._panel = DocumentsPanel(self._theme, self._model, self._views)
         self._list = SourceList(self._theme, self._model, self._header.last_stop, self._views)
@@ -218,7 +216,8 @@ class LibraryPage(QWidget):
         self._panel.summary_requested.connect(self._on_summary_requested)
         self._panel.view_requested.connect(self._on_view_requested)
         self._picture.filter_chosen.connect(self._on_filter_chosen)
-        self._changes.read_requested.connect(self._reading.read)
+        self._reading.library_requested.connect(self._reading.close_document)
+        self._changes.read_requested.connect(self._reading.read_document)
         self._panel.retry_failed_requested.connect(self._on_retry_requested)
         self._panel.retry_requested.connect(self._files.read_again)
         self._panel.exclude_requested.connect(self._files.exclude)
@@ -343,7 +342,7 @@ class LibraryPage(QWidget):
 
     @Slot(object)
     def _on_view_requested(self, document: Document) -> None:
-        self._reading.read(document.document_id)
+        self._reading.read_document(document.document_id)
 
     @Slot(object)
     def _on_summary_requested(self, document: Document) -> None:

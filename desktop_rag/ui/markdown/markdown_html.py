@@ -2,7 +2,7 @@
 
 A model's output is untrusted. Raw HTML stays text, images become placeholders, link definitions
 are off (a text can't redefine `[1]`), and the only links are web addresses, email addresses and
-citations of known numbers.
+citations of known numbers; in a document also paths, which lead to documents of the library.
 """
 
 import html
@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from urllib.parse import urlsplit
 
 from markdown_it.token import Token
 
@@ -25,6 +26,7 @@ _CITATION = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 _WEB_ADDRESS = re.compile(r"https?://[^\s\x00-\x20\"'<>\\]+\Z", re.IGNORECASE)
 _MAIL_ADDRESS = re.compile(r"mailto:[^\s\x00-\x20\"'<>\\/]+\Z", re.IGNORECASE)
 _MAX_CITATIONS = 200
+_PATH = "path"
 _HAIR_SPACE = "\u200a"
 
 
@@ -50,14 +52,17 @@ def render_html(
     look: MarkdownStyle,
     badges: Badges | None = None,
     formulas: Formulas | None = None,
+    *,
+    links_paths: bool = False,
 ) -> str:
     """The HTML of a segment. `[n]` becomes a link `cite:n` for every n in `citations`.
 
     Marks of claims (see claim_marks.py) become badges. Without `formulas`, a dollar sign is one;
-    with it, a formula without a drawing stays source in the font of code.
+    with it, a formula without a drawing stays source in the font of code. With `links_paths` a
+    relative link becomes one to `path:` with its target.
     """
     tokens = parse_with_marks(source, with_formulas=formulas is not None)
-    return _Writer(citations, look, badges or {}, formulas).write(tokens)
+    return _Writer(citations, look, badges or {}, formulas, links_paths=links_paths).write(tokens)
 
 
 def safe_address(href: str) -> str | None:
@@ -65,6 +70,12 @@ def safe_address(href: str) -> str | None:
     if _WEB_ADDRESS.match(href) or _MAIL_ADDRESS.match(href):
         return href
     return None
+
+
+def linked_path(href: str) -> str | None:
+    """The target of a `path:` link."""
+    scheme, _, target = href.partition(":")
+    return target if scheme == _PATH and target else None
 
 
 def cited_number(href: str) -> int | None:
@@ -116,8 +127,11 @@ class _Writer:
         look: MarkdownStyle,
         badges: Badges,
         formulas: Formulas | None,
+        *,
+        links_paths: bool,
     ) -> None:
         self._citations = citations
+        self._links_paths = links_paths
         self._formulas = formulas
         self._badges = badges
         self._look = look
@@ -226,7 +240,10 @@ class _Writer:
         )
 
     def _link_open(self, token: Token) -> str:
-        address = safe_address(str(token.attrs.get("href", "")))
+        href = str(token.attrs.get("href", ""))
+        address = safe_address(href)
+        if self._links_paths and _is_relative(href):
+            address = f"{_PATH}:{href}"
         self._open_links.append(address is not None)
         if address is None:
             return ""
@@ -280,6 +297,15 @@ class _Writer:
             f'color:{colours["code_text"]}; margin:0px; white-space:pre-wrap;">{code}</pre>'
             "</td></tr></table>"
         )
+
+
+def _is_relative(href: str) -> bool:
+    """True for a path below or beside that of the document."""
+    try:
+        parts = urlsplit(href)
+    except ValueError:
+        return False
+    return bool(parts.path) and not (parts.scheme or parts.netloc or parts.path.startswith("/"))
 
 
 def _is_display(token: Token) -> bool:

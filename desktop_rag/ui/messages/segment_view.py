@@ -27,7 +27,6 @@ from PySide6.QtGui import (
     QPainter,
     QPaintEvent,
     QResizeEvent,
-    QTextBlock,
     QTextCursor,
     QTextFormat,
     QTextLine,
@@ -41,6 +40,7 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.clipboard_data import clipboard_data
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.word_search import found_spans
+from desktop_rag.ui.markdown.cited_places import cited_places
 from desktop_rag.ui.markdown.claim_marks import claim_index, verdict_in_words
 from desktop_rag.ui.markdown.copied_blocks import Block
 from desktop_rag.ui.markdown.formula_drawing import Drawing
@@ -127,7 +127,7 @@ class SegmentView(QTextBrowser):
         self.setHtml(html)
         # A screen reader finds no words in a drawing.
         self.setAccessibleDescription(self.text_of() if drawings else "")
-        self._pills = self._find_pills()
+        self._pills = cited_places(self.document())
         self._rects = None
 
     def show_blocks(self, blocks: Sequence[Block]) -> None:
@@ -220,19 +220,6 @@ class SegmentView(QTextBrowser):
         """Where the citations are, once they were painted."""
         return list(self._rects or ())
 
-    def _find_pills(self) -> list[tuple[int, int]]:
-        """The start and end of every citation in the document."""
-        pills: list[tuple[int, int]] = []
-        block = self.document().begin()
-        while block.isValid():
-            for start, end in _cited_spans(block):
-                if pills and pills[-1][1] == start:
-                    pills[-1] = (pills[-1][0], end)
-                else:
-                    pills.append((start, end))
-            block = block.next()
-        return pills
-
     def _pill_rect(self, start: int, end: int) -> QRectF:
         block = self.document().findBlock(start)
         line = block.layout().lineForTextPosition(start - block.position())
@@ -271,17 +258,6 @@ class SegmentView(QTextBrowser):
 def _units(text: str, offset: int) -> int:
     """The offset of a character as Qt counts, in units of UTF-16."""
     return offset if text.isascii() else len(text[:offset].encode("utf-16-le")) // 2
-
-
-def _cited_spans(block: QTextBlock) -> list[tuple[int, int]]:
-    spans: list[tuple[int, int]] = []
-    iterator = block.begin()
-    while not iterator.atEnd():
-        fragment = iterator.fragment()
-        if cited_number(fragment.charFormat().anchorHref()) is not None:
-            spans.append((fragment.position(), fragment.position() + fragment.length()))
-        iterator += 1
-    return spans
 
 
 def _x_of(position: object) -> float:

@@ -1,6 +1,7 @@
 """Shows what would be written to a note, to be accepted section by section. Qt thread."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QShowEvent, QTextCharFormat, QTextCursor
@@ -8,15 +9,16 @@ from PySide6.QtWidgets import (
     QDialog,
     QHBoxLayout,
     QListWidgetItem,
-    QPlainTextEdit,
     QVBoxLayout,
     QWidget,
 )
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.notes.note_changes import ProposedSection, SectionChange
+from desktop_rag.core.notes.note_sources import link_spans
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.messages.cited_text import CitedText
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note
 from desktop_rag.ui.widgets.item_list import ItemList
@@ -35,9 +37,13 @@ _INTRO = tr(
 
 
 class ChangeDialog(QDialog):
-    """`accepted_changes` carries the headings of the checked sections."""
+    """`accepted_changes` carries the headings of the checked sections.
+
+    `read_requested` carries the SourceRef of a link that was clicked.
+    """
 
     accepted_changes = Signal(object)
+    read_requested = Signal(object)
 
     def __init__(
         self, topic: str, changes: Sequence[ProposedSection], theme: Theme, parent: QWidget
@@ -53,9 +59,7 @@ class ChangeDialog(QDialog):
             item = QListWidgetItem(_row_in_words(change), self._list)
             state = Qt.CheckState.Unchecked if change.is_asked_for else Qt.CheckState.Checked
             item.setCheckState(state)
-        self._text = QPlainTextEdit()
-        self._text.setReadOnly(True)
-        self._text.setAccessibleName(tr("Change"))
+        self._text = CitedText(theme, tr("Change"))
         self._write = TextButton(tr("Write the checked"), kind="primary")
         self._cancel = TextButton(tr("Cancel"))
         self._build()
@@ -63,6 +67,7 @@ class ChangeDialog(QDialog):
         self._list.itemChanged.connect(self._on_checked)
         self._write.clicked.connect(self._on_write_clicked)
         self._cancel.clicked.connect(self.reject)
+        self._text.read_requested.connect(self.read_requested)
         self._list.setCurrentRow(0)
 
     def _build(self) -> None:
@@ -99,20 +104,32 @@ class ChangeDialog(QDialog):
         self._text.clear()
         if 0 <= row < len(self._changes):
             change = self._changes[row]
-            self._add(change.before, "danger_soft", "danger_soft_text", tr("Now:"))
-            self._add(change.after, "success_soft", "success_soft_text", tr("Then:"))
+            # A file has one number in a note, whichever of its places is cited.
+            cited = [replace(source, n=n) for n, source in enumerate(change.cited, 1)]
+            self._text.link(cited)
+            self._add(tr("Now:"), change.before, self._form("danger_soft"))
+            self._add(tr("Then:"), change.after, self._form("success_soft"), has_links=bool(cited))
         self._text.moveCursor(QTextCursor.MoveOperation.Start)
 
-    def _add(self, text: str, background: str, colour: str, word: str) -> None:
+    def _form(self, role: str) -> QTextCharFormat:
+        form = QTextCharFormat()
+        form.setBackground(self._theme.colour(role))
+        form.setForeground(self._theme.colour(f"{role}_text"))
+        return form
+
+    def _add(self, word: str, text: str, form: QTextCharFormat, *, has_links: bool = False) -> None:
+        """Put text below a word; its n-th link leads to the source with this number."""
         if not text:
             return
-        form = QTextCharFormat()
-        form.setBackground(self._theme.colour(background))
-        form.setForeground(self._theme.colour(colour))
         cursor = self._text.textCursor()
         cursor.movePosition(QTextCursor.MoveOperation.End)
         cursor.insertText(f"{word}\n", QTextCharFormat())
-        cursor.insertText(text, form)
+        done = 0
+        for n, (start, end) in enumerate(link_spans(text) if has_links else (), 1):
+            cursor.insertText(text[done:start], form)
+            cursor.insertText(text[start:end], self._text.linking(n, form))
+            done = end
+        cursor.insertText(text[done:], form)
         cursor.insertText("\n\n", QTextCharFormat())
 
     @Slot()

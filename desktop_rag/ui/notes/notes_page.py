@@ -10,9 +10,11 @@ from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
+from desktop_rag.core.domain import Document
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
+from desktop_rag.ui.documents.dialog_reading import DialogReading
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
@@ -20,6 +22,7 @@ from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.notes.change_dialog import ChangeDialog
 from desktop_rag.ui.notes.note_dialog import NoteDialog
 from desktop_rag.ui.standing.standing_wording import cost_in_words
+from desktop_rag.ui.viewers.document_span import DocumentSpan
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.item_list import ItemList
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
@@ -71,6 +74,8 @@ class NotesPage(ScrolledPage):
         self.header.addWidget(self._new)
         self._list = ItemList(tr("Notes"), tr("No notes yet."))
         self._refresh = TextButton(tr("Refresh…"), icon="refresh", theme=theme)
+        self._read = TextButton(tr("Read"))
+        self._read.setAccessibleDescription(tr("Read the note, with links to its sources"))
         self._open = TextButton(tr("Open"))
         self._said = PlainLabel(tone="muted", wrap=True, selectable=True)
         self._stop = TextButton(tr("Stop"))
@@ -83,6 +88,7 @@ class NotesPage(ScrolledPage):
         self.column.addWidget(self._list, 1)
         buttons = QHBoxLayout()
         buttons.addWidget(self._refresh)
+        buttons.addWidget(self._read)
         buttons.addWidget(self._open)
         buttons.addWidget(self._said, 1)
         buttons.addWidget(self._stop)
@@ -91,6 +97,7 @@ class NotesPage(ScrolledPage):
     def _connect(self) -> None:
         self._new.clicked.connect(self.write)
         self._refresh.clicked.connect(self._on_refresh_clicked)
+        self._read.clicked.connect(self._on_read_clicked)
         self._open.clicked.connect(self._on_open_clicked)
         self._list.itemActivated.connect(self._on_open_clicked)
         self._list.currentRowChanged.connect(self._on_chosen)
@@ -121,7 +128,20 @@ class NotesPage(ScrolledPage):
     @Slot()
     def _on_chosen(self) -> None:
         self._refresh.setEnabled(self._chosen is not None and self._new.isEnabled())
-        self._open.setEnabled(self._chosen is not None)
+        for button in (self._read, self._open):
+            button.setEnabled(self._chosen is not None)
+
+    @Slot()
+    def _on_read_clicked(self) -> None:
+        def show(documents: Sequence[Document]) -> None:
+            if documents:
+                self._opener.read(DocumentSpan(documents[0].document_id))
+            else:
+                self._said.setText(tr("The library has not read this note yet."))
+
+        if note := self._chosen:
+            path = note.path
+            self._bridge.run(self, lambda: self._library.documents.below(path), show)
 
     @Slot()
     def _on_open_clicked(self) -> None:
@@ -190,6 +210,8 @@ class NotesPage(ScrolledPage):
             dialog = ChangeDialog(draft.page.topic, draft.changes, self._theme, self.window())
             dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             dialog.accepted_changes.connect(lambda headings: self._save(draft, headings))
+            reading = DialogReading(self._bridge, self._library, self._theme, dialog)
+            dialog.read_requested.connect(reading.read)
             dialog.open()
 
     def _save(self, draft: "NoteDraft", headings: Sequence[str]) -> None:

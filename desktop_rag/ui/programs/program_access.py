@@ -5,9 +5,11 @@ from typing import Protocol
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.programs.access_rule import AccessRule
+from desktop_rag.core.programs.certificate_facts import CertificateFacts
 from desktop_rag.core.programs.request_record import RequestRecord, RequestSearch
 from desktop_rag.core.programs.token_facts import TokenFacts, TokenWish
 from desktop_rag.core.programs.usage_figures import UsageFigures
+from desktop_rag.core.settings import ServerSettings
 
 
 class ProgramRecords(Protocol):
@@ -75,8 +77,25 @@ class ProgramAccess(Protocol):
         ...
 
     @property
+    def port(self) -> int:
+        """The port it listens on, which may not be the one of the settings; 0 while it is off."""
+        ...
+
+    @property
     def fault(self) -> AppError | None:
         """Why it is off although it should be on."""
+        ...
+
+    def certificate(self, settings: ServerSettings) -> CertificateFacts | None:
+        """What the certificate of these settings says. AppError when it can't be used now."""
+        ...
+
+    def check(self, settings: ServerSettings) -> CertificateFacts | None:
+        """As `certificate`; AppError as well when another program has the port. Changes nothing."""
+        ...
+
+    def own_names(self) -> list[str]:
+        """The name and the addresses by which other computers may ask this one."""
         ...
 
     @property

@@ -15,6 +15,7 @@ from desktop_rag.core.settings import Settings
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.programs.address_section import AddressSection
 from desktop_rag.ui.programs.exposure_dialog import ExposureDialog
 from desktop_rag.ui.programs.filters_section import FiltersSection
 from desktop_rag.ui.programs.program_access import ProgramAccess
@@ -32,7 +33,6 @@ _SERVER = tr(
     "Chat programs, editors and scripts can ask your library, with its sources: they connect to"
     " this address as to an OpenAI-compatible endpoint, or by MCP."
 )
-_LOOPBACK = tr("Only programs on this computer reach it, and only with a token.")
 _ADMIN = tr(
     "In a browser: documents, tokens, prompts, web pages, requests. It asks for a token that allows"
     " everything."
@@ -67,6 +67,7 @@ class ProgramsPage(ScrolledPage):
         self._copy.setAccessibleDescription(tr("Copy the address"))
         self._admin = TextButton(tr("Open the admin page"))
         self._exposes = QCheckBox(tr("Expose the models of the endpoints"))
+        self._reached = AddressSection(bridge, access, settings)
         self._fault = PlainLabel(tone="danger", wrap=True)
         self._new = TextButton(tr("New token…"), kind="primary")
         self._list = TokenList()
@@ -81,7 +82,6 @@ class ProgramsPage(ScrolledPage):
     def _build(self) -> None:
         server = SettingsSection(tr("Local server"), _SERVER)
         server.add_row(tr("Server"), self._is_on)
-        server.add_note(note(_LOOPBACK))
         server.add_row(tr("Address"), self._address, self._copy, is_wide=True)
         server.add_note(self._fault)
         server.add_row(tr("Models"), self._exposes)
@@ -91,7 +91,8 @@ class ProgramsPage(ScrolledPage):
         tokens = SettingsSection(tr("Tokens"), _TOKENS)
         tokens.add_note(self._list)
         tokens.add_row("", self._new)
-        for section in (server, tokens, self._usage, self._users, self._filters):
+        sections = (server, self._reached, tokens, self._usage, self._users, self._filters)
+        for section in sections:
             self.column.addWidget(section)
 
     def _connect(self) -> None:
@@ -141,6 +142,7 @@ class ProgramsPage(ScrolledPage):
         self._admin.setEnabled(bool(address))
         self._fault.setText(failure_in_words(fault) if fault else "")
         self._fault.setVisible(fault is not None)
+        self._reached.show_state()
 
     @Slot(object)
     def on_event(self, event: object) -> None:

@@ -6,6 +6,7 @@ that may take long.
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
@@ -28,6 +29,7 @@ from desktop_rag.ui.reading.document_state import (
     notice_of_pages,
     notice_of_text,
 )
+from desktop_rag.ui.reading.path_links import linked_document
 from desktop_rag.ui.reading.reading_header import ReadingHeader
 from desktop_rag.ui.reading.reading_history import ReadingHistory
 from desktop_rag.ui.reading.state_card import StateCard
@@ -111,6 +113,7 @@ class ReadingPane(QWidget):
         self._viewers.place_changed.connect(header.show_place)
         self._viewers.address_clicked.connect(self.address_clicked)
         self._viewers.part_opened.connect(lambda part: self.read(DocumentSpan(part)))
+        self._viewers.path_clicked.connect(self._on_path_clicked)
         self._viewers.pages_failed.connect(self._on_pages_failed)
         self._state.way_out_chosen.connect(self._on_way_out)
         self._find.words_changed.connect(self._on_words_changed)
@@ -293,6 +296,23 @@ class ReadingPane(QWidget):
     def _on_ask(self) -> None:
         if self._loaded is not None and self._loaded.stored is not None:
             self.ask_requested.emit(self._loaded.stored.document)
+
+    @Slot(str, str)
+    def _on_path_clicked(self, target: str, words: str) -> None:
+        """Follow a relative link to another document of the library."""
+        page = self._loaded.stored if self._loaded else None
+        if page is None:
+            return
+
+        def show(place: DocumentSpan | None) -> None:
+            if place:
+                self.read(place)
+            else:
+                title = tr("What this link names is not in your library.")
+                self._state.show_notice(StateNotice(title, one_line(unquote(target))))
+
+        library = self._library
+        self._bridge.run(self, lambda: linked_document(library, page, target, words), show)
 
     @Slot(bool)
     def _on_text_toggled(self, as_text: bool) -> None:

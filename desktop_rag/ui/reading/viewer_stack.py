@@ -27,6 +27,7 @@ class ViewerStack(QStackedWidget):
     place_changed = Signal(str)
     address_clicked = Signal(str)
     part_opened = Signal(str)
+    path_clicked = Signal(str, str)
     pages_failed = Signal(object)
 
     def __init__(
@@ -53,6 +54,7 @@ class ViewerStack(QStackedWidget):
         viewer.place_changed.connect(self.place_changed)
         viewer.address_clicked.connect(self.address_clicked)
         viewer.part_opened.connect(self.part_opened)
+        viewer.path_clicked.connect(self.path_clicked)
         self.viewer = viewer
         self.addWidget(viewer)
         self.setCurrentWidget(viewer)

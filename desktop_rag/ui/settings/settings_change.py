@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from enum import Enum
-from typing import Any
+from typing import Any, cast
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import EndpointSettings, Settings
@@ -54,9 +54,14 @@ _NAMES = {
     "retrieval.lexical_weight": tr("Balance between words and meaning"),
     "retrieval.passages": tr("Passages per answer"),
     "retrieval.source_tokens": tr("Total length"),
+    "server.certificate": tr("Certificate"),
+    "server.certificate_key": tr("Its key"),
     "server.exposes_models": tr("Expose the models of the endpoints"),
+    "server.host": tr("Reached by"),
+    "server.host_names": tr("Names"),
     "server.is_on": tr("Let other programs ask"),
     "server.logs_text": tr("Keep questions and answers in the log"),
+    "server.port": tr("Port"),
     "shared_library": tr("Shared library"),
     "transcription.base_url": tr("Server address"),
     "transcription.dialect": tr("Kind of server"),
@@ -179,4 +184,6 @@ def _value(value: object) -> str:
         return value_in_words(value)
     if isinstance(value, float):
         return f"{value:g}"
+    if isinstance(value, tuple):
+        value = ", ".join(map(str, cast("tuple[object, ...]", value)))
     return shortened(one_line(str(value)), _LONGEST_VALUE) or tr("nothing")

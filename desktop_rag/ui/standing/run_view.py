@@ -1,11 +1,16 @@
 """An answer to a scheduled question with what changed, and its sources. Qt thread."""
 
-from PySide6.QtGui import QFont, QTextCharFormat, QTextCursor
-from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
+from collections.abc import Sequence
 
+from PySide6.QtGui import QFont, QTextBlockFormat, QTextCharFormat, QTextCursor
+from PySide6.QtWidgets import QFrame, QWidget
+
+from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.standing.standing_run import ComparedSentence, SentenceChange, StandingRun
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.messages.cited_text import CitedText
 from desktop_rag.ui.standing.standing_wording import CHANGES
 
 _COLOURS = {
@@ -15,15 +20,15 @@ _COLOURS = {
 }
 
 
-class RunView(QPlainTextEdit):
-    """Shows one run, read-only. Text of documents is inserted literally."""
+class RunView(CitedText):
+    """Shows one run; its citations and its sources lead to the documents.
+
+    What changed is shown sentence by sentence, without Markdown.
+    """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setReadOnly(True)
+        super().__init__(theme, tr("Answer"), parent)
         self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setAccessibleName(tr("Answer"))
-        self._theme = theme
         self._run: StandingRun | None = None
         theme.changed.connect(self._draw)
 
@@ -37,13 +42,14 @@ class RunView(QPlainTextEdit):
         self.clear()
         if run := self._run:
             if run.is_changed:
+                self.link(run.sources)
                 for each in run.compared:
                     self._add_sentence(each)
             else:
-                self._add(run.answer.strip(), QTextCharFormat())
+                self.show_markdown(run.answer.strip(), run.sources)
             if run.note:
                 self._add(run.note, self._muted())
-            self._add_sources(run)
+            self._add_sources(run.sources)
         self.moveCursor(QTextCursor.MoveOperation.Start)
 
     def _add_sentence(self, sentence: ComparedSentence) -> None:
@@ -55,27 +61,38 @@ class RunView(QPlainTextEdit):
         form.setFontStrikeOut(sentence.change is SentenceChange.GONE)
         word = CHANGES[sentence.change]
         self._add(sentence.text, form, f"{word}: " if word else "")
+        for n in sentence.numbers:
+            self._put(" ", QTextCharFormat())
+            self._put(f"[{n}]", self.linking(n, self._muted()))
         if sentence.before:
             before = self._muted()
             before.setFontStrikeOut(True)
             self._add(sentence.before, before, tr("Before: "))
 
-    def _add_sources(self, run: StandingRun) -> None:
-        if run.sources:
+    def _add_sources(self, sources: Sequence[SourceRef]) -> None:
+        if sources:
             self._add("", QTextCharFormat())
             self._add(tr("Sources"), self._bold())
-        for source in run.sources:
+        for source in sources:
             place = source.anchor.label()
-            name = source.url or source.path
-            self._add(f"[{source.n}] {name}" + (f", {place}" if place else ""), self._muted())
+            name = one_line(source.url or source.path)
+            line = f"[{source.n}] {name}" + (f", {place}" if place else "")
+            self._add(line, self.linking(source.n, self._muted()))
 
     def _add(self, text: str, form: QTextCharFormat, word: str = "") -> None:
+        """Put text on a line of its own."""
+        if not self.document().isEmpty():
+            self._end().insertBlock(QTextBlockFormat(), QTextCharFormat())
+        self._put(word, self._bold())
+        self._put(text, form)
+
+    def _put(self, text: str, form: QTextCharFormat) -> None:
+        self._end().insertText(text, form)
+
+    def _end(self) -> QTextCursor:
         cursor = self.textCursor()
         cursor.movePosition(QTextCursor.MoveOperation.End)
-        if not self.document().isEmpty():
-            cursor.insertBlock()
-        cursor.insertText(word, self._bold())
-        cursor.insertText(text, form)
+        return cursor
 
     def _bold(self) -> QTextCharFormat:
         form = QTextCharFormat()

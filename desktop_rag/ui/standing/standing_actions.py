@@ -28,11 +28,13 @@ if TYPE_CHECKING:
 class StandingActions(QObject):
     """`offered` carries a Notice, the words of its action and what that does.
 
-    `page_requested` carries the id of the question to show.
+    `page_requested` carries the id of the question to show. `library_requested` comes from a source
+    whose document is gone.
     """
 
     offered = Signal(object, str, object)
     page_requested = Signal(str)
+    library_requested = Signal()
 
     def __init__(
         self,

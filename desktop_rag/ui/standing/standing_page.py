@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from PySide6.QtCore import QSignalBlocker, Qt, Slot
+from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -45,7 +45,12 @@ _KEPT = tr("The last {count} answers are kept.", count=RUNS_KEPT)
 
 
 class StandingPage(ScrolledPage):
-    """Reads the questions whenever it is shown, and after each change while it is."""
+    """Reads the questions whenever it is shown, and after each change while it is.
+
+    `read_requested` carries the SourceRef of a source that is to be read.
+    """
+
+    read_requested = Signal(object)
 
     def __init__(
         self, bridge: Bridge, actions: StandingActions, theme: Theme, parent: QWidget | None = None
@@ -124,6 +129,7 @@ class StandingPage(ScrolledPage):
         self._pause.clicked.connect(self._on_pause_clicked)
         self._edit.clicked.connect(self._on_edit_clicked)
         self._delete.clicked.connect(self._on_delete_clicked)
+        self._view.read_requested.connect(self.read_requested)
         self._bridge.posted.connect(self._on_posted)
 
     # --- what is there -----------------------------------------------------------------------

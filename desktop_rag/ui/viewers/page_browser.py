@@ -29,7 +29,7 @@ from desktop_rag.ui.markdown.formula_object import (
     html_with_formulas,
     text_with_formulas,
 )
-from desktop_rag.ui.markdown.markdown_html import safe_address
+from desktop_rag.ui.markdown.markdown_html import linked_path, safe_address
 from desktop_rag.ui.viewers.document_span import Span
 from desktop_rag.ui.viewers.page_source import Piece
 from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits
@@ -55,9 +55,13 @@ class _Placed:
 
 
 class PageBrowser(QTextBrowser):
-    """Shows adjacent pieces of a text, and marks spans of it."""
+    """Shows adjacent pieces of a text, and marks spans of it.
+
+    `path_clicked` carries the target of a relative link, and its words.
+    """
 
     address_clicked = Signal(str)
+    path_clicked = Signal(str, str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -236,8 +240,25 @@ class PageBrowser(QTextBrowser):
 
     @Slot(QUrl)
     def _on_anchor_clicked(self, url: QUrl) -> None:
-        if address := safe_address(url.toString()):
+        href = url.toString(QUrl.ComponentFormattingOption.FullyEncoded)
+        if target := linked_path(href):
+            self.path_clicked.emit(target, _words_of_link(self.textCursor()))
+        elif address := safe_address(url.toString()):
             self.address_clicked.emit(address)
+
+
+def _words_of_link(cursor: QTextCursor) -> str:
+    """The words of the link at the cursor, where it was pressed or chosen by the keyboard."""
+    iterator = cursor.block().begin()
+    place = cursor.selectionStart()
+    while not iterator.atEnd():
+        fragment = iterator.fragment()
+        if fragment.position() <= place <= fragment.position() + fragment.length() and (
+            fragment.charFormat().isAnchor()
+        ):
+            return fragment.text()
+        iterator += 1
+    return ""
 
 
 def _border_format() -> QTextBlockFormat:

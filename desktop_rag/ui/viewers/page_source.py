@@ -53,7 +53,10 @@ class PageSource:
 
 
 def markdown_source(text: str, headings: Sequence[Heading], start: int = 0) -> PageSource:
-    """A Markdown text from `start` on. Raw HTML in it stays text, and images become their names."""
+    """A Markdown text from `start` on. Raw HTML in it stays text, and images become their names.
+
+    Its relative links are `path:` links.
+    """
     chapters = tuple(_chapters(text, headings, (start, len(text)), _MARKDOWN_CHAPTER_CHARS))
     return PageSource(text, chapters, partial(_markdown_pieces, text, chapters))
 
@@ -87,7 +90,7 @@ def _markdown_pieces(
     at, fence = 0, ""
     while at < len(chapter):
         segment = next_segment(chapter, at, fence)
-        html = render_html(segment.source, (), look, formulas=pen)
+        html = render_html(segment.source, (), look, formulas=pen, links_paths=True)
         pictures = pen.pictures_in(chapter[at : segment.end])
         pieces.append(Piece(start + at, start + segment.end, html, pictures, pen.drawings))
         at, fence = segment.end, segment.fence

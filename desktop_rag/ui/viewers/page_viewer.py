@@ -51,6 +51,7 @@ class PageViewer(Viewer):
         self._timer.timeout.connect(self._lay_out)
         self.page.verticalScrollBar().valueChanged.connect(self._on_scrolled)
         self.page.address_clicked.connect(self.address_clicked)
+        self.page.path_clicked.connect(self.path_clicked)
         theme.changed.connect(self._on_theme_changed)
 
     @property

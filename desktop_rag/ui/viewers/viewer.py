@@ -37,12 +37,14 @@ class Viewer(QWidget):
     """Shows the content of one document. Spans are offsets of its stored text, in code points.
 
     `place_changed` carries where the person is, such as `page 3 of 20`. `address_clicked` carries
-    an address of the web, `part_opened` the id of a document inside this one.
+    an address of the web, `part_opened` the id of a document inside this one, `path_clicked` the
+    target of a relative link and its words.
     """
 
     place_changed = Signal(str)
     address_clicked = Signal(str)
     part_opened = Signal(str)
+    path_clicked = Signal(str, str)
 
     def show_span(self, span: Span) -> None:
         """Scroll to these words and mark them; an empty span scrolls only."""

@@ -8,8 +8,10 @@ import pytest
 
 from desktop_rag import app
 from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.core.notes.note_changes import SectionChange
+from desktop_rag.core.notes.note_words import note_words
 from desktop_rag.core.question_scope import ALL_DOCUMENTS
-from desktop_rag.core.settings import Settings
+from desktop_rag.core.settings import PreferenceSettings, Settings
 from desktop_rag.notes.notes import NoteDraft
 from tests.asking import ask
 from tests.servers.chat_server import ChatServer
@@ -159,3 +161,96 @@ def test_what_can_not_be_written_is_said(writer: app.Services, tmp_path: Path) -
     cancel.set()
     with pytest.raises(Cancelled):
         writer.notes.write(TOPIC, tmp_path, ALL_DOCUMENTS, tell=lambda _: None, cancel=cancel)
+
+
+GERMAN = "Die Lampe im Leuchtturm wird in der Dämmerung vom Wärter angezündet."
+
+
+@pytest.fixture
+def german(services: app.Services, tmp_path: Path, server: ChatServer) -> app.Services:
+    """A library of a German document, and a model."""
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "lampe.md").write_text(GERMAN)
+    services.library.sources.add(folder)
+    services.library.start(watch=False)
+    assert services.library.indexing.wait_until_idle(30)
+    server.answer = "Die Lampe wird in der Dämmerung vom Wärter angezündet [1]."
+    services.chat.apply(Settings(endpoint=server.endpoint()))
+    return services
+
+
+def written_about(services: app.Services, folder: Path, topic: str) -> Path:
+    draft = services.notes.write(
+        topic, folder, ALL_DOCUMENTS, tell=lambda _: None, cancel=threading.Event()
+    )
+    return services.notes.save(draft, draft.unasked)
+
+
+def asked_of(server: ChatServer) -> str:
+    return "\n".join(str(chat["messages"][-1]["content"]) for chat in server.chats)
+
+
+def test_a_note_is_in_the_language_of_its_documents(
+    german: app.Services, server: ChatServer, tmp_path: Path
+) -> None:
+    text = written_about(german, tmp_path / "Notes", "Leuchtturm").read_text()
+    assert 'title: "Leuchtturm (Ihre Notiz)"' in text
+    headings = [line[3:] for line in text.splitlines() if line.startswith("## ")]
+    assert headings == ["Überblick", "Personen", "Daten und Zahlen", "Offene Punkte", "Quellen"]
+    assert "Was ist über „Leuchtturm“ bekannt?" in asked_of(server)
+    assert "What is known" not in asked_of(server)
+
+
+def test_a_note_is_in_the_language_of_its_topic(
+    german: app.Services, server: ChatServer, tmp_path: Path
+) -> None:
+    topic = "What is known about the Leuchtturm and who is its keeper"
+    text = written_about(german, tmp_path / "Notes", topic).read_text()
+    assert "## Overview" in text
+
+
+def test_the_preferred_language_is_that_of_the_note(
+    german: app.Services, server: ChatServer, tmp_path: Path
+) -> None:
+    preferred = PreferenceSettings(language="French")
+    german.chat.apply(Settings(endpoint=server.endpoint(), preferences=preferred))
+    text = written_about(german, tmp_path / "Notes", "Leuchtturm").read_text()
+    assert "## Vue d’ensemble" in text
+
+
+def test_a_note_with_english_headings_is_recognised(
+    german: app.Services, server: ChatServer, tmp_path: Path
+) -> None:
+    """As earlier versions wrote it, over German documents."""
+    path = written_about(german, tmp_path / "Notes", "Leuchtturm")
+    text = path.read_text().replace('language: "de"\n', "").replace("(Ihre Notiz)", "(your note)")
+    for part, heading in note_words("de").headings.items():
+        text = text.replace(heading, note_words("en").headings[part])
+    path.write_text(text.replace("## Quellen", "## Sources"))
+    server.answer = "Der Leuchtturm hat einen Wärter, der die Lampe anzündet [1]."
+    draft = refreshed(german, path)
+    assert draft.changes
+    assert {change.change for change in draft.changes} == {SectionChange.CHANGED}
+    assert not any(change.is_yours for change in draft.changes)
+    german.notes.save(draft, draft.unasked)
+    after = path.read_text()
+    assert "hat einen Wärter" in after
+    assert "in der Dämmerung" not in after
+    assert after.count("## Sources") == 1
+    assert "Überblick" not in after
+
+
+def test_the_person_chooses_another_language_for_a_note(
+    german: app.Services, server: ChatServer, tmp_path: Path
+) -> None:
+    path = written_about(german, tmp_path / "Notes", "Leuchtturm")
+    path.write_text(path.read_text().replace('language: "de"', "language: en"))
+    server.answer = "The lamp is lit at noon by the keeper [1]."
+    asked = len(server.chats)
+    draft = refreshed(german, path)
+    assert {change.heading for change in draft.changes} == set(
+        [*note_words("de").headings.values()][:4]
+    )
+    sent = "".join(str(chat["messages"]) for chat in server.chats[asked:])
+    assert "What is known about Leuchtturm?" in sent

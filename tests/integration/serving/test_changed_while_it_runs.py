@@ -1,8 +1,12 @@
 """Settings of the server that hold from the next request on, and those that start it anew."""
 
+import socket
+import ssl
 from dataclasses import replace
 from http import HTTPStatus
+from pathlib import Path
 
+import httpx2
 import pytest
 
 from desktop_rag.core.errors import AppError
@@ -11,6 +15,7 @@ from desktop_rag.serve.access.access_tokens import TokenScope
 from tests.integration.serving.admin.admin_browser import AdminBrowser
 from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer
+from tests.unit.serve.certificate_files import certificate_files
 
 _CHAT = "/v1/chat/completions"
 _ASKED = {"model": "desktop-rag", "messages": [{"role": "user", "content": "When is it lit?"}]}
@@ -75,3 +80,39 @@ def test_another_port_starts_it_anew(serve: Serve) -> None:
         serve(port=0, host="localhost")
         assert server.services.server.address
         assert server.services.server.address != server.address
+
+
+def test_a_port_of_another_program_changes_nothing(server: Server) -> None:
+    switch = server.services.server
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        with pytest.raises(AppError, match=f"Port {port} is taken by another program"):
+            switch.check(ServerSettings(is_on=True, port=port))
+    assert switch.address == server.address
+    # Its own port is free for it.
+    switch.check(ServerSettings(is_on=True, port=switch.port, host="localhost"))
+
+
+def test_an_address_of_another_computer_is_told(server: Server) -> None:
+    with pytest.raises(AppError, match="no address of this computer"):
+        server.services.server.check(ServerSettings(is_on=True, port=0, host="192.0.2.1"))
+
+
+def test_a_certificate_starts_it_anew_with_https(serve: Serve, tmp_path: Path) -> None:
+    files = certificate_files(tmp_path, "good")
+    settings = {"certificate": str(files.certificate), "certificate_key": str(files.key)}
+    server = serve(**settings)
+    facts = server.services.server.check(replace(ServerSettings(port=0), **settings))
+    assert facts
+    assert facts.names == ("localhost", "127.0.0.1")
+    trusted = ssl.create_default_context(cafile=files.certificate)
+    answer = httpx2.get(f"{server.address}/v1/models", verify=trusted, trust_env=False)
+    assert answer.status_code == HTTPStatus.UNAUTHORIZED
+    with pytest.raises(httpx2.TransportError):
+        httpx2.get(server.address.replace("https", "http"), trust_env=False)
+
+
+def test_a_key_behind_a_password_asks_nobody(serve: Serve, tmp_path: Path) -> None:
+    files = certificate_files(tmp_path, "closed", password=b"sesame")
+    with pytest.raises(AppError, match="protected by a password"):
+        serve(certificate=str(files.certificate), certificate_key=str(files.key))

@@ -9,8 +9,10 @@ from PySide6.QtWidgets import QLineEdit
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
+from desktop_rag.ui.reading.reading_window import ReadingWindow
 from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
+from tests.unit.ui.rooms import marked_words
 
 
 @pytest.fixture
@@ -27,6 +29,31 @@ def writer(
     return person
 
 
+def reads_a_source(dialog: Person) -> None:
+    """A link opens its document at the cited words, in a window over the dialog."""
+    dialog.clicks_words("[[1]]")
+    dialog.waits_until(lambda: len(dialog.place.findChildren(ReadingWindow)) == 1)
+    [window] = dialog.place.findChildren(ReadingWindow)
+    dialog.waits_until(lambda: "lit at dusk" in " ".join(marked_words(window)))
+    window.close()
+
+
+def reads_the_note(person: Person, path: Path) -> None:
+    """The note in a window, whose link leads to the document at the place that the note names."""
+    documents = person.app.services.library.documents
+    person.waits_until(lambda: any(d.chunk_count for d in documents.below(path)))
+    person.clicks("Read")
+    person.waits_until(lambda: len(person.window.findChildren(ReadingWindow)) == 1)
+    [window] = person.window.findChildren(ReadingWindow)
+    reader = person.in_front_of(window)
+    reader.sees("Overview")
+    reader.clicks_words("[1]")
+    # The note names the heading.
+    reader.waits_until(lambda: marked_words(window) == ["Lamp"])
+    reader.sees("lit at dusk by the keeper")
+    window.close()
+
+
 def writes(person: Person, folder: Path) -> Path:
     """The person writes a note about the lamp."""
     person.clicks("Write a note about…")
@@ -38,6 +65,7 @@ def writes(person: Person, folder: Path) -> Path:
     person.clicks("Write")
     person.sees("Nothing is written yet.")
     assert not folder.exists()
+    reads_a_source(person.in_the_dialog())
     person.clicks("Write the checked")
     person.sees("Written: ")
     return folder / "lamp.md"
@@ -50,6 +78,7 @@ def test_a_note_is_written_and_refreshed(
     text = path.read_text()
     assert "The lamp is lit at dusk [[1]](../papers/lamp.md)." in text
     writer.waits_until(lambda: writer.rows("Notes") == [[f"lamp · {path}"]])
+    reads_the_note(writer, path)
     mine = text.replace("## People\n", "## Mine\n\nHands off.\n\n## People\n\nMine too.\n", 1)
     path.write_text(mine)
     server.answer = "The wick is trimmed twice a night [1]."

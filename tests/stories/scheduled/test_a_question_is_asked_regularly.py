@@ -4,13 +4,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox
 
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
+from desktop_rag.ui.reading.reading_pane import ReadingPane
 from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
+from tests.unit.ui.rooms import marked_words
 
 QUESTION = "When is the lamp lit?"
 PAGE = "Scheduled questions"
@@ -55,6 +59,36 @@ def test_what_changed_is_marked(asker: Person, server: ChatServer) -> None:
     person.sees("Changed: The lamp is lit at noon.")
     person.sees("Before: The lamp is lit at dusk.")
     person.sees("lamp.md")
+
+
+def reads(person: Person, words: str) -> ReadingPane:
+    """The person clicks these words of the answer, and the document opens at the cited ones."""
+    person.clicks_words(words)
+    panes = person.window.settings_page.findChildren(ReadingPane)
+    person.waits_until(lambda: any(pane.isVisible() and marked_words(pane) for pane in panes))
+    [pane] = [pane for pane in panes if pane.isVisible()]
+    assert "lit at dusk" in " ".join(marked_words(pane))
+    return pane
+
+
+def test_sources_open_beside_the_answer(asker: Person, server: ChatServer) -> None:
+    person = asker
+    schedules(asker)
+    person.clicks("Show")
+    person.sees("The lamp is lit at dusk [1].")
+    QTest.keyClick(reads(person, "[1]"), Qt.Key.Key_Escape)
+    person.sees("The lamp is lit at dusk [1].")
+    assert not person.window.settings_page.findChildren(ReadingPane)[0].isVisible()
+    reads(person, "lamp.md").close_requested.emit()
+    server.answer = "The lamp is lit at noon [1]."
+    person.clicks("Ask now")
+    person.sees("Changed: The lamp is lit at noon. [1]")
+    reads(person, "[1]")
+    # Without room for both, the document takes the place of the answer, and gives it back.
+    person.window.resize(740, 600)
+    person.sees_no_longer("Changed: The lamp is lit at noon.")
+    person.clicks("Close the document (Esc)")
+    person.sees("Changed: The lamp is lit at noon.")
 
 
 def test_a_failure_says_what_to_do(asker: Person, server: ChatServer) -> None:

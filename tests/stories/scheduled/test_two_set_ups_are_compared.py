@@ -11,8 +11,10 @@ from desktop_rag.core.experiments.run import Preference
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
+from desktop_rag.ui.reading.reading_window import ReadingWindow
 from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
+from tests.unit.ui.rooms import marked_words
 
 QUESTIONS = "\n".join(f"When is lamp {n} lit? => At dusk #lamps" for n in range(8))
 
@@ -60,6 +62,16 @@ def asks_with_two_set_ups(person: Person) -> None:
     dialog.clicks("Ask")
 
 
+def reads(dialog: Person, click: Callable[[], None]) -> None:
+    """A source opens at its words, in a window over the dialog."""
+    click()
+    dialog.waits_until(lambda: len(dialog.place.findChildren(ReadingWindow)) == 1)
+    [window] = dialog.place.findChildren(ReadingWindow)
+    dialog.waits_until(lambda: "lit at dusk" in " ".join(marked_words(window)))
+    window.close()
+    dialog.waits_until(lambda: not dialog.place.findChildren(ReadingWindow))
+
+
 def looks_beside(asker: Person) -> None:
     asker.opens_row("Questions and answers", 0)
     asker.clicks("Side by side…")
@@ -67,6 +79,8 @@ def looks_beside(asker: Person) -> None:
     beside.sees("Expected: At dusk")
     texts = beside.place.findChildren(QTextBrowser)
     assert [len(text.extraSelections()) for text in texts] == [1, 1]
+    reads(beside, lambda: beside.clicks_words("[1]"))
+    reads(beside, lambda: beside.clicks("[1] Lamp"))
     beside.clicks("Next question")
     beside.sees("2 of 8")
     beside.sees("When is lamp 1 lit?")
@@ -83,7 +97,7 @@ def judges_blind(asker: Person) -> None:
     judging = asker.in_the_dialog()
     judging.sees("1 of 8")
     assert "Set-up 2" not in judging.screen()
-    judging.sees("[1] Lamp")
+    reads(judging, lambda: judging.clicks("[1] Lamp"))
     judging.clicks("Same")
     judging.sees("2 of 8")
     judging.clicks("Back")

@@ -25,7 +25,7 @@ LABEL_MAKER = "controls.py"
 # `clipboard_data` shows nothing: other programs get a table's cells from it. `report_pdf` prints
 # our own report, in which foreign text is escaped.
 RICH_TEXT = {
-    "setHtml": {"segment_view.py", "answer_text.py", "clipboard_data.py", "report_pdf.py"},
+    "setHtml": {"segment_view.py", "cited_text.py", "clipboard_data.py", "report_pdf.py"},
     "insertHtml": {"page_browser.py"},
 }
 NO_TEXT = {"appendHtml", "fromHtml", "setMarkdown", "insertMarkdown", "insertImage"}
@@ -119,7 +119,7 @@ def test_every_text_widget_refuses_to_load_resources() -> None:
             ):
                 names = {m.name for m in node.body if isinstance(m, ast.FunctionDef)}
                 found[node.name] = "loadResource" in names
-    assert found == dict.fromkeys(("AnswerText", "MarkedText", "PageBrowser", "SegmentView"), True)
+    assert found == dict.fromkeys(("CitedText", "MarkedText", "PageBrowser", "SegmentView"), True)
 
 
 def test_no_class_that_guesses_or_paints_text_is_used() -> None:

@@ -76,6 +76,16 @@ class DocumentStore:
             ).fetchall()
         return self.with_sites([document_from(row) for row in rows])
 
+    def of_sources(self, source_ids: Sequence[str]) -> list[Document]:
+        """The documents of these sources, by path and part."""
+        with self._database.read() as con:
+            rows = con.execute(
+                f"SELECT {DOCUMENT} FROM documents WHERE source_id IN (SELECT unnest(?::VARCHAR[]))"
+                " ORDER BY path, part",
+                [list(source_ids)],
+            ).fetchall()
+        return self.with_sites([document_from(row) for row in rows])
+
     def counts(self, source_id: str = "", readable: Readable | None = None) -> DocumentCounts:
         """The number of files and web pages of the source (or of all) in each state."""
         inside, parameters = readable_documents(readable)

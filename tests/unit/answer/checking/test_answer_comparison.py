@@ -70,8 +70,8 @@ def test_each_sentence_says_what_became_of_it(comparison: AnswerComparison) -> N
     before = "The lamp is lit at dusk [1]. The fee is 8 pounds [2]. The keeper has a dog."
     after = "The fee is 9 pounds [1]. The lamp is lit at dusk [2]. The tower is closed in winter."
     assert comparison.compare(before, after) == (
-        ComparedSentence(CHANGED, "The fee is 9 pounds.", "The fee is 8 pounds."),
-        ComparedSentence(SAME, "The lamp is lit at dusk."),
+        ComparedSentence(CHANGED, "The fee is 9 pounds.", "The fee is 8 pounds.", (1,)),
+        ComparedSentence(SAME, "The lamp is lit at dusk.", numbers=(2,)),
         ComparedSentence(ADDED, "The tower is closed in winter."),
         ComparedSentence(GONE, "The keeper has a dog."),
     )

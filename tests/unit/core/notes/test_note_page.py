@@ -17,7 +17,13 @@ from desktop_rag.core.notes.note_page import (
     page_text,
     parsed_page,
 )
-from desktop_rag.core.notes.note_sources import NoteSources, without_links
+from desktop_rag.core.notes.note_sources import (
+    NoteSources,
+    cited_in,
+    link_spans,
+    listed_place,
+    without_links,
+)
 
 LAMP = NoteSection("Overview", "It is lit at dusk.")
 FEES = NoteSection("Fees", "They are 8 pounds.")
@@ -155,3 +161,75 @@ def test_sources_keep_their_numbers() -> None:
     left = only.section("Sources")
     assert left
     assert left.body == "2. [b\\_b.md](../b_b.md), Fees"
+
+
+def test_a_note_keeps_its_language() -> None:
+    text = page_text(new_page("Leuchtturm", {}, "de"))
+    assert text.startswith('---\ntitle: "Leuchtturm (Ihre Notiz)"\n')
+    page = parsed_page(text)
+    assert page
+    assert page.language == "de"
+
+
+def test_a_note_of_an_earlier_version_is_english() -> None:
+    assert edited(written(LAMP), 'language: "en"\n', "") == written(LAMP)
+
+
+@pytest.mark.parametrize("line", ['language: "de"', "language: de"])
+def test_the_person_can_give_a_note_another_language(line: str) -> None:
+    page = edited(written(LAMP), 'language: "en"', line)
+    assert page.language == "de"
+    assert page.front == ()
+
+
+def test_another_line_about_the_language_is_the_persons() -> None:
+    page = edited(written(LAMP), 'language: "en"', "language: en-GB")
+    assert page.front == ("language: en-GB",)
+
+
+def test_sources_are_listed_in_the_language_of_the_note() -> None:
+    page = new_page("x", {}, "de")
+    sources = NoteSources(page, FOLDER)
+    page = page.with_sections([NoteSection("A", sources.linked("Ja [1].", [source(1, "/docs/a")]))])
+    assert [section.heading for section in sources.listed(page).sections] == ["A", "Quellen"]
+
+
+def test_sources_are_found_again_in_another_language() -> None:
+    page = written(NoteSection("A", "Yes [[1]](../a.md)."))
+    sources = NoteSources(page, FOLDER)
+    sources.linked("[1]", [source(1, "/docs/a.md")])
+    page = edited(sources.listed(page), 'language: "en"', 'language: "de"')
+    again = NoteSources(page, FOLDER)
+    assert again.linked("[1]", [source(1, "/docs/b.md")]) == "[[2]](../b.md)"
+    assert [section.heading for section in again.listed(page).sections] == ["A", "Sources"]
+
+
+def test_a_section_of_the_person_about_sources_is_no_list_of_the_app() -> None:
+    mine = NoteSection("Quellen", "1. Das Wasser kommt aus drei Quellen.")
+    page = written(NoteSection("A", "Yes [[1]](../a.md).")).with_sections(
+        [NoteSection("A", "Yes [[1]](../a.md)."), mine]
+    )
+    sources = NoteSources(page, FOLDER)
+    sources.linked("[1]", [source(1, "/docs/a.md")])
+    headings = [section.heading for section in sources.listed(page).sections]
+    assert headings == ["A", "Quellen", "Sources"]
+
+
+def test_the_sources_behind_links_are_in_their_order() -> None:
+    first, second = source(1, "/docs/a.md"), source(2, "/docs/a.md")
+    said = "One [2]. Two [1][2], not [9]."
+    text = NoteSources(new_page("x", {}), FOLDER).linked(said, [first, second])
+    assert cited_in(said, [first, second]) == (second, first, second)
+    assert [text[slice(*span)] for span in link_spans(text)] == ["[[1]](../a.md)"] * 3
+
+
+def test_the_list_of_a_note_names_the_place_of_a_number() -> None:
+    page = new_page("x", {})
+    sources = NoteSources(page, FOLDER)
+    fees = source(1, "/docs/a.md", anchor=Anchor(heading="Fees [new]"))
+    plain = source(2, "/docs/b.md", anchor=Anchor())
+    body = sources.linked("Yes [1]. No [2].", [fees, plain])
+    text = page_text(sources.listed(page.with_sections([NoteSection("A", body)])))
+    assert listed_place(text, 1, "../a.md") == "Fees [new]"
+    assert listed_place(text, 1, "../b.md") == ""
+    assert listed_place(text, 2, "../b.md") == ""

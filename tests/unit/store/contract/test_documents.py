@@ -61,6 +61,17 @@ def test_documents_are_listed_by_path_in_the_order_of_code_points(engine: Engine
     assert [d.document_id for d in engine.documents.documents()] == sorted(names)
 
 
+def test_documents_of_some_sources_are_listed_by_path(engine: Engine) -> None:
+    sources = [add_source(engine, name) for name in ("one", "other", "third")]
+    for name, source_id in zip(("b", "a", "c"), sources, strict=True):
+        row = replace(document(name), source_id=source_id)
+        engine.documents.apply_changes(source_id, [row], {}, [])
+    listed = engine.documents.of_sources([*sources[:2], "unknown"])
+    assert [d.document_id for d in listed] == ["a", "b"]
+    assert listed == [d for d in engine.documents.documents() if d.source_id != sources[2]]
+    assert engine.documents.of_sources([]) == []
+
+
 def test_chunks_of_a_document_are_numbered_in_reading_order(engine: Engine) -> None:
     put(engine, "a.txt", "same one", "same two", "same three")
     put(engine, "b.txt", "same four", "same five")

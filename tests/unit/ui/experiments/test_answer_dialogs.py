@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QUrl
 from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -19,6 +19,7 @@ from desktop_rag.ui.experiments.answers_dialog import AnswersDialog
 from desktop_rag.ui.experiments.judging_dialog import JudgingDialog, to_judge
 from desktop_rag.ui.experiments.judging_start_dialog import JudgingStartDialog, ModelJudge
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.widgets.elided_button import ElidedButton
 from tests.unit.ui.rooms import button, field, texts
 
 QUESTIONS = tuple(SetQuestion(f"q{n}", f"When {n}?") for n in range(3))
@@ -82,8 +83,27 @@ def test_keys_write_into_the_comment(judging: JudgingDialog, qtbot: QtBot) -> No
 def test_answers_are_judged_as_they_are_read_with_their_sources(judging: JudgingDialog) -> None:
     shown = [text.toPlainText() for text in judging.findChildren(AnswerText)]
     assert sorted(shown) == ["Bold [1].", "a"]
-    assert texts(judging).count("[1] Lamp · page 4") == 2
+    assert len(sources(judging)) == 2
     assert "birch" not in " ".join(texts(judging))
+
+
+def sources(dialog: QWidget) -> list[ElidedButton]:
+    found = dialog.findChildren(ElidedButton)
+    return [b for b in found if b.isVisible() and b.full_text == "[1] Lamp · page 4"]
+
+
+def test_sources_of_both_sides_are_read(
+    matrix: AnswerMatrix, theme: Theme, parent: QWidget
+) -> None:
+    dialog = AnswersDialog(matrix, matrix.rows, 0, {"oak", "birch"}, theme, parent)
+    read: list[SourceRef] = []
+    dialog.read_requested.connect(read.append)
+    dialog.show()
+    for source in sources(dialog):
+        source.click()
+    assert read == [SOURCE, SOURCE]
+    dialog.findChildren(AnswerText)[1].anchorClicked.emit(QUrl("cite:1"))
+    assert read == [SOURCE] * 3
 
 
 def test_the_model_that_judges_is_named_and_warned_of_its_own_answers(parent: QWidget) -> None:

@@ -6,7 +6,7 @@ from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAccessible, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLineEdit, QSpinBox, QTableView, QTextEdit
@@ -21,6 +21,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.reading.reading_pane import ReadingPane
 from desktop_rag.ui.viewers.code_editor import CodeEditor
 from desktop_rag.ui.viewers.document_span import DocumentSpan
+from desktop_rag.ui.viewers.page_browser import PageBrowser
 from desktop_rag.ui.viewers.page_canvas import PageCanvas
 from desktop_rag.ui.viewers.pages_viewer import PagesViewer
 from desktop_rag.ui.viewers.sheet_model import SheetModel
@@ -33,6 +34,11 @@ PAGES = ["First page of all", "The wick is trimmed twice", "Oil comes by boat", 
 LAMP = "# Lamp\n\nThe 🔦 keeper **trims** the wick at dusk.\n\n# Oil\n\nOil comes by boat.\n"
 CODE = (
     'def lit(hour):\n    """At dusk."""\n    return hour > 18\n' + "x = 1\n" * 200 + "late = 20\n"
+)
+NOTE = (
+    "# Our note\n\nTrimmed twice [[1]](report.pdf). Oil by boat [[2]](report.pdf). See"
+    " [the lamp](lamp.md#oil), [secret](../../etc/a%20b) and [web](https://example.org).\n\n"
+    "## Sources\n\n1. [report](report.pdf), page 2\n2. [report](report.pdf), page 3\n"
 )
 ROWS = "region,keeper\n" + "".join(f"north,keeper {n}\n" for n in range(2, 400))
 
@@ -53,6 +59,7 @@ def papers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("papers")
     (folder / "lamp.md").write_text(LAMP, encoding="utf-8")
     (folder / "lamp.py").write_text(CODE)
+    (folder / "our note.md").write_text(NOTE)
     (folder / "keepers.csv").write_text(ROWS)
     (folder / "report.pdf").write_bytes(make_pdf(PAGES))
     (folder / "oil.eml").write_bytes(mail())
@@ -304,3 +311,33 @@ def test_the_content_has_its_role(
     kinds = {"lamp.md": (QTextEdit, "Document"), "keepers.csv": (QTableView, "Cells")}
     widget = field(pane, *kinds[name])
     assert QAccessible.queryAccessibleInterface(widget).role() == role
+
+
+def click_words(pane: ReadingPane, words: str, qtbot: QtBot) -> None:
+    """Click the first of these words of a page, once they are there."""
+    qtbot.waitUntil(lambda: words in page_text(pane))
+    page = field(pane, PageBrowser, "Document")
+    cursor = page.document().find(words)
+    cursor.setPosition(cursor.selectionStart() + 1)
+    place = page.cursorRect(cursor).center() + QPoint(2, 0)
+    QTest.mouseClick(page.viewport(), Qt.MouseButton.LeftButton, pos=place)
+
+
+def test_links_of_a_note_lead_to_their_places_in_the_library(read: Read, qtbot: QtBot) -> None:
+    pane = read("our note.md", "Trimmed twice")
+    click_words(pane, "[1]", qtbot)
+    qtbot.waitUntil(lambda: says(pane, "page 2 of 4"))
+    QTest.keySequence(pane, QKeySequence("Alt+Left"))
+    click_words(pane, "[2]", qtbot)
+    qtbot.waitUntil(lambda: says(pane, "page 3 of 4"))
+    QTest.keySequence(pane, QKeySequence("Alt+Left"))
+    click_words(pane, "the lamp", qtbot)
+    qtbot.waitUntil(lambda: "The 🔦 keeper" in page_text(pane))
+
+
+def test_a_link_to_what_the_library_has_not_says_so(read: Read, qtbot: QtBot) -> None:
+    pane = read("our note.md", "Trimmed twice")
+    click_words(pane, "secret", qtbot)
+    qtbot.waitUntil(lambda: says(pane, "What this link names is not in your library."))
+    assert says(pane, "../../etc/a b")
+    assert "Trimmed twice" in page_text(pane)

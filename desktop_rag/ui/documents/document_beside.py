@@ -1,27 +1,35 @@
-"""The library with a document beside it. Qt thread."""
+"""A page with a document beside it, or in its place where there is no room for both. Qt thread."""
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSplitter, QWidget
 from shiboken6 import isValid
 
+from desktop_rag.core.conversation import SourceRef
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.reading.reading_pane import ReadingPane
-from desktop_rag.ui.viewers.document_span import DocumentSpan
+from desktop_rag.ui.viewers.document_span import DocumentSpan, span_of
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
 
 _SHARE = 0.45
 _LEAST_PX = 320
+# More than both at their least: a window that shows both can still be made narrower.
+_NARROW_PX = 700
 
 
-class LibraryReading(QSplitter):
-    """Shows the library alone until a document is read. The pane is made when it is needed."""
+class DocumentBeside(QSplitter):
+    """Shows the widgets that are added alone until a document is read.
+
+    The pane is made when it is needed. `library_requested` comes from a document that is gone.
+    """
+
+    library_requested = Signal()
 
     def __init__(
         self, bridge: Bridge, library: "Library", theme: Theme, opener: DocumentOpener,
@@ -45,33 +53,49 @@ class LibraryReading(QSplitter):
         """True while a document is shown."""
         return self._pane is not None and self._pane.isVisibleTo(self)
 
-    def read(self, document_id: str) -> None:
-        """Show a document beside the library; the keyboard goes there."""
+    def read(self, place: DocumentSpan) -> None:
+        """Show a document at its words; the keyboard goes there."""
         pane = self._pane or self._make_pane()
         if not self.is_reading:
             self._focus_before = self.window().focusWidget()
             pane.show()
             self._arrange()
-        pane.read(DocumentSpan(document_id))
+        pane.read(place)
+
+    @Slot(str)
+    def read_document(self, document_id: str) -> None:
+        """Show a document from its beginning."""
+        self.read(DocumentSpan(document_id))
+
+    @Slot(object)
+    def read_source(self, source: SourceRef) -> None:
+        """Show the document of a source at the cited words."""
+        self.read(span_of(source))
 
     @Slot()
     def close_document(self) -> None:
-        """Show the library alone; the keyboard goes back to where it was."""
+        """Show the page alone; the keyboard goes back to where it was."""
         if self._pane is None:
             return
         self._pane.hide()
+        self._arrange()
         before, self._focus_before = self._focus_before, None
         if before is not None and isValid(before) and before.isVisible():
             before.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        if self.is_reading:
-            self._arrange()
+        self._arrange()
 
     def _arrange(self) -> None:
-        right = round(self.width() * self._share)
-        self.setSizes([self.width() - right, right])
+        has_room = self.width() >= _NARROW_PX
+        for position in range(self.count()):
+            beside = self.widget(position)
+            if beside is not None and beside is not self._pane:
+                beside.setVisible(has_room or not self.is_reading)
+        if self.is_reading and has_room:
+            right = round(self.width() * self._share)
+            self.setSizes([self.width() - right, right])
 
     @Slot()
     def _on_moved(self) -> None:
@@ -82,7 +106,7 @@ class LibraryReading(QSplitter):
         pane = ReadingPane(self._bridge, self._library, self._theme, self)
         self._opener.serve(pane)
         pane.close_requested.connect(self.close_document)
-        pane.library_requested.connect(self.close_document)
+        pane.library_requested.connect(self.library_requested)
         self.addWidget(pane)
         for position in range(self.count()):
             if beside := self.widget(position):

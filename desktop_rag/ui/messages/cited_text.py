@@ -1,0 +1,74 @@
+"""Read-only text whose citations and sources are links to their documents. Qt thread."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QUrl, Signal, Slot
+from PySide6.QtGui import QFontDatabase, QHelpEvent, QImage, QTextCharFormat, QTextCursor
+from PySide6.QtWidgets import QTextBrowser, QToolTip, QWidget
+
+from desktop_rag.core.conversation import SourceRef
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.markdown.cited_places import cited_places
+from desktop_rag.ui.markdown.markdown_html import MarkdownStyle, cited_number, render_html
+from desktop_rag.ui.messages.citation_tip import citation_tip
+from desktop_rag.ui.widgets.controls import plain_tooltip
+
+
+class CitedText(QTextBrowser):
+    """`read_requested` carries the SourceRef of a link that was clicked. No other link leads on."""
+
+    read_requested = Signal(object)
+
+    def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
+        """`name` is the accessible name."""
+        super().__init__(parent)
+        self._theme = theme
+        self._linked: dict[int, SourceRef] = {}
+        self.setOpenLinks(False)
+        self.setAccessibleName(name)
+        self.anchorClicked.connect(self._on_anchor_clicked)
+
+    def loadResource(self, kind: int, name: QUrl | str) -> QImage:
+        # With None, Qt would read the file itself.
+        return QImage()
+
+    def link(self, sources: Sequence[SourceRef]) -> None:
+        """Let the numbers of these sources lead to them, and those of no others."""
+        self._linked = {source.n: source for source in sources}
+
+    def show_markdown(self, text: str, sources: Sequence[SourceRef]) -> None:
+        """Show an answer, written out from its Markdown."""
+        self.link(sources)
+        font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+        look = MarkdownStyle(self._theme.colours, font.family())
+        self.setHtml(render_html(text, frozenset(self._linked), look))
+        soft = QTextCharFormat()
+        soft.setBackground(self._theme.colour("accent_soft"))
+        for start, end in cited_places(self.document()):
+            cursor = QTextCursor(self.document())
+            cursor.setPosition(start)
+            cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
+            cursor.mergeCharFormat(soft)
+
+    def linking(self, n: int, form: QTextCharFormat) -> QTextCharFormat:
+        """The format as that of a link to source n; the format itself without such a source."""
+        linked = QTextCharFormat(form)
+        if n in self._linked:
+            linked.setAnchor(True)
+            linked.setAnchorHref(f"cite:{n}")
+            linked.setForeground(self._theme.colour("link"))
+        return linked
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() is QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            href = self.anchorAt(self.viewport().mapFromGlobal(event.globalPos()))
+            source = self._linked.get(cited_number(href) or 0)
+            tip = citation_tip(source) if source else ""
+            QToolTip.showText(event.globalPos(), plain_tooltip(tip), self)
+            return True
+        return super().event(event)
+
+    @Slot(QUrl)
+    def _on_anchor_clicked(self, url: QUrl) -> None:
+        if source := self._linked.get(cited_number(url.toString()) or 0):
+            self.read_requested.emit(source)

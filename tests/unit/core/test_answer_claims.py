@@ -1,0 +1,26 @@
+"""Signs after the claims of an answer, for texts that are read without the window."""
+
+from desktop_rag.core.answer_claims import Claim, with_signs
+from desktop_rag.core.claims import CheckedClaim, Verdict
+
+TEXT = "Lit at dusk [1]. Lit at noon [1]."
+
+
+def claim(start: int, end: int, verdict: Verdict) -> Claim:
+    return Claim(start, end, CheckedClaim(TEXT[start:end], verdict, 0.5, None, (), ""))
+
+
+def test_words_of_a_sign_may_be_in_another_language() -> None:
+    claims = [claim(0, 16, Verdict.PARTLY), claim(17, 33, Verdict.NOT_IN_SOURCES)]
+    assert with_signs(TEXT, claims) == (
+        "Lit at dusk [1] (≈ Partly supported). Lit at noon [1] (? Not found in the sources)."
+    )
+    said = {Verdict.PARTLY: "Teilweise belegt"}
+    assert with_signs(TEXT, claims, said=said) == (
+        "Lit at dusk [1] (≈ Teilweise belegt). Lit at noon [1] (? Not found in the sources)."
+    )
+
+
+def test_claims_of_a_verdict_are_left_out() -> None:
+    claims = [claim(0, 16, Verdict.SUPPORTED), claim(17, 33, Verdict.CONTRADICTED)]
+    assert with_signs(TEXT, claims, without={Verdict.CONTRADICTED}) == "Lit at dusk [1]. "
