@@ -11,13 +11,16 @@ from desktop_rag.ui.markdown.claim_marks import summary, worst
 from desktop_rag.ui.markdown.formula_drawer import FormulaDrawer
 from desktop_rag.ui.messages.answer_body import AnswerBody
 from desktop_rag.ui.messages.answer_footer import AnswerFooter
+from desktop_rag.ui.messages.answer_notices import (
+    HiddenAnswerNotice,
+    ModelKnowledgeNotice,
+    may_be_supported,
+)
 from desktop_rag.ui.messages.claim_panel import ClaimPanel
 from desktop_rag.ui.messages.collapsible_query import CollapsibleQuery
 from desktop_rag.ui.messages.failure_card import FailureCard
 from desktop_rag.ui.messages.follow_up_list import FollowUpList
-from desktop_rag.ui.messages.hidden_answer_notice import HiddenAnswerNotice, may_be_supported
 from desktop_rag.ui.messages.message_model import Phase, Turn
-from desktop_rag.ui.messages.model_knowledge_notice import ModelKnowledgeNotice
 from desktop_rag.ui.messages.past_answers_button import PastAnswersButton
 from desktop_rag.ui.widgets.controls import (
     ElidedLabel,
