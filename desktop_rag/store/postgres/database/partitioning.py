@@ -10,14 +10,14 @@ import numpy as np
 from psycopg import sql
 
 from desktop_rag.store.postgres.database.partitions import create_partitions
-from desktop_rag.store.postgres.database.rights import READER, restrict
-from desktop_rag.store.postgres.database.server_connection import Own, ServerConnection
-from desktop_rag.store.postgres.documents.posting_blocks import (
+from desktop_rag.store.postgres.database.posting_blocks import (
     Numbers,
     divided,
     insert_blocks,
     place_in,
 )
+from desktop_rag.store.postgres.database.rights import READER, restrict
+from desktop_rag.store.postgres.database.server_connection import Own, ServerConnection
 
 # Postings are taken apart so many blocks at a time.
 _BLOCKS = 30_000
@@ -36,6 +36,8 @@ _INDEXES = (
     "CREATE INDEX ON documents (state) WHERE state <> 'searchable'",
     "CREATE INDEX ON chunks (document_id)",
     "CREATE INDEX ON chunks (content_hash)",
+    # A small collection in a large partition.
+    "CREATE INDEX ON chunks (collection_id)",
 )
 # Where the collection of each row comes from. Vectors get a row for each collection.
 _SOURCES = {
@@ -95,6 +97,7 @@ def partition_library(connection: Own, schema: str) -> None:
     for table in vectors:
         _create(connection, table, "content_hash", "")
         _fill(connection, table, _OF_CONTENTS)
+        _run(connection, [f"CREATE INDEX ON {table} (collection_id)"])
         restrict(connection, table, policy_of_vectors(table))
     _run(connection, [f"DROP TABLE {_old(table)}" for table in (*_KEYS, *vectors)])
     _run(connection, [*_FUNCTIONS, _VIEW, *policies, *grants])

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from desktop_rag.store.postgres.database.server_connection import Own, ServerConnection
 
-# A search in all collections asks each; see decision 087.
+# A search by meaning in all collections asks each; decision 087 has the figures.
 PARTITIONS = 4
 NOWHERE = ""
 

@@ -10,14 +10,14 @@ from operator import itemgetter
 
 import numpy as np
 
-from desktop_rag.store.postgres.database.server_connection import ServerConnection
-from desktop_rag.store.postgres.documents.collection_vectors import copy_to_places, tables_of
-from desktop_rag.store.postgres.documents.posting_blocks import (
+from desktop_rag.store.postgres.database.posting_blocks import (
     Numbers,
     divided,
     insert_blocks,
     place_in,
 )
+from desktop_rag.store.postgres.database.server_connection import ServerConnection
+from desktop_rag.store.postgres.documents.collection_vectors import copy_to_places, tables_of
 
 # Blocks that are taken apart at a time.
 _BLOCKS = 30_000

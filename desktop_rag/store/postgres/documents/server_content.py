@@ -17,14 +17,14 @@ from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.store.contract.documents import IndexingOutcome
 from desktop_rag.store.postgres.database.partitions import collections_of
-from desktop_rag.store.postgres.database.server_connection import ServerConnection
-from desktop_rag.store.postgres.documents.collection_vectors import copy_to_places, tables_of
-from desktop_rag.store.postgres.documents.moved_content import move_content
-from desktop_rag.store.postgres.documents.posting_blocks import (
+from desktop_rag.store.postgres.database.posting_blocks import (
     insert_blocks,
     packed_blocks,
     signed,
 )
+from desktop_rag.store.postgres.database.server_connection import ServerConnection
+from desktop_rag.store.postgres.documents.collection_vectors import copy_to_places, tables_of
+from desktop_rag.store.postgres.documents.moved_content import move_content
 from desktop_rag.store.sql.sql_engine import Family, chunk_rows
 from desktop_rag.store.sql.text_sql import key_of
 

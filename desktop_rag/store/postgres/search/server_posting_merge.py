@@ -8,9 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from desktop_rag.store.postgres.database.server_connection import ServerConnection
-from desktop_rag.store.postgres.database.server_database import ServerDatabase
-from desktop_rag.store.postgres.documents.posting_blocks import (
+from desktop_rag.store.postgres.database.posting_blocks import (
     NO_BLOCKS,
     Numbers,
     divided,
@@ -18,6 +16,8 @@ from desktop_rag.store.postgres.documents.posting_blocks import (
     place_in,
     sizes_of,
 )
+from desktop_rag.store.postgres.database.server_connection import ServerConnection
+from desktop_rag.store.postgres.database.server_database import ServerDatabase
 
 # With fewer, a search reads all blocks quickly.
 _MIN_POSTINGS = 200_000
@@ -69,6 +69,8 @@ class PostingBlockMerge:
         self._database.write(lambda con: _finish(con, due))
         with self._database.outside_transactions() as connection:
             connection.execute("VACUUM (ANALYZE) posting_blocks")
+            # The server looks at partitions by itself, but not at their tables.
+            connection.execute("ANALYZE documents, document_texts, chunks")
 
 
 def _read_due(con: ServerConnection) -> _Due:

@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from desktop_rag.store.postgres.database.server_connection import ServerConnection
-from desktop_rag.store.postgres.database.server_database import ServerSnapshot
-from desktop_rag.store.postgres.documents.posting_blocks import (
+from desktop_rag.store.postgres.database.posting_blocks import (
     MAX_COUNT,
     numbers_of,
     signed,
     unpacked,
     unsigned,
 )
+from desktop_rag.store.postgres.database.server_connection import ServerConnection
+from desktop_rag.store.postgres.database.server_database import ServerSnapshot
 from desktop_rag.store.postgres.search.server_scope import named
 from desktop_rag.store.postgres.search.server_statistics import collections_seen
 from desktop_rag.store.sql.posting_lists import Ids, PostingList

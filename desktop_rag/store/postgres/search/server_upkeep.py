@@ -3,7 +3,6 @@
 Any thread.
 """
 
-from desktop_rag.store.postgres.database.partitions import partition_names
 from desktop_rag.store.postgres.database.server_connection import Own
 from desktop_rag.store.postgres.database.server_database import ServerDatabase
 from desktop_rag.store.postgres.documents.collection_vectors import vector_table
@@ -80,7 +79,12 @@ def _build_index(connection: Own, table: str) -> None:
         [whole],
     ).fetchall()
     known = {name for (name,) in joined}
-    for partition in partition_names(table):
+    partitions = connection.execute(
+        "SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid"
+        " WHERE i.inhparent = to_regclass(%s) ORDER BY c.relname",
+        [table],
+    ).fetchall()
+    for (partition,) in partitions:
         name = index_name(partition)
         if name in known:
             continue

@@ -33,7 +33,6 @@ from desktop_rag.store.sql.packed_vectors import (
 EXACT_BELOW = 10_000
 # The search of an index keeps this many candidates: more find more, and take longer.
 _EF_SEARCH = 400
-_LEAST_EF = 100
 # With a filter the index goes on until enough rows pass it, but not beyond this many.
 _MOST_VISITED = 200_000
 # Chunks that the transaction sees, by their index: with the policy alone, the server looks at every
@@ -91,6 +90,7 @@ def find_or_create(con: ServerConnection, model: str, dimensions: int) -> Server
         " PRIMARY KEY (content_hash, collection_id)) PARTITION BY HASH (collection_id)"
     )
     create_partitions(con.own, table.name)
+    con.execute(f"CREATE INDEX ON {table.name} (collection_id)")
     restrict(con.own, table.name, policy_of_vectors(table.name))
     return table
 
@@ -312,7 +312,7 @@ class ServerVectorSearch:
 def _prepare_index(con: ServerConnection, limit: int, partitions: float) -> None:
     """Let this transaction search the indexes of so many partitions, and sort nothing instead."""
     # Of several, each has a part of the nearest.
-    candidates = max(_LEAST_EF, _EF_SEARCH / partitions**0.5, limit / partitions)
+    candidates = max(_EF_SEARCH, limit) / partitions
     con.own.execute(
         "SELECT set_config('hnsw.ef_search', %s, true),"
         " set_config('hnsw.iterative_scan', 'strict_order', true),"
