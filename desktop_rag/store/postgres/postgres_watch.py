@@ -8,9 +8,10 @@ from desktop_rag.core.database.server_state import (
     ServerState,
     VectorIndex,
 )
+from desktop_rag.store.postgres.database.partitions import PARTITIONS
 from desktop_rag.store.postgres.database.server_connection import ServerConnection
 from desktop_rag.store.postgres.database.server_database import ServerDatabase
-from desktop_rag.store.postgres.documents.server_chunk_store import vector_table
+from desktop_rag.store.postgres.documents.collection_vectors import vector_table
 from desktop_rag.store.postgres.search.server_vectors import (
     EXACT_BELOW,
     MOST_INDEXED_DIMENSIONS,
@@ -85,25 +86,30 @@ def _indexes(con: ServerConnection) -> tuple[VectorIndex, ...]:
 def _index(con: ServerConnection, model_id: int, model: str, dimensions: int) -> VectorIndex:
     table = vector_table(model_id)
     [(estimate, few)] = con.execute(
-        "SELECT (SELECT reltuples FROM pg_class WHERE oid = to_regclass(?)),"
+        "SELECT (SELECT sum(greatest(reltuples, 0)) FROM pg_partition_tree(to_regclass(?)) t"
+        " JOIN pg_class c ON c.oid = t.relid WHERE t.isleaf),"
         f" (SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT {EXACT_BELOW + 1}) few)",
         [table],
     ).fetchall()
     # The planner has no estimate before it looked at the table.
     vectors = int(few if few <= EXACT_BELOW else max(estimate, few))
+    # The index of the table is ready when those of all partitions are.
     found = con.execute(
-        "SELECT indisvalid, pg_relation_size(indexrelid) FROM pg_index"
-        " WHERE indexrelid = to_regclass(?)",
+        "SELECT i.indisvalid, sum(pg_relation_size(t.relid)), count(*) FILTER (WHERE t.isleaf)"
+        " FROM pg_index i, pg_partition_tree(i.indexrelid) t"
+        " WHERE i.indexrelid = to_regclass(?) GROUP BY i.indisvalid",
         [index_name(table)],
     ).fetchone()
-    size = int(found[1]) if found else 0
+    size, built = (int(found[1]), int(found[2])) if found else (0, 0)
     building = con.execute(
         "SELECT blocks_done::float8 / nullif(blocks_total, 0) FROM pg_stat_progress_create_index"
-        " WHERE relid = to_regclass(?) AND datname = current_database()",
+        " WHERE relid IN (SELECT relid FROM pg_partition_tree(to_regclass(?)))"
+        " AND datname = current_database()",
         [table],
     ).fetchone()
     if building:
-        return VectorIndex(model, dimensions, vectors, IndexState.BUILDING, building[0], size)
+        share = (built + (building[0] or 0)) / PARTITIONS
+        return VectorIndex(model, dimensions, vectors, IndexState.BUILDING, share, size)
     if found is None:
         state = _state_without(int(few), dimensions)
     else:

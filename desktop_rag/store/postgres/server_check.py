@@ -299,9 +299,9 @@ def _report(connection: Own, library: str, vector: str) -> SharedLibraryReport:
     ).fetchall()
     # The planner's estimate: counting millions of rows takes too long for a look.
     [(passages,)] = connection.execute(
-        "SELECT CASE WHEN greatest(reltuples, 0) > 100000 AND NOT row_security_active(oid)"
-        " THEN reltuples::bigint ELSE (SELECT count(*) FROM chunks) END FROM pg_class"
-        " WHERE oid = 'chunks'::regclass"
+        "SELECT CASE WHEN sum(c.reltuples) > 100000 AND NOT row_security_active('chunks')"
+        " THEN sum(c.reltuples)::bigint ELSE (SELECT count(*) FROM chunks) END"
+        " FROM pg_partition_tree('chunks') t JOIN pg_class c ON c.oid = t.relid WHERE t.isleaf"
     ).fetchall()
     names = connection.execute("SELECT name FROM collections ORDER BY name").fetchall()
     [(indexes,)] = connection.execute(

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from desktop_rag.store.contract.inspection import Discrepancy, IndexRepair, JournalState
 from desktop_rag.store.postgres.database.server_connection import ServerConnection
 from desktop_rag.store.postgres.database.server_database import ServerDatabase
+from desktop_rag.store.postgres.documents.collection_vectors import vector_table
 from desktop_rag.store.postgres.documents.server_content import ServerContent
-from desktop_rag.store.postgres.search.server_vectors import vector_table
 from desktop_rag.store.sql.documents.row_values import waiting_pictures
 
 
@@ -20,6 +20,13 @@ class _Rule:
     is_precious: bool = False
 
 
+# In another collection than the source, or with a text that is.
+_ELSEWHERE = (
+    "SELECT document_id FROM documents d JOIN sources s USING (source_id)"
+    " WHERE d.collection_id <> s.collection_id"
+    " UNION SELECT document_id FROM document_texts t JOIN documents d USING (document_id)"
+    " WHERE t.collection_id <> d.collection_id"
+)
 _RULES = (
     _Rule(
         "documents without a source",
@@ -36,14 +43,16 @@ _RULES = (
     ),
     _Rule(
         "documents with other passages than counted",
-        "documents d LEFT JOIN (SELECT document_id, count(*) AS found FROM chunks"
-        " GROUP BY document_id) c USING (document_id) WHERE chunk_count <> coalesce(found, 0)",
+        "documents d LEFT JOIN (SELECT document_id, collection_id, count(*) AS found FROM chunks"
+        " GROUP BY document_id, collection_id) c USING (document_id, collection_id)"
+        " WHERE chunk_count <> coalesce(found, 0)",
     ),
     _Rule(
         "postings without a passage",
         "(SELECT DISTINCT chunk_id FROM postings) p WHERE NOT EXISTS"
         " (SELECT 1 FROM chunks c WHERE c.chunk_id = p.chunk_id)",
     ),
+    _Rule("documents outside the collection of their folder", f"({_ELSEWHERE}) m"),
     _Rule(
         "folders and links without a collection",
         "sources s WHERE NOT EXISTS"
@@ -108,11 +117,15 @@ class ServerInspection:
                 " OR parent_id <> '' AND parent_id NOT IN (SELECT document_id FROM documents)"
             ).rowcount
             removed += self._content.purge_orphans(con)
+            moved = [row[0] for row in con.execute(_ELSEWHERE).fetchall()]
+            self._content.follow(con, moved)
             wrong = con.execute(
                 f"SELECT coalesce(nullif(parent_id, ''), document_id) FROM {_RULES[3].broken}"
             ).fetchall()
             ids = sorted({document_id for (document_id,) in wrong})
             self._content.delete(con, ids)
+            # Those that are in no range of the document, or in another collection.
+            con.execute("DELETE FROM chunks WHERE document_id = ANY (?::text[])", [ids])
             con.execute(
                 "UPDATE documents SET state = 'waiting', chunk_count = 0"
                 " WHERE document_id = ANY (?::text[])",

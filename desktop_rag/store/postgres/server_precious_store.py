@@ -9,6 +9,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.store.contract.precious import Entry, Plan
 from desktop_rag.store.postgres.database.server_connection import ServerConnection
 from desktop_rag.store.postgres.database.server_database import ServerDatabase
+from desktop_rag.store.postgres.documents.moved_content import misplaced, move_content
 from desktop_rag.store.sql.precious_rows import (
     Entity,
     all_rows,
@@ -67,6 +68,8 @@ class ServerPreciousStore:
                 for entity, rows in all_rows(con, but=[_IMAGE])
             ]
             _put(con, plan(present), changes)
+            # A source may have come back in another collection.
+            move_content(con, misplaced(con))
             known, count = set(keys_of(con, _IMAGE)), 0
             for image in images():
                 if image.key not in known:

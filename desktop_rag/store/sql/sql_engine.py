@@ -113,6 +113,10 @@ class DocumentContent(Protocol):
         """Remove text, chunks and postings of these documents."""
         ...
 
+    def follow(self, con: OwnConnection, document_ids: Sequence[str]) -> None:
+        """Put content where the engine keeps that of its document's source, which has changed."""
+        ...
+
     def text_of(self, con: OwnConnection, document_id: str) -> tuple[str | None, str]:
         """The whole text of a document, None without one, and its places."""
         ...

@@ -72,6 +72,9 @@ class StagedContent:
         """Remove text, chunks and postings of these documents."""
         delete_content(con, document_ids)
 
+    def follow(self, con: Connection, document_ids: Sequence[str]) -> None:
+        """Nothing: content has one place, whatever the source."""
+
     def text_of(self, con: Connection, document_id: str) -> tuple[str | None, str]:
         """The whole text of a document, None without one, and its places as JSON."""
         return text_of(con, document_id)

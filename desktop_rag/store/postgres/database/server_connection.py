@@ -51,7 +51,9 @@ class ServerConnection:
             values = [_sent(value) for value in values]
         return self.own.execute(_translated(query).encode(), values or None)
 
-    def rows_with_arrays(self, query: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+    def rows_with_arrays(
+        self, query: str, values: Sequence[Any] | Mapping[str, Any]
+    ) -> list[tuple[Any, ...]]:
         """The rows of a statement, with arrays of bigint as the bytes of their elements."""
         with self.own.cursor(binary=True) as cursor:
             cursor.adapters.register_loader(_BIGINT_ARRAY, ArrayBytes)

@@ -22,6 +22,7 @@ from desktop_rag.core.database.server_state import ReplicaState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.question import Readable
 from desktop_rag.store.contract.inspection import NoLibraryError, NotReadableNowError
+from desktop_rag.store.postgres.database.partitions import collections_of
 from desktop_rag.store.postgres.database.read_replica import WRITTEN, ReadReplica, Replica
 from desktop_rag.store.postgres.database.rights import become_reader
 from desktop_rag.store.postgres.database.search_times import SearchTimes
@@ -40,6 +41,9 @@ Lookup = Callable[[ServerConnection], T]
 _MOST_CONNECTIONS = 10
 _WAIT_S = 30.0
 _CONNECT_TIMEOUT_S = 10
+# Look-ups in partitions are estimated dear, and take less time than a second process to help. Only
+# what reads a large library whole is dearer.
+_PARALLEL_FROM = 100_000
 
 
 class ServerSnapshot:
@@ -135,8 +139,8 @@ class ServerDatabase:
             yield connection
 
     def _configure(self, connection: Own) -> None:
-        path = sql.SQL("SET search_path TO {}, public").format(sql.Identifier(self.schema))
-        connection.execute(path)
+        settings = sql.SQL("SET search_path TO {}, public; SET parallel_setup_cost = {}")
+        connection.execute(settings.format(sql.Identifier(self.schema), _PARALLEL_FROM))
         self._connections.add(connection)
         # As text, like every other column: the stores decode it.
         connection.adapters.register_loader("json", TextLoader)
@@ -256,7 +260,10 @@ class ServerDatabase:
     def insert(
         self, con: ServerConnection, table: str, columns: Mapping[str, Sequence[Any]]
     ) -> None:
-        """Insert rows given as columns; the server derives further ones."""
+        """Insert rows given as columns; those of documents with the collection of their source."""
+        if table == "documents":
+            owners = collections_of(con, columns["source_id"])
+            columns = {**columns, "collection_id": owners}
         con.insert(table, columns)
 
     def with_ids(self, document_ids: Sequence[str]) -> tuple[str, list[Any]]:
@@ -277,7 +284,9 @@ class ServerDatabase:
         """Read every row of every table of the library."""
         with self.read() as con:
             tables = con.execute(
-                "SELECT tablename FROM pg_tables WHERE schemaname = ?", [self.schema]
+                "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+                " WHERE n.nspname = ? AND c.relkind IN ('r', 'p') AND NOT c.relispartition",
+                [self.schema],
             ).fetchall()
             for (table,) in tables:
                 if not may_go_on():

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from psycopg import sql
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.store.postgres.database.partitioning import partition_library
 from desktop_rag.store.postgres.database.rights import READER, create_rights
 from desktop_rag.store.postgres.database.role_rights import create_role_rights
 from desktop_rag.store.postgres.database.server_connection import Own
@@ -51,11 +52,17 @@ def s004_compression(connection: Own, _schema: str) -> None:
         connection.execute(statement.encode())
 
 
+def s005_partitions(connection: Own, schema: str) -> None:
+    """Put what grows with passages into partitions by collection."""
+    partition_library(connection, schema)
+
+
 STEPS: list[Callable[[Own, str], None]] = [
     s001_first_schema,
     s002_posting_blocks,
     s003_rights_of_roles,
     s004_compression,
+    s005_partitions,
 ]
 LATEST = len(STEPS)
 

@@ -5,11 +5,11 @@ from typing import Any
 from desktop_rag.store.contract.chunks import ALL_CHUNKS, Coverage
 from desktop_rag.store.postgres.database.server_connection import ServerConnection
 from desktop_rag.store.postgres.database.server_database import ServerDatabase
-
-
-def vector_table(model_id: int) -> str:
-    """The name of a model's table."""
-    return f"vectors_{model_id:d}"
+from desktop_rag.store.postgres.documents.collection_vectors import (
+    copy_to_places,
+    places_of,
+    vector_table,
+)
 
 
 class ServerChunkStore:
@@ -27,7 +27,8 @@ class ServerChunkStore:
             [(total, missing)] = con.execute(
                 "SELECT count(*), count(*) FILTER (WHERE v.content_hash IS NULL) FROM"
                 f" (SELECT DISTINCT content_hash FROM chunks WHERE true{condition}) c"
-                f" LEFT JOIN {vector_table(model_id)} v USING (content_hash)",
+                f" LEFT JOIN (SELECT DISTINCT content_hash FROM {vector_table(model_id)}) v"
+                " USING (content_hash)",
                 parameters,
             ).fetchall()
         return int(total), int(missing)
@@ -35,16 +36,33 @@ class ServerChunkStore:
     def without_vectors(
         self, model_id: int, limit: int, coverage: Coverage = ALL_CHUNKS
     ) -> list[tuple[str, str, str]]:
-        """Up to `limit` contents without a vector: (content hash, context, text)."""
+        """Up to `limit` contents without a vector: (content hash, context, text).
+
+        Those that another collection has a vector of get a copy here and are not among them.
+        """
         condition, parameters = _within(coverage)
-        with self._database.read() as con:
-            rows = con.execute(
-                "SELECT DISTINCT ON (content_hash) content_hash, context, text FROM chunks"
-                " WHERE content_hash IN (SELECT DISTINCT content_hash FROM chunks c WHERE"
-                f" {_lacks(model_id)}{condition} LIMIT {limit:d}) ORDER BY content_hash, chunk_id",
-                parameters,
-            ).fetchall()
-        return [(row[0].hex, row[1], row[2]) for row in rows]
+        while True:
+            with self._database.read() as con:
+                rows = con.execute(
+                    "SELECT DISTINCT ON (content_hash) content_hash, context, text FROM chunks"
+                    " WHERE content_hash IN (SELECT DISTINCT content_hash FROM chunks c WHERE"
+                    f" {_lacks(model_id)}{condition} LIMIT {limit:d})"
+                    " ORDER BY content_hash, chunk_id",
+                    parameters,
+                ).fetchall()
+                hashes = [row[0].hex for row in rows]
+                known = places_of(con, vector_table(model_id), hashes)
+            if not known:
+                return [(row[0].hex, row[1], row[2]) for row in rows]
+            self._copy(model_id, {content_hash for content_hash, _ in known})
+
+    def _copy(self, model_id: int, hashes: set[str]) -> None:
+        """Give contents that have a vector in one collection a copy in each that they are in."""
+
+        def work(con: ServerConnection) -> None:
+            copy_to_places(con, [vector_table(model_id)], places_of(con, "chunks", hashes))
+
+        self._database.write_uncached(work)
 
     def without_windows(self, model_id: int, limit: int) -> list[tuple[str, str]]:
         """Up to `limit` contents with a vector but no windows yet: (content hash, text)."""
@@ -52,8 +70,9 @@ class ServerChunkStore:
             rows = con.execute(
                 "SELECT DISTINCT ON (content_hash) content_hash, text FROM chunks"
                 f" WHERE content_hash IN (SELECT content_hash FROM {vector_table(model_id)} v"
-                " WHERE windows IS NULL AND EXISTS (SELECT 1 FROM chunks c"
-                f" WHERE c.content_hash = v.content_hash) LIMIT {limit:d})"
+                " WHERE windows IS NULL AND EXISTS (SELECT 1 FROM chunks c WHERE"
+                " c.content_hash = v.content_hash AND c.collection_id = v.collection_id)"
+                f" LIMIT {limit:d})"
                 " ORDER BY content_hash, chunk_id"
             ).fetchall()
         return [(row[0].hex, row[1]) for row in rows]
@@ -74,8 +93,7 @@ class ServerChunkStore:
         condition, parameters = _within(coverage)
         return self._update_documents(
             "UPDATE documents SET state = 'searchable' WHERE state = 'searchable by words'"
-            " AND NOT EXISTS (SELECT 1 FROM chunks c WHERE"
-            f" c.document_id = documents.document_id AND {_lacks(model_id)}){condition}"
+            f" AND NOT EXISTS (SELECT 1 FROM {_OWN} AND {_lacks(model_id)}){condition}"
             " RETURNING document_id",
             parameters,
         )
@@ -85,8 +103,7 @@ class ServerChunkStore:
         condition, parameters = _within(coverage)
         return self._update_documents(
             "UPDATE documents SET state = 'searchable by words' WHERE state = 'searchable'"
-            " AND EXISTS (SELECT 1 FROM chunks c WHERE"
-            f" c.document_id = documents.document_id AND {_lacks(model_id)}){condition}"
+            f" AND EXISTS (SELECT 1 FROM {_OWN} AND {_lacks(model_id)}){condition}"
             " RETURNING document_id",
             parameters,
         )
@@ -117,35 +134,44 @@ class ServerChunkStore:
         condition, parameters = _within(coverage)
         sql = (
             f"DELETE FROM {vector_table(model_id)} v WHERE NOT EXISTS (SELECT 1 FROM chunks"
-            f" WHERE chunks.content_hash = v.content_hash{condition})"
+            " WHERE chunks.content_hash = v.content_hash"
+            f" AND chunks.collection_id = v.collection_id{condition})"
         )
         self._database.write_uncached(lambda con: con.execute(sql, parameters))
 
 
+# Chunks of a document of the same statement.
+_OWN = (
+    "chunks c WHERE c.document_id = documents.document_id"
+    " AND c.collection_id = documents.collection_id"
+)
+
+
 def _lacks(model_id: int) -> str:
-    """SQL that holds for a chunk `c` without a vector of a model."""
+    """SQL that holds for a chunk `c` without a vector of a model in its collection."""
     return (
         f"NOT EXISTS (SELECT 1 FROM {vector_table(model_id)} v"
-        " WHERE v.content_hash = c.content_hash)"
+        " WHERE v.content_hash = c.content_hash AND v.collection_id = c.collection_id)"
     )
 
 
 def _within(coverage: Coverage) -> tuple[str, dict[str, Any]]:
     """SQL that begins with AND, and its parameters; empty for all chunks."""
-    conditions: list[str] = []
+    sql = ""
     parameters: dict[str, Any] = {}
     if coverage.collection_ids is not None:
-        conditions.append("s.collection_id = ANY ($collections::text[])")
+        sql = " AND collection_id = ANY ($collections::text[])"
         parameters["collections"] = list(coverage.collection_ids)
+    conditions: list[str] = []
     if coverage.languages is not None:
         conditions.append("d.language = ANY ($languages::text[])")
         parameters["languages"] = sorted(coverage.languages)
     if coverage.but_languages:
         conditions.append("NOT d.language = ANY ($but_languages::text[])")
         parameters["but_languages"] = sorted(coverage.but_languages)
-    if not conditions:
-        return "", {}
-    return (
-        " AND document_id IN (SELECT d.document_id FROM documents d JOIN sources s"
-        f" USING (source_id) WHERE {' AND '.join(conditions)})"
-    ), parameters
+    if conditions:
+        sql += (
+            " AND document_id IN"
+            f" (SELECT d.document_id FROM documents d WHERE {' AND '.join(conditions)})"
+        )
+    return sql, parameters

@@ -16,12 +16,15 @@ import numpy as np
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.store.contract.documents import IndexingOutcome
-from desktop_rag.store.postgres.database.server_connection import ServerConnection
-from desktop_rag.store.postgres.documents.posting_blocks import (
+from desktop_rag.store.postgres.database.partitions import collections_of
+from desktop_rag.store.postgres.database.posting_blocks import (
     insert_blocks,
     packed_blocks,
     signed,
 )
+from desktop_rag.store.postgres.database.server_connection import ServerConnection
+from desktop_rag.store.postgres.documents.collection_vectors import copy_to_places, tables_of
+from desktop_rag.store.postgres.documents.moved_content import move_content
 from desktop_rag.store.sql.sql_engine import Family, chunk_rows
 from desktop_rag.store.sql.text_sql import key_of
 
@@ -70,14 +73,24 @@ class ServerContent:
             return
         spans = con.execute(
             "DELETE FROM document_texts WHERE document_id = ANY (?::text[])"
-            " RETURNING first_chunk, last_chunk",
+            " RETURNING first_chunk, last_chunk, collection_id",
             [list(document_ids)],
         ).fetchall()
-        for first, last in spans:
-            con.execute("DELETE FROM chunks WHERE chunk_id BETWEEN ? AND ?", [first, last])
+        for first, last, collection_id in spans:
             if first <= last:
+                con.execute(
+                    "DELETE FROM chunks WHERE collection_id = ? AND chunk_id BETWEEN ? AND ?",
+                    [collection_id, first, last],
+                )
                 # Maintenance takes them out of the blocks.
-                con.execute("INSERT INTO dead_chunks VALUES (?, ?)", [first, last])
+                con.execute(
+                    "INSERT INTO dead_chunks VALUES (?, ?, ?)", [first, last, collection_id]
+                )
+
+    def follow(self, con: ServerConnection, document_ids: Sequence[str]) -> None:
+        """Move the content of these documents to the collection of their source."""
+        if document_ids:
+            move_content(con, document_ids)
 
     def text_of(self, con: ServerConnection, document_id: str) -> tuple[str | None, str]:
         """The whole text of a document, None without one, and its places as JSON."""
@@ -104,7 +117,8 @@ class ServerContent:
         con.execute(f"DELETE FROM document_texts WHERE {gone}")
         removed = con.execute(f"DELETE FROM chunks WHERE {gone}").rowcount
         con.execute(
-            "INSERT INTO dead_chunks SELECT DISTINCT chunk_id, chunk_id FROM postings p"
+            "INSERT INTO dead_chunks SELECT DISTINCT chunk_id, chunk_id, collection_id"
+            " FROM postings p"
             " WHERE NOT EXISTS (SELECT 1 FROM chunks c WHERE c.chunk_id = p.chunk_id)"
         )
         return removed
@@ -119,20 +133,28 @@ def _insert_content(
     [(first,)] = con.execute("SELECT nextval('chunk_numbers')").fetchall()
     con.execute("SELECT setval('chunk_numbers', ?)", [first + count - 1])
     ends = np.cumsum([first - 1, *(len(item.chunks) for item in outcomes)]).tolist()
+    owners = collections_of(con, [item.document.source_id for item in outcomes])
     con.copy(
         "document_texts",
-        "document_id, text, places, first_chunk, last_chunk",
+        "document_id, text, places, first_chunk, last_chunk, collection_id",
         (
-            (item.document.document_id, item.text, item.places, end + 1, last)
-            for item, end, last in zip(outcomes, ends[:-1], ends[1:], strict=True)
+            (item.document.document_id, item.text, item.places, end + 1, last, owner)
+            for item, end, last, owner in zip(outcomes, ends[:-1], ends[1:], owners, strict=True)
         ),
     )
+    owner_of = {
+        item.document.document_id: owner for item, owner in zip(outcomes, owners, strict=True)
+    }
+    tables = tables_of(con)
     rows = chunk_rows(outcomes)
     while part := list(islice(rows, _SLICE)):
+        placed = [owner_of[document_id] for document_id, _, _ in part]
         terms = _numbered({term for _, _, count in part for term in count}, stored_terms)
-        _insert_chunks(con, part, first)
-        _insert_postings(con, [count for _, _, count in part], first, terms)
+        _insert_chunks(con, part, placed, first)
+        _insert_postings(con, [count for _, _, count in part], placed, first, terms)
         _insert_terms(con, terms, stored_terms)
+        hashes = (chunk.content_hash for _, chunk, _ in part)
+        copy_to_places(con, tables, zip(hashes, placed, strict=True))
         first += len(part)
 
 
@@ -142,25 +164,34 @@ def _numbered(terms: Iterable[str], stored: Mapping[str, int]) -> dict[str, int]
 
 
 def _insert_chunks(
-    con: ServerConnection, rows: Sequence[tuple[str, Chunk, Counter[str]]], first: int
+    con: ServerConnection,
+    rows: Sequence[tuple[str, Chunk, Counter[str]]],
+    owners: Sequence[str],
+    first: int,
 ) -> None:
     con.copy(
         "chunks",
         "chunk_id, document_id, position, start_offset, end_offset, text, context, anchor,"
-        " content_hash, term_count",
+        " content_hash, term_count, collection_id",
         (
             (
                 chunk_id, document_id, chunk.position, chunk.start, chunk.end, chunk.text,
                 chunk.context, json.dumps(chunk.anchor.to_json()), chunk.content_hash,
-                count.total(),
+                count.total(), owner,
             )
-            for chunk_id, (document_id, chunk, count) in enumerate(rows, first)
+            for chunk_id, ((document_id, chunk, count), owner) in enumerate(
+                zip(rows, owners, strict=True), first
+            )
         ),
     )  # fmt: skip
 
 
 def _insert_postings(
-    con: ServerConnection, counts: Sequence[Counter[str]], first: int, keys: Mapping[str, int]
+    con: ServerConnection,
+    counts: Sequence[Counter[str]],
+    owners: Sequence[str],
+    first: int,
+    keys: Mapping[str, int],
 ) -> None:
     sizes = [len(count) for count in counts]
     total = sum(sizes)
@@ -171,7 +202,11 @@ def _insert_postings(
     chunk_ids = np.repeat(np.arange(first, first + len(counts)), sizes)
     # Stable: the chunks of a term stay in order.
     order = np.argsort(key, kind="stable")
-    insert_blocks(con, packed_blocks(key[order], chunk_ids[order], tf[order], lengths[order]))
+    names, numbers = np.unique(np.array(owners), return_inverse=True)
+    owner = np.repeat(numbers, sizes)[order]
+    for number, name in enumerate(names.tolist()):
+        own = order[owner == number]
+        insert_blocks(con, packed_blocks(key[own], chunk_ids[own], tf[own], lengths[own]), name)
     con.execute("UPDATE posting_state SET unmerged = unmerged + ?", [total])
 
 

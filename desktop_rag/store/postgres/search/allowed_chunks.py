@@ -10,7 +10,7 @@ from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.postgres.database.server_database import ServerSnapshot
 from desktop_rag.store.postgres.search.server_postings import PostingsInMemory, read_state
 from desktop_rag.store.postgres.search.server_scope import document_condition
-from desktop_rag.store.postgres.search.server_statistics import read_statistics
+from desktop_rag.store.postgres.search.server_statistics import visible_in
 from desktop_rag.store.sql.posting_lists import Ids, PostingList, merged
 from desktop_rag.store.sql.text_sql import key_of
 
@@ -73,12 +73,8 @@ def _holding(snapshot: ServerSnapshot, word: Sequence[str], postings: PostingsIn
 
 def _documents(snapshot: ServerSnapshot, scope: Scope) -> _Ranges | None:
     """The chunks of the documents in a scope, whatever they hold; None for all."""
-    statistics = snapshot.cached(read_statistics)
-    condition, parameters = document_condition(
-        replace(scope, required=(), excluded=(), chunk_ids=None),
-        has_gone=statistics.has_gone,
-        has_attached=statistics.has_attached,
-    )
+    whole = replace(scope, required=(), excluded=(), chunk_ids=None)
+    condition, parameters = document_condition(whole, visible_in(snapshot))
     if not condition:
         return None
     rows = snapshot.con.execute(

@@ -13,7 +13,7 @@ from desktop_rag.store.postgres.database.server_database import ServerSnapshot
 from desktop_rag.store.postgres.search.allowed_chunks import AllowedChunks
 from desktop_rag.store.postgres.search.server_postings import PostingsInMemory
 from desktop_rag.store.postgres.search.server_scope import chunk_condition
-from desktop_rag.store.postgres.search.server_statistics import read_statistics
+from desktop_rag.store.postgres.search.server_statistics import read_statistics, visible_in
 from desktop_rag.store.sql.bm25_ranking import CHEAP, WordPostings, best_chunks, counted
 from desktop_rag.store.sql.neighbour_scores import neighbour_scores
 from desktop_rag.store.sql.posting_lists import PostingList
@@ -48,10 +48,7 @@ def best(
 
 def condition_within(snapshot: ServerSnapshot, scope: Scope) -> Condition:
     """SQL that begins with AND, for rows of `chunks` in a scope, and its parameters."""
-    statistics = snapshot.cached(read_statistics)
-    return chunk_condition(
-        scope, has_gone=statistics.has_gone, has_attached=statistics.has_attached
-    )
+    return chunk_condition(scope, visible_in(snapshot))
 
 
 def scores_of(

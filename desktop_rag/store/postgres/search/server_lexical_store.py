@@ -93,7 +93,7 @@ class ServerLexicalStore:
             condition, parameters = condition_within(snapshot, scope)
             rows = snapshot.con.execute(
                 "SELECT chunks.chunk_id, documents.mtime_ns::float8 / 1e9 FROM chunks"
-                " JOIN documents ON documents.document_id = chunks.document_id"
+                " JOIN documents USING (document_id, collection_id)"
                 f" WHERE chunks.position = 0{condition} ORDER BY documents.mtime_ns DESC, 1"
                 f" LIMIT {limit:d}",
                 parameters,
@@ -151,7 +151,8 @@ class ServerLexicalStore:
             rows = con.execute(
                 "SELECT c.chunk_id, c.document_id, c.text, c.anchor, c.start_offset, c.end_offset,"
                 " d.path, d.title, d.part, d.url, d.source_id FROM chunks c"
-                " JOIN documents d USING (document_id) WHERE c.chunk_id = ANY (?::bigint[])",
+                " JOIN documents d USING (document_id, collection_id)"
+                " WHERE c.chunk_id = ANY (?::bigint[])",
                 [list(scores)],
             ).fetchall()
             sites = read_sites(con)

@@ -6,13 +6,13 @@ from collections.abc import Collection, Sequence
 from desktop_rag.store.contract.vectors import ModelRow
 from desktop_rag.store.postgres.database.server_connection import ServerConnection
 from desktop_rag.store.postgres.database.server_database import ServerDatabase
+from desktop_rag.store.postgres.documents.collection_vectors import vector_table
 from desktop_rag.store.postgres.search.server_vectors import (
     ServerVectorSearch,
     ServerVectorStore,
     ServerVectorTable,
     find,
     find_or_create,
-    vector_table,
 )
 
 

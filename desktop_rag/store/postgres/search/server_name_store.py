@@ -14,7 +14,7 @@ from desktop_rag.store.contract.search import NamedDocuments
 from desktop_rag.store.postgres.database.server_connection import ServerConnection
 from desktop_rag.store.postgres.database.server_database import ServerDatabase, ServerSnapshot
 from desktop_rag.store.postgres.search.server_scope import document_condition
-from desktop_rag.store.postgres.search.server_statistics import read_statistics
+from desktop_rag.store.postgres.search.server_statistics import read_statistics, visible_in
 from desktop_rag.store.sql.edit_distance import edits
 from desktop_rag.store.sql.file_names import plain, squeezed, stem
 
@@ -155,10 +155,7 @@ def _fetched(
 
 
 def _condition(snapshot: ServerSnapshot, scope: Scope) -> tuple[str, dict[str, object]]:
-    statistics = snapshot.cached(read_statistics)
-    return document_condition(
-        scope, has_gone=statistics.has_gone, has_attached=statistics.has_attached
-    )
+    return document_condition(scope, visible_in(snapshot))
 
 
 def _holds(written: str, name: str, sought: str, ending: str | None) -> bool:

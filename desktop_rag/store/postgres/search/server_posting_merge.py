@@ -7,16 +7,17 @@ the library is the same after each. Any thread.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from desktop_rag.store.postgres.database.server_connection import ServerConnection
-from desktop_rag.store.postgres.database.server_database import ServerDatabase
-from desktop_rag.store.postgres.documents.posting_blocks import (
+from desktop_rag.store.postgres.database.posting_blocks import (
+    NO_BLOCKS,
+    Numbers,
+    divided,
     insert_blocks,
-    numbers_of,
-    packed_blocks,
+    place_in,
     sizes_of,
 )
+from desktop_rag.store.postgres.database.server_connection import ServerConnection
+from desktop_rag.store.postgres.database.server_database import ServerDatabase
 
 # With fewer, a search reads all blocks quickly.
 _MIN_POSTINGS = 200_000
@@ -68,6 +69,8 @@ class PostingBlockMerge:
         self._database.write(lambda con: _finish(con, due))
         with self._database.outside_transactions() as connection:
             connection.execute("VACUUM (ANALYZE) posting_blocks")
+            # The server looks at partitions by itself, but not at their tables.
+            connection.execute("ANALYZE documents, document_texts, chunks")
 
 
 def _read_due(con: ServerConnection) -> _Due:
@@ -89,31 +92,29 @@ def _merge_part(con: ServerConnection, after: int, dead: list[tuple[int, int]]) 
     if not count:
         return None
     rows = con.rows_with_arrays(
-        "SELECT key, first_chunk, packed FROM posting_blocks WHERE key BETWEEN ? AND ?"
-        " ORDER BY key, first_chunk",
+        "SELECT collection_id, key, first_chunk, packed FROM posting_blocks"
+        " WHERE key BETWEEN ? AND ? ORDER BY key, first_chunk",
         [first, last],
     )
-    parts = [packed for _, _, packed in rows]
-    numbers, sizes = numbers_of(parts), sizes_of(parts)
-    keys = np.repeat(np.array([row[0] for row in rows], np.int64), sizes)
-    chunk_ids = np.repeat(np.array([row[1] for row in rows], np.int64), sizes) + (numbers >> 32)
-    kept = _alive(chunk_ids, dead)
-    blocks = packed_blocks(
-        keys[kept], chunk_ids[kept], numbers[kept] >> 16 & 0xFFFF, numbers[kept] & 0xFFFF
-    )
-    if len(blocks.keys) < len(rows) or not kept.all():
-        con.execute("DELETE FROM posting_blocks WHERE key BETWEEN ? AND ?", [first, last])
-        insert_blocks(con, blocks)
+    by_collection: dict[str, list[tuple[int, int, bytes]]] = {}
+    for collection_id, *block in rows:
+        by_collection.setdefault(collection_id, []).append(tuple(block))
+    for collection_id, own in by_collection.items():
+        blocks = divided(own, lambda chunk_ids: _dead_below_zero(chunk_ids, dead)).get(0, NO_BLOCKS)
+        stored = int(sizes_of([packed for _, _, packed in own]).sum())
+        if len(blocks.keys) < len(own) or len(blocks.packed) < stored:
+            con.execute(
+                "DELETE FROM posting_blocks WHERE collection_id = ? AND key BETWEEN ? AND ?",
+                [collection_id, first, last],
+            )
+            insert_blocks(con, blocks, collection_id)
     return int(last)
 
 
-def _alive(chunk_ids: NDArray[np.int64], dead: list[tuple[int, int]]) -> NDArray[np.bool_]:
-    """True for chunks in none of the ranges."""
-    if not dead:
-        return np.ones(len(chunk_ids), np.bool_)
-    ranges = np.array(dead, np.int64)
-    place = np.searchsorted(ranges[:, 0], chunk_ids, "right")
-    return (place == 0) | (chunk_ids > ranges[np.maximum(place, 1) - 1, 1])
+def _dead_below_zero(chunk_ids: Numbers, dead: list[tuple[int, int]]) -> Numbers:
+    """0 for chunks in none of the ranges, -1 for the others."""
+    ranges = np.array(dead, np.int64).reshape(-1, 2)
+    return np.where(place_in(chunk_ids, ranges[:, 0], ranges[:, 1]) < 0, 0, -1)
 
 
 def _finish(con: ServerConnection, due: _Due) -> None:

@@ -15,15 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from desktop_rag.store.postgres.database.server_connection import ServerConnection
-from desktop_rag.store.postgres.database.server_database import ServerSnapshot
-from desktop_rag.store.postgres.documents.posting_blocks import (
+from desktop_rag.store.postgres.database.posting_blocks import (
     MAX_COUNT,
     numbers_of,
     signed,
     unpacked,
     unsigned,
 )
+from desktop_rag.store.postgres.database.server_connection import ServerConnection
+from desktop_rag.store.postgres.database.server_database import ServerSnapshot
+from desktop_rag.store.postgres.search.server_scope import named
+from desktop_rag.store.postgres.search.server_statistics import collections_seen
 from desktop_rag.store.sql.posting_lists import Ids, PostingList
 
 # The overhead of an entry beside its arrays; the lists of unknown terms are empty.
@@ -119,7 +121,7 @@ class PostingsInMemory:
     def _readable(self, snapshot: ServerSnapshot, keys: Sequence[int]) -> dict[int, PostingList]:
         known = self._known(snapshot.who, keys, snapshot.changes)
         if missing := [key for key in set(keys) if key not in known]:
-            for key, postings in _read_visible(snapshot.con, missing).items():
+            for key, postings in _read_visible(snapshot, missing).items():
                 known[key] = _Entry(snapshot.changes, 0, postings)
                 self._put(snapshot.who, key, known[key])
         return {key: known[key].postings for key in keys}
@@ -163,16 +165,20 @@ def _read(con: ServerConnection, keys: Sequence[int], above: int) -> dict[int, P
     for key in keys:
         own = sorted(blocks[signed(key)])
         postings = unpacked([first for first, _ in own], [packed for _, packed in own])
+        # Blocks of several collections overlap.
+        if np.any(postings.chunk_ids[1:] < postings.chunk_ids[:-1]):
+            postings = postings.where(np.argsort(postings.chunk_ids))
         found[key] = postings.where(postings.chunk_ids > above) if above > 0 else postings
     return found
 
 
-def _read_visible(con: ServerConnection, keys: Sequence[int]) -> dict[int, PostingList]:
+def _read_visible(snapshot: ServerSnapshot, keys: Sequence[int]) -> dict[int, PostingList]:
     """The postings of each term in chunks that the role of the transaction may read."""
-    rows = con.rows_with_arrays(
+    among, collections = named("collection_id", collections_seen(snapshot))
+    rows = snapshot.con.rows_with_arrays(
         "SELECT key, array_agg(chunk_id), array_agg(tf::bigint << 16 | term_count) FROM postings"
-        " WHERE key = ANY (?::bigint[]) GROUP BY key",
-        [[signed(key) for key in keys]],
+        f" WHERE key = ANY ($keys::bigint[]){among} GROUP BY key",
+        {"keys": [signed(key) for key in keys], **collections},
     )
     found = {key: unpacked([], []) for key in keys}
     for key, ids, counts in rows:

@@ -6,6 +6,7 @@ What somebody may read is no condition here: the transaction sees nothing else, 
 import os
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -26,17 +27,55 @@ _BELOW = (
 )
 
 
-def chunk_condition(
-    scope: Scope, *, has_gone: bool, has_attached: bool
-) -> tuple[str, dict[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """What a condition has to leave out, and may: facts about what the transaction sees.
+
+    `collections` are the only ones with documents that it sees; None where it sees all.
+    """
+
+    has_gone: bool
+    has_attached: bool
+    collections: tuple[str, ...] | None = None
+
+
+def collections_in(scope: Scope, visible: Visible) -> tuple[str, ...] | None:
+    """The only collections that have something in the scope; None for all."""
+    limits = [scope.collection_ids, visible.collections]
+    if scope.about and all(item.kind is ScopeKind.COLLECTION for item in scope.about):
+        limits.append(tuple(item.key for item in scope.about))
+    given = [frozenset(each) for each in limits if each is not None]
+    return tuple(sorted(frozenset.intersection(*given))) if given else None
+
+
+def named(column: str, collections: Sequence[str] | None) -> tuple[str, dict[str, Any]]:
+    """SQL that begins with AND, for rows of these collections, and its parameters.
+
+    The server leaves out the other partitions.
+    """
+    if collections is None:
+        return "", {}
+    parameters = {f"named{n}": each for n, each in enumerate(collections)}
+    # One by one: the partitions of an array are not known before a prepared plan is run.
+    holes = ", ".join(f"${name}" for name in parameters)
+    return (f" AND {column} IN ({holes})" if holes else " AND false"), parameters
+
+
+def chunk_condition(scope: Scope, visible: Visible) -> tuple[str, dict[str, Any]]:
     """SQL that begins with AND, for rows of `chunks`, and its parameters; empty without limits."""
-    conditions, parameters = _of_documents(scope, has_gone=has_gone, has_attached=has_attached)
-    sql = ""
+    conditions, parameters = _of_documents(scope, visible)
+    collections = collections_in(scope, visible)
+    sql, names = named("chunks.collection_id", collections)
+    among, _ = named("postings.collection_id", collections)
+    parameters |= names
     if conditions:
-        sql = f" AND chunks.document_id IN ({_documents(conditions)})"
+        sql += (
+            " AND (chunks.document_id, chunks.collection_id) IN"
+            f" ({_documents('d.document_id, d.collection_id', conditions)})"
+        )
     for n, word in enumerate((*scope.required, *scope.excluded)):
         negation = "" if n < len(scope.required) else "NOT "
-        sql += f" AND {negation}chunks.chunk_id IN ({_HOLDING.format(name=f'word{n}')})"
+        sql += f" AND {negation}chunks.chunk_id IN ({_HOLDING.format(name=f'word{n}')}{among})"
         parameters[f"word{n}"] = [signed_key(term) for term in word]
     if scope.chunk_ids is not None:
         sql += " AND chunks.chunk_id = ANY ($chunks::bigint[])"
@@ -44,31 +83,31 @@ def chunk_condition(
     return sql, parameters
 
 
-def document_condition(
-    scope: Scope, *, has_gone: bool, has_attached: bool
-) -> tuple[str, dict[str, Any]]:
-    """The same for rows of `documents`: those that a chunk in the scope belongs to."""
+def document_condition(scope: Scope, visible: Visible) -> tuple[str, dict[str, Any]]:
+    """The same for rows of `documents` or their texts: those that a chunk in the scope is of."""
     if scope.required or scope.excluded or scope.chunk_ids is not None:
-        sql, parameters = chunk_condition(scope, has_gone=has_gone, has_attached=has_attached)
+        sql, parameters = chunk_condition(scope, visible)
         return f" AND document_id IN (SELECT document_id FROM chunks WHERE true{sql})", parameters
-    conditions, parameters = _of_documents(scope, has_gone=has_gone, has_attached=has_attached)
-    return (f" AND document_id IN ({_documents(conditions)})" if conditions else ""), parameters
+    conditions, parameters = _of_documents(scope, visible)
+    sql, names = named("collection_id", collections_in(scope, visible))
+    if conditions:
+        sql += f" AND document_id IN ({_documents('d.document_id', conditions)})"
+    return sql, parameters | names
 
 
-def _documents(conditions: Sequence[str]) -> str:
+def _documents(columns: str, conditions: Sequence[str]) -> str:
     return (
-        "SELECT d.document_id FROM documents d JOIN sources s USING (source_id)"
-        f" LEFT JOIN collections k USING (collection_id) WHERE {' AND '.join(conditions)}"
+        f"SELECT {columns} FROM documents d JOIN sources s USING (source_id)"
+        " LEFT JOIN collections k ON k.collection_id = d.collection_id"
+        f" WHERE {' AND '.join(conditions)}"
     )
 
 
-def _of_documents(
-    scope: Scope, *, has_gone: bool, has_attached: bool
-) -> tuple[list[str], dict[str, Any]]:
+def _of_documents(scope: Scope, visible: Visible) -> tuple[list[str], dict[str, Any]]:
+    """All conditions but that of the collections, which the rows themselves name."""
     conditions: list[str] = []
     parameters: dict[str, Any] = {}
     for column, name, wanted in (
-        ("s.collection_id", "collections", scope.collection_ids),
         ("d.document_id", "documents", scope.document_ids),
         ("d.source_id", "attached", scope.attached or None),
     ):
@@ -86,9 +125,9 @@ def _of_documents(
         found, values = _passing(filters, prefix)
         conditions += found
         parameters |= values
-    if has_gone:
+    if visible.has_gone:
         conditions.append("d.state <> 'gone'")
-    if has_attached and not scope.attached:
+    if visible.has_attached and not scope.attached:
         conditions.append("NOT s.is_attached")
     return conditions, parameters
 
@@ -117,7 +156,7 @@ def _about(items: Sequence[ScopeItem]) -> tuple[list[str], dict[str, list[str]]]
             [item.key for item in listed(ScopeKind.LINK)],
         ),
         "about_collections": (
-            "s.collection_id = ANY ($about_collections::text[])",
+            "d.collection_id = ANY ($about_collections::text[])",
             [item.key for item in listed(ScopeKind.COLLECTION)],
         ),
     }

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from desktop_rag.store.postgres.database.server_connection import ServerConnection
+from desktop_rag.store.postgres.database.server_database import ServerSnapshot
+from desktop_rag.store.postgres.search.server_scope import Visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +43,20 @@ def read_statistics(con: ServerConnection) -> ServerStatistics:
         chunk_count,
         terms,
     )
+
+
+def read_collections(con: ServerConnection) -> tuple[str, ...]:
+    """The collections with documents that the transaction sees."""
+    rows = con.execute("SELECT DISTINCT collection_id FROM documents").fetchall()
+    return tuple(sorted(row[0] for row in rows))
+
+
+def visible_in(snapshot: ServerSnapshot) -> Visible:
+    """What conditions have to leave out; for somebody who may read a part, the part."""
+    statistics = snapshot.cached(read_statistics)
+    return Visible(statistics.has_gone, statistics.has_attached, collections_seen(snapshot))
+
+
+def collections_seen(snapshot: ServerSnapshot) -> tuple[str, ...] | None:
+    """The only collections of which the snapshot sees documents; None where it sees all."""
+    return snapshot.cached(read_collections) if snapshot.is_limited else None

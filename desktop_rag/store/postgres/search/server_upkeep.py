@@ -3,8 +3,9 @@
 Any thread.
 """
 
+from desktop_rag.store.postgres.database.server_connection import Own
 from desktop_rag.store.postgres.database.server_database import ServerDatabase
-from desktop_rag.store.postgres.documents.server_chunk_store import vector_table
+from desktop_rag.store.postgres.documents.collection_vectors import vector_table
 from desktop_rag.store.postgres.search.server_posting_merge import PostingBlockMerge
 from desktop_rag.store.postgres.search.server_vectors import (
     EXACT_BELOW,
@@ -16,6 +17,7 @@ from desktop_rag.store.postgres.search.server_vectors import (
 # default of 64 candidates, recall@10 is lower at the same speed.
 _NEIGHBOURS = 16
 _CANDIDATES = 128
+_INDEX = f"hnsw (vector halfvec_ip_ops) WITH (m = {_NEIGHBOURS}, ef_construction = {_CANDIDATES})"
 _BUILD_MEMORY = "512MB"
 
 
@@ -38,15 +40,7 @@ class ServerUpkeep:
                 connection.execute(
                     "SELECT set_config('maintenance_work_mem', %s, false)", [_BUILD_MEMORY]
                 )
-                # What an interrupted build left is never used.
-                connection.execute(
-                    f"DROP INDEX CONCURRENTLY IF EXISTS {index_name(table)}".encode()
-                )
-                connection.execute(
-                    f"CREATE INDEX CONCURRENTLY {index_name(table)} ON {table} USING hnsw"
-                    f" (vector halfvec_ip_ops) WITH (m = {_NEIGHBOURS},"
-                    f" ef_construction = {_CANDIDATES})".encode()
-                )
+                _build_index(connection, table)
                 for name in (table, "chunks", "documents"):
                     connection.execute(f"ANALYZE {name}".encode())
 
@@ -68,3 +62,36 @@ class ServerUpkeep:
                 if ready is None and count > EXACT_BELOW:
                     found.append(table)
         return found
+
+
+def _build_index(connection: Own, table: str) -> None:
+    """Build the index of each partition that has none, and join them to that of the table.
+
+    The latter is valid, and used, once it has all of them.
+    """
+    whole = index_name(table)
+    connection.execute(
+        f"CREATE INDEX IF NOT EXISTS {whole} ON ONLY {table} USING {_INDEX}".encode()
+    )
+    joined = connection.execute(
+        "SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid"
+        " WHERE i.inhparent = to_regclass(%s)",
+        [whole],
+    ).fetchall()
+    known = {name for (name,) in joined}
+    partitions = connection.execute(
+        "SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid"
+        " WHERE i.inhparent = to_regclass(%s) ORDER BY c.relname",
+        [table],
+    ).fetchall()
+    for (partition,) in partitions:
+        name = index_name(partition)
+        if name in known:
+            continue
+        for statement in (
+            # What an interrupted build left is never used.
+            f"DROP INDEX CONCURRENTLY IF EXISTS {name}",
+            f"CREATE INDEX CONCURRENTLY {name} ON {partition} USING {_INDEX}",
+            f"ALTER INDEX {whole} ATTACH PARTITION {name}",
+        ):
+            connection.execute(statement.encode())

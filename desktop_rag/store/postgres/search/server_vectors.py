@@ -14,12 +14,15 @@ from numpy.typing import NDArray
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.contract.vectors import VectorMatches
 from desktop_rag.store.postgres.database.binary_rows import copy_vectors, half_vectors
+from desktop_rag.store.postgres.database.partitioning import policy_of_vectors
+from desktop_rag.store.postgres.database.partitions import NOWHERE, create_partitions
 from desktop_rag.store.postgres.database.rights import restrict
 from desktop_rag.store.postgres.database.server_connection import ServerConnection
 from desktop_rag.store.postgres.database.server_database import ServerDatabase, ServerSnapshot
-from desktop_rag.store.postgres.documents.server_chunk_store import vector_table
+from desktop_rag.store.postgres.documents.collection_vectors import places_of, vector_table
 from desktop_rag.store.postgres.search.server_bm25 import condition_within
-from desktop_rag.store.postgres.search.server_statistics import read_statistics
+from desktop_rag.store.postgres.search.server_scope import collections_in, named
+from desktop_rag.store.postgres.search.server_statistics import read_statistics, visible_in
 from desktop_rag.store.sql.packed_vectors import (
     packed_windows,
     unpacked_windows,
@@ -28,7 +31,7 @@ from desktop_rag.store.sql.packed_vectors import (
 
 # Up to this many chunks in the scope, all are compared: the index would visit as many.
 EXACT_BELOW = 10_000
-# The search of the index keeps this many candidates: more find more, and take longer.
+# The search of an index keeps this many candidates: more find more, and take longer.
 _EF_SEARCH = 400
 # With a filter the index goes on until enough rows pass it, but not beyond this many.
 _MOST_VISITED = 200_000
@@ -36,8 +39,9 @@ _MOST_VISITED = 200_000
 # chunk. OFFSET keeps the planner from doing so here.
 _VISIBLE = (
     "unnest(visible_chunks()) AS seen(span) CROSS JOIN LATERAL"
-    " (SELECT c.chunk_id, c.document_id, c.content_hash FROM chunks c"
-    " WHERE c.chunk_id >= lower(seen.span) AND c.chunk_id < upper(seen.span) OFFSET 0) AS chunks"
+    " (SELECT c.chunk_id, c.document_id, c.content_hash, c.collection_id FROM chunks c"
+    " WHERE c.chunk_id >= lower(seen.span) AND c.chunk_id < upper(seen.span){among} OFFSET 0)"
+    " AS chunks"
 )
 # pgvector indexes no longer vectors of half precision.
 MOST_INDEXED_DIMENSIONS = 4_000
@@ -79,18 +83,15 @@ def find_or_create(con: ServerConnection, model: str, dimensions: int) -> Server
         "INSERT INTO models (model_id, name, dimensions) VALUES (?, ?, ?)",
         [number, model, dimensions],
     )
+    plain = " STORAGE PLAIN" if 2 * dimensions < _PLAIN_BYTES else ""
     con.execute(
-        f"CREATE TABLE {table.name} (content_hash uuid PRIMARY KEY,"
-        f" vector halfvec({dimensions:d}) STORAGE PLAIN, windows bytea STORAGE EXTERNAL)"
-        if 2 * dimensions < _PLAIN_BYTES
-        else f"CREATE TABLE {table.name} (content_hash uuid PRIMARY KEY,"
-        f" vector halfvec({dimensions:d}), windows bytea STORAGE EXTERNAL)"
+        f"CREATE TABLE {table.name} (content_hash uuid, vector halfvec({dimensions:d}){plain},"
+        ' windows bytea STORAGE EXTERNAL, collection_id text COLLATE pg_catalog."pg_c_utf8",'
+        " PRIMARY KEY (content_hash, collection_id)) PARTITION BY HASH (collection_id)"
     )
-    restrict(
-        con.own,
-        table.name,
-        f"EXISTS (SELECT 1 FROM chunks c WHERE c.content_hash = {table.name}.content_hash)",
-    )
+    create_partitions(con.own, table.name)
+    con.execute(f"CREATE INDEX ON {table.name} (collection_id)")
+    restrict(con.own, table.name, policy_of_vectors(table.name))
     return table
 
 
@@ -107,11 +108,25 @@ class ServerVectorStore:
         self.model_id = table.model_id
 
     def add(self, hashes: Sequence[str], vectors: NDArray[np.float32]) -> None:
-        """Store unit vectors, shape (len(hashes), dimensions), of hashes without a vector."""
+        """Store unit vectors, shape (len(hashes), dimensions), of hashes without a vector.
+
+        Each goes to every collection that has the content.
+        """
+
+        def work(con: ServerConnection) -> None:
+            places = places_of(con, "chunks", hashes)
+            housed = {content_hash for content_hash, _ in places}
+            places |= {(each, NOWHERE) for each in hashes if each not in housed}
+            # Another process may have been as quick.
+            places -= places_of(con, self._table.name, hashes)
+            numbers = {content_hash: number for number, content_hash in enumerate(hashes)}
+            for collection_id in sorted({place for _, place in places}):
+                own = sorted(numbers[each] for each, place in places if place == collection_id)
+                some = [hashes[number] for number in own]
+                copy_vectors(con, self._table.name, some, vectors[own], collection_id)
+
         if len(hashes):
-            self._database.write_uncached(
-                lambda con: copy_vectors(con, self._table.name, hashes, vectors)
-            )
+            self._database.write_uncached(work)
 
     def missing(self, hashes: Sequence[str]) -> set[str]:
         """The content hashes that have no vector."""
@@ -132,8 +147,9 @@ class ServerVectorStore:
     def _rows(self, column: str, name: str, hashes: Sequence[str]) -> list[tuple[str, bytes]]:
         with self._database.read() as con:
             rows = con.execute(
-                f"SELECT content_hash, {column} FROM {self._table.name}"
-                f" WHERE content_hash = ANY (?::uuid[]) AND {name} IS NOT NULL",
+                f"SELECT DISTINCT ON (content_hash) content_hash, {column} FROM {self._table.name}"
+                f" WHERE content_hash = ANY (?::uuid[]) AND {name} IS NOT NULL"
+                " ORDER BY content_hash",
                 [list(hashes)],
             ).fetchall()
         return [(key.hex, value) for key, value in rows]
@@ -161,7 +177,9 @@ class ServerVectorStore:
         """(contents with a vector, those of them without windows yet)."""
         with self._database.read() as con:
             [(total, missing)] = con.execute(
-                f"SELECT count(*), count(*) FILTER (WHERE windows IS NULL) FROM {self._table.name}"
+                "SELECT count(*), count(*) FILTER (WHERE is_without)"
+                " FROM (SELECT bool_or(windows IS NULL) AS is_without"
+                f" FROM {self._table.name} GROUP BY content_hash) contents"
             ).fetchall()
         return int(total), int(missing)
 
@@ -185,11 +203,17 @@ class ServerVectorSearch:
         with self._database.snapshot(scope.readable, search="meaning") as snapshot:
             condition, parameters = condition_within(snapshot, scope)
             values = parameters | {"query": _written(query)}
-            if self._is_exact(snapshot, condition, parameters):
-                chunks = _VISIBLE if snapshot.is_limited else "chunks"
+            collections = collections_in(scope, visible_in(snapshot))
+            evenness = self._evenness(snapshot)
+            if evenness is None or self._is_small(snapshot, condition, parameters):
+                among, _ = named("c.collection_id", collections)
+                chunks = _VISIBLE.format(among=among) if snapshot.is_limited else "chunks"
                 rows = self._compared(snapshot.con, condition, values, limit, chunks)
             else:
-                rows = self._indexed(snapshot.con, condition, values, limit)
+                among, _ = named("v.collection_id", collections)
+                asked = evenness if collections is None else min(evenness, len(collections))
+                _prepare_index(snapshot.con, limit, asked)
+                rows = self._indexed(snapshot.con, condition, among, values, limit)
         return self._matches(query, rows)
 
     def compare(self, query: NDArray[np.float32], chunk_ids: Sequence[int]) -> VectorMatches:
@@ -200,21 +224,26 @@ class ServerVectorSearch:
             rows = self._compared(con, condition, values, max(1, len(chunk_ids)))
         return self._matches(query, rows)
 
-    def _is_exact(
+    def _evenness(self, snapshot: ServerSnapshot) -> float | None:
+        """1 when one partition has all vectors, their number when each has as many; None when
+        the index is not ready or there are few chunks.
+        """
+        if snapshot.cached(read_statistics).chunk_count <= EXACT_BELOW:
+            return None
+        row = snapshot.con.execute(
+            "SELECT (SELECT sum(greatest(c.reltuples, 0)) / nullif(max(c.reltuples), 0)"
+            " FROM pg_partition_tree(to_regclass(?)) t JOIN pg_class c ON c.oid = t.relid"
+            " WHERE t.isleaf) FROM pg_index WHERE indisvalid AND indexrelid = to_regclass(?)",
+            [self._table.name, index_name(self._table.name)],
+        ).fetchone()
+        return None if row is None else max(1.0, row[0] or 1.0)
+
+    def _is_small(
         self, snapshot: ServerSnapshot, condition: str, parameters: Mapping[str, Any]
     ) -> bool:
-        con = snapshot.con
-        if snapshot.cached(read_statistics).chunk_count <= EXACT_BELOW:
-            return True
-        ready = con.execute(
-            "SELECT 1 FROM pg_index WHERE indisvalid AND indexrelid = to_regclass(?)",
-            [index_name(self._table.name)],
-        ).fetchone()
-        if ready is None:
-            return True
         if not condition:
             return False
-        [(count,)] = con.execute(
+        [(count,)] = snapshot.con.execute(
             "SELECT count(*) FROM (SELECT 1 FROM chunks"
             f" WHERE true{condition} LIMIT {EXACT_BELOW + 1}) few",
             parameters,
@@ -234,35 +263,36 @@ class ServerVectorSearch:
         The sum keeps the index out: ordered by it, the search would end after a few rows.
         """
         return con.execute(
-            "WITH nearest AS MATERIALIZED (SELECT chunk_id, content_hash,"
+            "WITH nearest AS MATERIALIZED (SELECT chunk_id, content_hash, collection_id,"
             f" (v.vector <#> $query::halfvec) + 0 AS distance FROM {chunks}"
-            f" JOIN {self._table.name} v USING (content_hash) WHERE true{condition}"
-            f" ORDER BY distance, chunk_id LIMIT {limit:d})"
+            f" JOIN {self._table.name} v USING (content_hash, collection_id) WHERE true{condition}"
+            " ORDER BY distance, chunk_id LIMIT $limit::bigint)"
             " SELECT n.chunk_id, n.distance, halfvec_send(v.vector), v.windows"
-            f" FROM nearest n JOIN {self._table.name} v USING (content_hash)"
+            f" FROM nearest n JOIN {self._table.name} v USING (content_hash, collection_id)"
             " ORDER BY n.distance, n.chunk_id",
-            values,
+            {**values, "limit": limit},
         ).fetchall()
 
     def _indexed(
-        self, con: ServerConnection, condition: str, values: Mapping[str, Any], limit: int
+        self,
+        con: ServerConnection,
+        condition: str,
+        among: str,
+        values: Mapping[str, Any],
+        limit: int,
     ) -> list[tuple[Any, ...]]:
-        """The index yields contents from the nearest on, until enough have a chunk in the scope."""
-        con.own.execute(
-            "SELECT set_config('hnsw.ef_search', %s, true),"
-            " set_config('hnsw.iterative_scan', 'strict_order', true),"
-            " set_config('hnsw.max_scan_tuples', %s, true), set_config('enable_sort', 'off', true),"
-            " set_config('enable_hashjoin', 'off', true),"
-            " set_config('enable_mergejoin', 'off', true)",
-            [str(min(1_000, max(_EF_SEARCH, limit))), str(_MOST_VISITED)],
-        )
+        """The indexes yield contents from the nearest on, until enough have a chunk in the scope.
+
+        `among` names the collections of the scope, so that other partitions are left out.
+        """
         return con.execute(
-            "WITH nearest AS MATERIALIZED (SELECT content_hash, vector, windows,"
+            "WITH nearest AS MATERIALIZED (SELECT content_hash, collection_id, vector, windows,"
             f" vector <#> $query::halfvec AS distance FROM {self._table.name} v"
             " WHERE EXISTS (SELECT 1 FROM chunks WHERE chunks.content_hash = v.content_hash"
-            f"{condition}) ORDER BY vector <#> $query::halfvec LIMIT {limit:d})"
+            f" AND chunks.collection_id = v.collection_id{condition}){among}"
+            f" ORDER BY vector <#> $query::halfvec LIMIT {limit:d})"
             " SELECT chunk_id, distance, halfvec_send(vector), windows FROM nearest"
-            f" JOIN chunks USING (content_hash) WHERE true{condition}"
+            f" JOIN chunks USING (content_hash, collection_id) WHERE true{condition}"
             f" ORDER BY distance, chunk_id LIMIT {limit:d}",
             values,
         ).fetchall()
@@ -277,6 +307,20 @@ class ServerVectorSearch:
             vectors,
             _best_windows(query, [row[3] for row in rows]),
         )
+
+
+def _prepare_index(con: ServerConnection, limit: int, partitions: float) -> None:
+    """Let this transaction search the indexes of so many partitions, and sort nothing instead."""
+    # Of several, each has a part of the nearest.
+    candidates = max(_EF_SEARCH, limit) / partitions
+    con.own.execute(
+        "SELECT set_config('hnsw.ef_search', %s, true),"
+        " set_config('hnsw.iterative_scan', 'strict_order', true),"
+        " set_config('hnsw.max_scan_tuples', %s, true), set_config('enable_sort', 'off', true),"
+        " set_config('enable_hashjoin', 'off', true),"
+        " set_config('enable_mergejoin', 'off', true)",
+        [str(min(1_000, round(candidates))), str(_MOST_VISITED)],
+    )
 
 
 def _written(vector: NDArray[np.float32]) -> str:

@@ -237,7 +237,11 @@ class DocumentStore:
             self._content.delete(con, [*gone, *skipped])
             delete_rows(con, [*gone, *(d.document_id for d in now)])
             insert_rows(self._database, con, [*added, *now])
-            return [*added, *now, *self._parts_following(con, now)]
+            parts = self._parts_following(con, now)
+            moved = {a.document_id for a, b in zip(now, before, strict=True) if _is_moved(a, b)}
+            inside = [part.document_id for part in parts if part.parent_id in moved]
+            self._content.follow(con, [*moved, *inside])
+            return [*added, *now, *parts]
 
         return self._database.write(work, changes=entities)
 
@@ -290,7 +294,8 @@ class DocumentStore:
             insert_rows(self._database, con, [row])
             text, places = self._content.text_of(con, row.document_id)
             self._content.delete(con, [row.document_id])
-            staged.insert(con, [(replace(outcome, text=text or "", places=places),)])
+            whole = replace(outcome, document=row, text=text or "", places=places)
+            staged.insert(con, [(whole,)])
             return row
 
         with self._content.staged([outcome]) as staged:
@@ -384,3 +389,8 @@ class DocumentStore:
     def purge_orphans(self) -> int:
         """Remove content without a document; returns the number of chunks removed."""
         return self._database.write(self._content.purge_orphans)
+
+
+def _is_moved(now: Document, before: Document) -> bool:
+    """True when a file has come under another source."""
+    return now.source_id != before.source_id

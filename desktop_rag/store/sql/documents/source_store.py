@@ -167,7 +167,15 @@ class SourceStore:
 
     def set_collection(self, source_id: str, collection_id: str) -> None:
         """Move the source, with its documents, to another collection."""
-        self._set(source_id, "collection_id", collection_id)
+
+        def work(con: Connection) -> None:
+            con.execute(
+                "UPDATE sources SET collection_id = ? WHERE source_id = ?",
+                [collection_id, source_id],
+            )
+            self._content.follow(con, _documents_of(con, source_id))
+
+        self._database.write(work, changes=[Entity("source", source_id)])
 
     def set_rules(self, source_id: str, rules: SourceRules) -> None:
         """Set what is excluded from the source from now on."""
@@ -217,12 +225,16 @@ class SourceStore:
 
 def delete_source(con: Connection, source_id: str, content: DocumentContent) -> None:
     """Remove a source with its documents, inside a transaction."""
+    content.delete(con, _documents_of(con, source_id))
+    con.execute("DELETE FROM documents WHERE source_id = ?", [source_id])
+    con.execute("DELETE FROM sources WHERE source_id = ?", [source_id])
+
+
+def _documents_of(con: Connection, source_id: str) -> list[str]:
     rows = con.execute(
         "SELECT document_id FROM documents WHERE source_id = ?", [source_id]
     ).fetchall()
-    content.delete(con, [row[0] for row in rows])
-    con.execute("DELETE FROM documents WHERE source_id = ?", [source_id])
-    con.execute("DELETE FROM sources WHERE source_id = ?", [source_id])
+    return [row[0] for row in rows]
 
 
 def _collection_entity(collection_id: str) -> Entity:

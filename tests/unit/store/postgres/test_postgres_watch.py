@@ -27,7 +27,11 @@ from tests.servers.postgres_server import address
 from tests.stored_rows import put
 
 DIMENSIONS = 4
-BUILD = "CREATE INDEX CONCURRENTLY vectors_1_hnsw ON vectors_1 USING hnsw (vector halfvec_ip_ops)"
+HNSW = "USING hnsw (vector halfvec_ip_ops)"
+BUILD = (
+    f"CREATE INDEX vectors_1_hnsw ON ONLY vectors_1 {HNSW}",
+    f"CREATE INDEX CONCURRENTLY vectors_1_p0_hnsw ON vectors_1_p0 {HNSW}",
+)
 
 
 def database_of(engine: Engine) -> ServerDatabase:
@@ -53,10 +57,10 @@ def add_vectors(engine: Engine, count: int) -> None:
 
 @contextmanager
 def building(engine: Engine) -> Iterator[psycopg.Connection[Any]]:
-    """A build that can't go on: another transaction has written to the table."""
+    """A build that can't go on: another transaction has written to a partition."""
     with database_of(engine).outside_transactions() as writer, builder(engine) as connection:
         writer.execute("BEGIN")
-        writer.execute("DELETE FROM vectors_1 WHERE false")
+        writer.execute("DELETE FROM vectors_1_p0 WHERE false")
         thread = threading.Thread(target=build, args=(connection,))
         thread.start()
         try:
@@ -76,7 +80,8 @@ def builder(engine: Engine) -> Iterator[psycopg.Connection[Any]]:
 
 def build(connection: psycopg.Connection[Any]) -> None:
     with suppress(psycopg.errors.QueryCanceled):
-        connection.execute(BUILD.encode())
+        for statement in BUILD:
+            connection.execute(statement.encode())
 
 
 def test_sizes_are_those_of_the_tables(engine: Engine) -> None:

@@ -17,6 +17,7 @@ from psycopg.conninfo import make_conninfo
 from desktop_rag.core.paths import Home
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.tables.table_queries import TableQueries
+from desktop_rag.store.postgres.database.partitions import partition_names
 from desktop_rag.store.postgres.database.rights import READER
 from desktop_rag.store.postgres.database.server_connection import Own
 from desktop_rag.store.postgres.database.server_database import ServerDatabase
@@ -135,6 +136,20 @@ def test_sql_of_the_role_does_not_tell_either(limited: Limited) -> None:
         with psycopg.connect(address()):
             assert blocks(limited.sql, key) == 0
     assert rows(limited.sql, "terms WHERE term = 'lamp'") == 1
+
+
+@pytest.mark.parametrize(
+    "table", ["documents", "document_texts", "chunks", "posting_blocks", "dead_chunks", "vectors_1"]
+)
+def test_no_partition_shows_a_row_past_the_policies(
+    whole: Engine, limited: Limited, table: str
+) -> None:
+    whole.models.vectors("model", 4)
+    for partition in partition_names(table):
+        with psycopg.connect(address(), autocommit=True) as admin:
+            role, library = limited.sql.info.user, schema_of(whole)
+            admin.execute(f"GRANT SELECT ON {library}.{partition} TO {role}".encode())
+        assert rows(limited.sql, partition) == 0
 
 
 def rows(connection: Own, table: str) -> int:

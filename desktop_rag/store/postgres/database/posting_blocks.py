@@ -2,9 +2,11 @@
 
 A question then reads a few rows a word, and storing a document writes a row a term. The number
 holds the distance from the first chunk of the block, the frequency, and the length of the chunk.
+A block holds chunks of one collection. Documents may come into a collection late, with the numbers
+that they have, so that the blocks of a term may overlap.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,6 +38,9 @@ class Blocks:
     packed: Numbers
 
 
+NO_BLOCKS = Blocks(*(np.empty(0, np.int64) for _ in range(5)))
+
+
 def signed(key: int) -> int:
     """The key of a term as a bigint holds it."""
     return key - 2 * _SIGN if key >= _SIGN else key
@@ -50,7 +55,7 @@ def packed_blocks(keys: Numbers, chunk_ids: Numbers, tf: Numbers, lengths: Numbe
     """Postings, ordered by key and chunk, as blocks."""
     count = len(keys)
     if not count:
-        return Blocks(*(np.empty(0, np.int64) for _ in range(5)))
+        return NO_BLOCKS
     is_first = np.ones(count, np.bool_)
     is_first[1:] = keys[1:] != keys[:-1]
     begins = np.flatnonzero(is_first)
@@ -65,8 +70,40 @@ def packed_blocks(keys: Numbers, chunk_ids: Numbers, tf: Numbers, lengths: Numbe
     return Blocks(keys[starts], firsts, chunk_ids[starts + sizes - 1], sizes, packed)
 
 
-def insert_blocks(con: ServerConnection, blocks: Blocks) -> None:
-    """Store blocks, in the order of their index."""
+def divided(
+    rows: Sequence[tuple[int, int, bytes]], group_of: Callable[[Numbers], Numbers]
+) -> dict[int, Blocks]:
+    """The postings of blocks (key, first chunk, packed) in new blocks for each group of chunks.
+
+    The blocks are ordered by key and first chunk. `group_of` gives the group of each chunk; a chunk
+    in one below zero is left out.
+    """
+    parts = [packed for _, _, packed in rows]
+    numbers, sizes = numbers_of(parts), sizes_of(parts)
+    keys = np.repeat(np.array([row[0] for row in rows], np.int64), sizes)
+    chunk_ids = np.repeat(np.array([row[1] for row in rows], np.int64), sizes) + (numbers >> 32)
+    if np.any((keys[1:] == keys[:-1]) & (chunk_ids[1:] < chunk_ids[:-1])):
+        order = np.lexsort((chunk_ids, keys))
+        keys, chunk_ids, numbers = keys[order], chunk_ids[order], numbers[order]
+    groups = group_of(chunk_ids)
+    found: dict[int, Blocks] = {}
+    for group in np.unique(groups[groups >= 0]).tolist():
+        own = groups == group
+        tf, lengths = numbers[own] >> 16 & MAX_COUNT, numbers[own] & MAX_COUNT
+        found[group] = packed_blocks(keys[own], chunk_ids[own], tf, lengths)
+    return found
+
+
+def place_in(chunk_ids: Numbers, firsts: Numbers, lasts: Numbers) -> Numbers:
+    """The number of the range that each chunk is in, -1 for none; they are ordered and apart."""
+    if not len(firsts):
+        return np.full(len(chunk_ids), -1, np.int64)
+    place = np.searchsorted(firsts, chunk_ids, "right") - 1
+    return np.where((place >= 0) & (chunk_ids <= lasts[place]), place, -1)
+
+
+def insert_blocks(con: ServerConnection, blocks: Blocks, collection_id: str) -> None:
+    """Store the blocks of a collection, in the order of their index."""
     copy_arrays(
         con,
         "posting_blocks",
@@ -76,6 +113,7 @@ def insert_blocks(con: ServerConnection, blocks: Blocks) -> None:
             "last_chunk": (blocks.lasts, 8),
             "postings": (blocks.sizes, 4),
         },
+        ("collection_id", collection_id),
         ("packed", blocks.sizes, blocks.packed),
     )
 
@@ -91,7 +129,7 @@ def sizes_of(parts: Sequence[bytes]) -> Numbers:
 
 
 def unpacked(firsts: Sequence[int], parts: Sequence[bytes]) -> PostingList:
-    """The postings of a term's blocks, which are in ascending order."""
+    """The postings of a term's blocks, one after the other."""
     numbers = numbers_of(parts)
     chunk_ids = np.repeat(np.array(firsts, np.int64), sizes_of(parts)) + (numbers >> 32)
     return PostingList(

@@ -6,16 +6,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.postgres.database.server_database import ServerDatabase
-from desktop_rag.store.postgres.documents.posting_blocks import (
+from desktop_rag.store.postgres.database.posting_blocks import (
     BLOCK,
     MAX_COUNT,
+    Blocks,
+    divided,
     insert_blocks,
     packed_blocks,
+    place_in,
     signed,
     unpacked,
     unsigned,
 )
+from desktop_rag.store.postgres.database.server_database import ServerDatabase
 
 POSTINGS = st.dictionaries(
     st.tuples(st.integers(-(2**63), 2**63 - 1), st.integers(1, 2**40)),
@@ -31,7 +34,31 @@ def numbers(values: list[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 @given(POSTINGS)
 def test_blocks_hold_what_was_put_in(postings: dict[tuple[int, int], tuple[int, int]]) -> None:
     rows = sorted((*place, *counts) for place, counts in postings.items())
-    blocks = packed_blocks(*(numbers([row[n] for row in rows]) for n in range(4)))
+    assert rows_in(blocks_of(rows)) == rows
+
+
+@given(POSTINGS, st.lists(st.integers(0, 2**40), min_size=4, max_size=4, unique=True))
+def test_blocks_are_divided_without_a_loss(
+    postings: dict[tuple[int, int], tuple[int, int]], bounds: list[int]
+) -> None:
+    rows = sorted((*place, *counts) for place, counts in postings.items())
+    # As after moves: two collections in one, whose blocks overlap.
+    parts = [blocks_of([row for row in rows if row[1] % 2 == rest]) for rest in (0, 1)]
+    stored = sorted(block for part in parts for block in stored_blocks(part))
+    low, high, later, last = sorted(bounds)
+    firsts, lasts = numbers([low, later]), numbers([high, last])
+    divisions = divided(stored, lambda chunk_ids: place_in(chunk_ids, firsts, lasts))
+    for group, (first, end) in enumerate(((low, high), (later, last))):
+        found = rows_in(divisions[group]) if group in divisions else []
+        assert found == [row for row in rows if first <= row[1] <= end]
+
+
+def blocks_of(rows: list[tuple[int, int, int, int]]) -> Blocks:
+    return packed_blocks(*(numbers([row[n] for row in rows]) for n in range(4)))
+
+
+def rows_in(blocks: Blocks) -> list[tuple[int, int, int, int]]:
+    """The postings of blocks: key, chunk, frequency, length."""
     found: list[tuple[int, int, int, int]] = []
     ends = np.cumsum(blocks.sizes)
     for n, end in enumerate(ends.tolist()):
@@ -40,7 +67,25 @@ def test_blocks_hold_what_was_put_in(postings: dict[tuple[int, int], tuple[int, 
             chunk = int(blocks.firsts[n]) + (value >> 32)
             assert blocks.firsts[n] <= chunk <= blocks.lasts[n]
             found.append((int(blocks.keys[n]), chunk, value >> 16 & 0xFFFF, value & 0xFFFF))
-    assert found == rows
+    return found
+
+
+def stored_blocks(blocks: Blocks) -> list[tuple[int, int, bytes]]:
+    """Blocks as the server sends them: each number with its size."""
+    ends = np.cumsum(blocks.sizes).tolist()
+    return [
+        (
+            int(key),
+            int(first),
+            b"".join(
+                (8).to_bytes(4) + value.to_bytes(8)
+                for value in blocks.packed[end - int(size) : end].tolist()
+            ),
+        )
+        for key, first, size, end in zip(
+            blocks.keys, blocks.firsts, blocks.sizes, ends, strict=True
+        )
+    ]
 
 
 def test_a_long_list_is_divided() -> None:
@@ -65,7 +110,7 @@ def test_the_server_gives_blocks_back(engine: Engine) -> None:
     keys, chunks = numbers([7] * 500 + [9]), np.append(np.arange(500) * 3 + 2**33, 4)
     blocks = packed_blocks(keys, chunks, keys + 1, keys + 2)
     assert isinstance(engine.storage, ServerDatabase)
-    engine.storage.write(lambda con: insert_blocks(con, blocks))
+    engine.storage.write(lambda con: insert_blocks(con, blocks, "of-odd-size"))
     with engine.storage.read() as con:
         rows = con.rows_with_arrays(
             "SELECT key, first_chunk, packed FROM posting_blocks ORDER BY key, first_chunk",
