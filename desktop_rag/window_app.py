@@ -8,17 +8,17 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from functools import partial
+from functools import cached_property, partial
+from importlib import import_module
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtWidgets import QApplication
 
 from desktop_rag.app import Services, Verb
 from desktop_rag.backup.contents import BackupMerged
-from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.errors import AppError, DiskFullError
 from desktop_rag.core.files.atomic_file import read_object, write_object
 from desktop_rag.core.language.translation import tr
@@ -29,44 +29,26 @@ from desktop_rag.core.shared_library import SharedLibraryChanged
 from desktop_rag.demo_library import add_demo
 from desktop_rag.desktop.autostart import set_autostart, starts_at_login
 from desktop_rag.desktop.requests import RequestHandled, request_of_verb
-from desktop_rag.diagnosis.diagnosis import findings
-from desktop_rag.diagnosis.finding import Finding
-from desktop_rag.diagnosis.repair_request import RepairRequest
 from desktop_rag.ingest.read.foundation.format_table import kinds_read
 from desktop_rag.running_app import AppEnding, AppServer
-from desktop_rag.serve.mcp_programs.program_setup import ProgramSetup
 from desktop_rag.settings_changes import Change
 from desktop_rag.ui.commands.command_actions import CommandActions
-from desktop_rag.ui.commands.commands_page import CommandsPage
-from desktop_rag.ui.experiments.my_questions_page import MyQuestionsPage
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.garbage_timer import GarbageTimer
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.notes.notes_page import NotesPage
-from desktop_rag.ui.programs.mcp_section import MCPSection
-from desktop_rag.ui.programs.programs_page import ProgramsPage
-from desktop_rag.ui.rails.rails_folders import RailsFolders
-from desktop_rag.ui.rails.rails_page import RailsPage
-from desktop_rag.ui.settings.page_groups import ANSWERING, APP, CARE, DOCUMENTS, QUESTIONS
-from desktop_rag.ui.shared_library.shared_library_page import SHARED_LIBRARY, shared_library_page
 from desktop_rag.ui.standing.standing_actions import StandingActions
-from desktop_rag.ui.standing.standing_reading import StandingReading
 from desktop_rag.ui.tray.app_icon import AppIcon, name_app
 from desktop_rag.ui.tray.presence import Presence
-from desktop_rag.ui.upkeep.activity_page import ActivityPage
-from desktop_rag.ui.upkeep.backup_page import BackupPage
-from desktop_rag.ui.upkeep.health_page import HealthPage
-from desktop_rag.ui.upkeep.privacy_page import PrivacyPage
-from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 from desktop_rag.ui.window.main_window import MainWindow
 from desktop_rag.ui.window.window_pages import LIBRARY, SETTINGS, import_pages
 from desktop_rag.ui.window.window_place import place_of, place_window
-from desktop_rag.upkeep import subject_of
+
+if TYPE_CHECKING:
+    from desktop_rag.settings_pages import SettingsPages
 
 log = logging.getLogger(__name__)
 
 _DEMO_S = 120.0
-_SCHEDULES = tr("Scheduled questions")
 _SWITCH_S = 0.001
 # A window that is busy for longer does what it was asked later.
 _HANDLED_S = 5.0
@@ -98,15 +80,18 @@ class WindowApp:
         self._notices = (*notices, *services.notices)
         home, settings = services.home, services.settings
         library, chat = self.services.library, self.services.chat
-        self.bridge, theme = Bridge(), Theme(qt, resources_dir(), settings.appearance)
+        self.bridge = Bridge()
+        self._theme = theme = Theme(qt, resources_dir(), settings.appearance)
         self.window = MainWindow(
             self.bridge, library, chat, theme, settings, home, self._save_settings, kinds_read()
         )
         place_window(self.window, read_object(home.window))
         self._garbage = GarbageTimer(self.window).collections
         self.presence = Presence(self.bridge, library, chat, theme, self.window, app_icon, home)
-        self.standing = self._make_standing(theme)
-        self._add_pages(theme)
+        self.standing = self._make_standing()
+        # The card of commands in the chat.
+        CommandActions(self.bridge, services.commands, self.window.pages)
+        self.window.pages.built.connect(self._on_page_built)
         experiments, commands = services.run_worker.experiments, services.commands
         tell = (library, services.activity, chat.models, chat, services.standing, experiments)
         self._unsubscribe = [each.subscribe(self.bridge.post) for each in (*tell, commands)]
@@ -156,29 +141,17 @@ class WindowApp:
             if server and server.is_ending:
                 raise AppEnding
 
-    def _add_pages(self, theme: Theme) -> None:
-        """The pages beside the settings, and the card of commands in the chat."""
-        CommandActions(self.bridge, self.services.commands, self.window.pages)
-        add, backups = self.window.pages.add_settings_page, self.services.backups
-        reading = partial(StandingReading, self.bridge, self.standing, self.services.library, theme)
-        add(_SCHEDULES, reading, QUESTIONS)
-        add(tr("My questions"), lambda: self._experiments_page(theme), QUESTIONS)
-        add(tr("Notes"), lambda: self._notes_page(theme), QUESTIONS)
-        add(tr("Rails"), lambda: self._rails_page(theme), ANSWERING)
-        add(tr("Commands"), lambda: CommandsPage(self.bridge, self.services.commands), ANSWERING)
-        add(tr("Other programs"), lambda: self._programs_page(theme), APP)
-        add(tr("Health"), lambda: self._health_page(theme), CARE)
-        add(tr("Privacy"), self._privacy_page, CARE)
-        add(tr("Backup"), lambda: BackupPage(self.bridge, backups, self.services.snapshots), CARE)
-        add(SHARED_LIBRARY, self._shared_library_page, DOCUMENTS)
-        add(tr("Activity"), lambda: self._activity_page(theme), CARE)
+    def _on_page_built(self, position: int) -> None:
+        if position == SETTINGS:
+            self._beside_settings.add()
 
-    def _shared_library_page(self) -> ScrolledPage:
-        access, shared = self.services.shared_access, self.services.shared
-        settings, library = self.window.settings, self.services.library
-        return shared_library_page(self.bridge, settings, access, shared, library)
+    @cached_property
+    def _beside_settings(self) -> "SettingsPages":
+        from desktop_rag.settings_pages import SettingsPages
 
-    def _make_standing(self, theme: Theme) -> StandingActions:
+        return SettingsPages(self.services, self.bridge, self._theme, self.window, self.standing)
+
+    def _make_standing(self) -> StandingActions:
         """What schedules questions, from any page."""
         services = self.services
         actions = StandingActions(
@@ -194,29 +167,7 @@ class WindowApp:
     def _show_schedule(self, question_id: str) -> None:
         self.window.raise_window()
         self.window.show_page(SETTINGS)
-        page = self.window.settings_page.show_named(_SCHEDULES)
-        if isinstance(page, StandingReading):
-            page.choose(question_id)
-
-    def _experiments_page(self, theme: Theme) -> MyQuestionsPage:
-        services, worker = self.services, self.services.run_worker
-        faces = services.library, services.chat
-        return MyQuestionsPage(self.bridge, worker, *faces, theme, self.window)
-
-    def _notes_page(self, theme: Theme) -> NotesPage:
-        services = self.services
-        return NotesPage(self.bridge, services.notes, services.library, services.chat, theme)
-
-    def _rails_page(self, theme: Theme) -> RailsPage:
-        rails, assistants = self.services.rails, self.services.chat.assistants
-        return RailsPage(self.bridge, RailsFolders(lambda: rails.own, assistants.all), theme)
-
-    def _programs_page(self, theme: Theme) -> ProgramsPage:
-        server = self.services.server
-        page = ProgramsPage(self.bridge, server, self.window.settings, theme)
-        self.bridge.posted.connect(page.on_event)
-        page.column.addWidget(MCPSection(self.bridge, ProgramSetup()))
-        return page
+        self._beside_settings.show_schedule(question_id)
 
     def _on_merged(self, merged: BackupMerged) -> None:
         """On the thread that imports."""
@@ -282,17 +233,6 @@ class WindowApp:
     def _keep_place(self) -> None:
         write_object(self.services.home.window, place_of(self.window))
 
-    def _health_page(self, theme: Theme) -> HealthPage:
-        def diagnose(cancel: threading.Event) -> Iterator[Finding]:
-            return findings(subject_of(self.services), cancel)
-
-        return HealthPage(self.bridge, theme, diagnose, RepairRequest(self.services.home))
-
-    def _privacy_page(self) -> PrivacyPage:
-        page = PrivacyPage(self.bridge, self.services.connections)
-        page.place_requested.connect(self.window.show_place)
-        return page
-
     def _start_services(self) -> None:
         try:
             self.services.chat.history.purge_deleted()
@@ -311,7 +251,9 @@ class WindowApp:
         self.services.server.follow(self.services.chat.models.settings)
         self.services.schedule.start()
         self.services.run_worker.start()
+        # So that the first look at each page is quick.
         import_pages()
+        import_module("desktop_rag.settings_pages")
 
     def _change_settings(self, change: Change) -> Settings:
         """Have the window change its settings for another process. A thread of its own.
@@ -345,29 +287,6 @@ class WindowApp:
         if settings.background.starts_at_login != starts_at_login():
             set_autostart(settings.background.starts_at_login)
         self.services.chat.warm_up()
-
-    def _activity_page(self, theme: Theme) -> ActivityPage:
-        recorder = self.services.recorder
-        page = ActivityPage(
-            self.bridge, self.services.activity, theme, is_recording=lambda: recorder.is_on
-        )
-        page.chat_requested.connect(self._open_chat)
-        page.notified.connect(self.window.notices.show_done)
-        return page
-
-    def _open_chat(self, conversation_id: str) -> None:
-        chats = self.services.chat.history.all
-
-        def find() -> Conversation | None:
-            return next((c for c in chats() if c.conversation_id == conversation_id), None)
-
-        def show(found: Conversation | None) -> None:
-            if found is None:
-                self.bridge.post(Notice(tr("The chat was deleted.")))
-            else:
-                self.window.show_conversation(found)
-
-        self.bridge.run(self.window, find, show)
 
     def _on_notice_shown(self, notice: Notice, is_error: bool) -> None:
         self.services.recorder.notice(notice, is_error=is_error)

@@ -4,9 +4,11 @@ Opening the library takes as long as its modules, its file and a wished repair t
 icon and, where a window was asked for, a small one say so, and requests are kept.
 """
 
+import gc
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -172,13 +174,14 @@ class WindowStart(QObject):
 
     def _open(self) -> _Opened | BaseException:
         """On a worker thread, so that the icon answers meanwhile: importing alone takes longest."""
-        from desktop_rag.app import build_services
-        from desktop_rag.ui.window.window_pages import import_chat_page
-        from desktop_rag.upkeep import repair_if_requested
-        from desktop_rag.window_app import WindowApp
+        with _uncollected():
+            from desktop_rag.app import build_services
+            from desktop_rag.ui.window.window_pages import import_chat_page
+            from desktop_rag.upkeep import repair_if_requested
+            from desktop_rag.window_app import WindowApp
 
-        if self._is_shown:
-            import_chat_page()
+            if self._is_shown:
+                import_chat_page()
         try:
             notices = repair_if_requested(self._home)
             self._services = build_services(self._home)
@@ -213,3 +216,17 @@ class WindowStart(QObject):
         self._window.end()
         show_fatal(error)
         self.ended.emit(1)
+
+
+@contextmanager
+def _uncollected() -> Generator[None]:
+    """While modules are imported, and for what they made: all of it stays until the end.
+
+    Collections would go through it again and again, for a seventh of the time of the imports.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()

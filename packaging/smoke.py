@@ -6,18 +6,21 @@ It runs under a home of its own, on Linux on a screen of its own (Xvfb), elsewhe
 needs nothing but Python. Checked: the app starts; it reads a folder of several formats in its
 confined parser process; the command line gets a cited answer; the quick ask comes up, about a file
 too; the entries of the desktop name the program; the app ends when told to, and leaves no process
-and no warning behind. Exit code 1 with the reason when one of these fails.
+and no warning behind; without a window it answers other programs. Exit code 1 with the reason when
+one of these fails.
 """
 
 import argparse
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
@@ -26,6 +29,9 @@ DEMO = Path(__file__).parents[1] / "resources" / "demo" / "documents"
 QUESTION = "Why are the curtains drawn around the lens by day?"
 CITED = "[1]"
 PAGE = "<html><body><article><h1>Fog bell</h1><p>{}</p></article></body></html>"
+# The second of the models reads German.
+GERMAN_QUESTION = "Wie oft wird das Messing geputzt?"
+GERMAN = "Das Messing der Lampe wird an jedem Montag geputzt, und zwar mit Kreide und einem Tuch. "
 SENTENCE = "The fog bell is rung every thirty seconds while the fog lasts, by the keeper on watch. "
 _READY_S, _STEP_S, _END_S = 120.0, 300.0, 30.0
 _POLL_S = 0.3
@@ -86,10 +92,34 @@ class Smoke:
         self.run("quit")
         if code := self._app.wait(_END_S):
             raise SmokeError(f"the app ended with {code}: {self.complaints()}")
-        if left := processes_of(self._program):
-            raise SmokeError(f"still running: {left}")
+        self._expect_nothing_running()
         if complaints := self.complaints():
             raise SmokeError("it warned:\n" + "\n".join(complaints))
+
+    @contextlib.contextmanager
+    def serving(self) -> Generator[str]:
+        """The address of the program as a server without a window, which is ended after that."""
+        said = self._home / "serving"
+        with said.open("wb") as stderr:
+            self._app = subprocess.Popen(
+                [str(self._program), "serve", "--port", "0"], env=self._environment,
+                stderr=stderr, cwd=self._home,
+            )  # fmt: skip
+
+        def address() -> str:
+            found = re.search(r"https?://[\w.:]+\d", said.read_text("utf-8", "replace"))
+            return found[0] if found else ""
+
+        self.wait_until(lambda: bool(address()), "no server came up", _READY_S)
+        yield address()
+        self.run("quit")
+        if code := self._app.wait(_END_S):
+            raise SmokeError(f"the server ended with {code}: {said.read_text('utf-8', 'replace')}")
+        self._expect_nothing_running()
+
+    def _expect_nothing_running(self) -> None:
+        if left := processes_of(self._program):
+            raise SmokeError(f"still running: {left}")
 
     def kill(self) -> None:
         """End it whatever its state."""
@@ -120,8 +150,9 @@ def processes_of(program: Path) -> list[str]:
 
 
 def make_papers(folder: Path) -> None:
-    """The demo documents, and one page for the reader of web pages."""
+    """The demo documents, one page for the reader of web pages, and one in German."""
     shutil.copytree(DEMO, folder)
+    (folder / "messing.html").write_text(PAGE.format(GERMAN * 20), "utf-8")
     (folder / "fog bell.html").write_text(PAGE.format(SENTENCE * 20), "utf-8")
 
 
@@ -135,11 +166,13 @@ def check_reading(smoke: Smoke, papers: Path) -> str:
 
 
 def check_answer(smoke: Smoke) -> str:
-    """A question on the command line, and its cited answer."""
-    answer = smoke.document("ask", QUESTION)
-    if CITED not in answer["answer"] or not answer["citations"]:
-        raise SmokeError(f"the answer cites nothing: {answer}")
-    return f"{answer['answer'][:90]!r} from {Path(answer['citations'][0]['path']).name}"
+    """A question on the command line and its cited answer, in both languages."""
+    answers = [smoke.document("ask", question) for question in (QUESTION, GERMAN_QUESTION)]
+    for answer in answers:
+        if CITED not in answer["answer"] or not answer["citations"]:
+            raise SmokeError(f"the answer cites nothing: {answer}")
+    names = [Path(answer["citations"][0]["path"]).name for answer in answers]
+    return f"{answers[0]['answer'][:90]!r} from {' and '.join(names)}"
 
 
 def check_doctor(smoke: Smoke) -> str:
@@ -183,6 +216,26 @@ def check_entries(smoke: Smoke, program: Path) -> str:
     if any(path.exists() for path in written):
         raise SmokeError(f"not all of {written} was removed, but {removed}")
     return f"{len(written)} files written and removed"
+
+
+def check_server(smoke: Smoke) -> str:
+    """The program without a window, asked over HTTP as another program would."""
+    secret = smoke.document("token", "add", "smoke")["token"]
+    headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
+    with smoke.serving() as address:
+
+        def asked(path: str, body: object = None) -> dict[str, Any]:
+            content = json.dumps(body).encode() if body else None
+            request = urllib.request.Request(f"{address}{path}", content, headers)
+            with urllib.request.urlopen(request, timeout=_STEP_S) as answer:
+                return json.load(answer)
+
+        model = asked("/v1/models")["data"][0]["id"]
+        body = {"model": model, "messages": [{"role": "user", "content": QUESTION}]}
+        said: str = asked("/v1/chat/completions", body)["choices"][0]["message"]["content"]
+    if CITED not in said:
+        raise SmokeError(f"the answer cites nothing: {said}")
+    return f"{model} at {address} said {said[:40]!r}"
 
 
 @contextlib.contextmanager
@@ -241,6 +294,7 @@ def use(program: Path, home: Path, display: str) -> None:
         "is well": lambda: check_doctor(smoke),
         "enters the desktop": lambda: check_entries(smoke, program),
         "ends": smoke.end,
+        "serves": lambda: check_server(smoke),
     }
     try:
         for name, step in steps.items():

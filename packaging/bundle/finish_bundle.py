@@ -1,4 +1,4 @@
-"""Finishes a bundle that PyInstaller made: strips it, checks its libraries, reports its size.
+"""Finishes a bundle that PyInstaller made: makes it smaller, checks it, and reports its size.
 
     python packaging/bundle/finish_bundle.py build/bundle/desktop-rag
 
@@ -15,6 +15,11 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import icu_data
+from left_out import left_out
 
 _LARGEST = 10
 _MB = 1e6
@@ -33,19 +38,34 @@ def strip_symbols(bundle: Path) -> None:
             subprocess.run([tool, "--strip-unneeded", str(path)], check=True)
 
 
+def trim_icu(bundle: Path) -> None:
+    """Take out of ICU's data what Qt never asks for, on Linux."""
+    for path in _files(bundle):
+        if path.match(icu_data.LIBRARY):
+            icu_data.trim(path)
+
+
 def missing_libraries(bundle: Path) -> list[str]:
-    """`library: what it needs and nobody has`, on Linux; parts for other desktops may lack some."""
+    """`library: what it needs and nobody has`, on Linux.
+
+    What is left to the desktop on purpose may be missing here.
+    """
     tool = shutil.which("ldd")
     if sys.platform != "linux" or not tool:
         return []
     environment = os.environ | {"LD_LIBRARY_PATH": str(bundle / _INSIDE)}
+    without = left_out()
     found: list[str] = []
     for path in _libraries(bundle):
         told = subprocess.run(
             [tool, str(path)], env=environment, capture_output=True, text=True, check=False
         )
-        lines = [line.split()[0] for line in told.stdout.splitlines() if "not found" in line]
-        found += [f"{path.relative_to(bundle)}: {name}" for name in lines]
+        names = {line.split()[0] for line in told.stdout.splitlines() if "not found" in line}
+        found += [
+            f"{path.relative_to(bundle)}: {name}"
+            for name in sorted(names)
+            if not without.has_file(name)
+        ]
     return found
 
 
@@ -73,6 +93,7 @@ def main() -> int:
     parser.add_argument("bundle", type=Path)
     bundle: Path = parser.parse_args().bundle
     strip_symbols(bundle)
+    trim_icu(bundle)
     parts = sizes(bundle)
     print(f"{sum(parts.values()) / _MB:6.1f} MB  {bundle}")
     for name, size in parts.most_common(_LARGEST):

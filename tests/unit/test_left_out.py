@@ -1,6 +1,5 @@
 """What the bundle leaves out is not needed: a process imports everything and says what it used."""
 
-import ast
 import importlib.util
 import json
 import os
@@ -16,8 +15,8 @@ import pytest
 # Five seconds of computing, which take minutes on a computer that does much else.
 pytestmark = pytest.mark.timeout(300)
 ROOT = Path(__file__).parents[2]
-# Of other systems, or of the extra that the bundle lacks.
-NOT_HERE = {"winreg", "msvcrt", "_winapi", "rapidocr", "cv2"}
+# Of other systems, of the extra that the bundle lacks, or for checks of types alone.
+NOT_HERE = {"winreg", "msvcrt", "_winapi", "rapidocr", "cv2", "_typeshed"}
 PLUGINS = (
     "platforms/libqxcb", "platforms/libqwayland", "platforms/libqoffscreen",
     "iconengines/libqsvgicon", "platformthemes/libqxdgdesktopportal",
@@ -54,43 +53,44 @@ print(json.dumps({"modules": sorted(sys.modules), "files": [*opened, *loaded]}))
 """
 
 
-@pytest.fixture(scope="module")
-def listed() -> Any:
-    """The module that reads the list."""
-    path = ROOT / "packaging" / "bundle" / "left_out.py"
-    spec = importlib.util.spec_from_file_location("left_out", path)
+def module_of(name: str) -> Iterator[Any]:
+    """A module of the folder of the bundle, which is no package."""
+    path = ROOT / "packaging" / "bundle" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec
     assert spec.loader
     module: Any = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
-    yield module.left_out()
+    yield module
     del sys.modules[spec.name]
 
 
 @pytest.fixture(scope="module")
-def used() -> dict[str, list[str]]:
+def listed() -> Iterator[Any]:
+    """The list."""
+    for module in module_of("left_out"):
+        yield module.left_out()
+
+
+@pytest.fixture(scope="module")
+def app_imports() -> Iterator[Any]:
+    """The module that reads the imports of the app."""
+    yield from module_of("app_imports")
+
+
+@pytest.fixture(scope="module")
+def used(app_imports: Any) -> dict[str, list[str]]:
     """Every module and file in use once all of the app and what it imports is there."""
-    command = [sys.executable, "-c", CHILD, json.dumps(sorted(imported()))]
+    names = app_imports.imported(ROOT / "desktop_rag")
+    here = sorted(name for name in names if name.partition(".")[0] not in NOT_HERE)
+    command = [sys.executable, "-c", CHILD, json.dumps(here)]
     environment = os.environ | {"QT_QPA_PLATFORM": "offscreen"}
     done = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
-
-
-def imported() -> set[str]:
-    """The libraries of all import statements of the app, those inside functions too."""
-    found: set[str] = set()
-    for path in (ROOT / "desktop_rag").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Import):
-                found |= {alias.name for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                found.add(node.module)
-    ours_or_not_here = {"desktop_rag", "_typeshed", *NOT_HERE}
-    return {name for name in found if name.partition(".")[0] not in ours_or_not_here}
 
 
 def inside(paths: list[str]) -> Iterator[str]:
@@ -119,3 +119,19 @@ def test_the_list_hits_what_is_installed_and_spares_the_window(listed: Any) -> N
     assert len(kept.splitlines()) < len(files) / 2
     if sys.platform == "linux":
         assert [plugin for plugin in PLUGINS if plugin not in kept] == []
+
+
+def test_a_bundle_that_lost_a_library_is_noticed(app_imports: Any, tmp_path: Path) -> None:
+    package = tmp_path / "app"
+    package.mkdir()
+    lines = (
+        "import json, numpy, app.own, nowhere.at_all\n"
+        "def read():\n"
+        "    from lxml.etree import parse\n"
+        "    import pypdf\n"
+    )
+    (package / "reading.py").write_text(lines, "utf-8")
+    libraries = ["lxml/etree.cpython-313-x86_64-linux-gnu.so"]
+    assert app_imports.lost(package, ["numpy"], libraries) == ["pypdf"]
+    assert app_imports.lost(package, ["numpy", "pypdf"], []) == ["lxml.etree"]
+    assert app_imports.lost(package, ["numpy", "pypdf"], libraries) == []

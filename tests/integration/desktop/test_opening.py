@@ -1,5 +1,7 @@
 """The start of the app: what it shows and takes while its library is being opened."""
 
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 
@@ -129,3 +131,15 @@ def test_a_bug_is_loud(home: Home, qtbot: QtBot) -> None:
     opening.until(lambda: opening.codes == [1])
     with pytest.raises(ValueError, match="a bug"):
         opening.start.end()
+
+
+def test_the_window_waits_for_no_page_beside_the_settings() -> None:
+    script = (
+        "import sys, desktop_rag.window_app as _\n"
+        "rooms = ('desktop_rag.settings_pages', 'desktop_rag.ui.')\n"
+        "print(*(m for m in sys.modules if m.startswith(rooms) and m.endswith(('pages', '_page'))))"
+    )
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    holders = {"desktop_rag.ui.widgets.stacked_pages", "desktop_rag.ui.window.window_pages"}
+    assert set(done.stdout.split()) == holders

@@ -20,7 +20,8 @@ OFFERED = sorted(path.with_suffix(".ts") for path in WORDS.glob("*.qm"))
 # Rooms and modules whose texts the window shows.
 SHOWN = (
     *sorted((PACKAGE / "ui").rglob("*.py")),
-    PACKAGE / "window_app.py", PACKAGE / "window_start.py", PACKAGE / "progress_words.py",
+    PACKAGE / "window_app.py", PACKAGE / "settings_pages.py", PACKAGE / "window_start.py",
+    PACKAGE / "progress_words.py",
     PACKAGE / "activity" / "event_wording.py",
 )  # fmt: skip
 # Samples that only measure a width, names, and what is typed into other programs.
