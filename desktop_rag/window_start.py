@@ -168,6 +168,8 @@ class WindowStart(QObject):
             self._app.window.deleteLater()
         elif self._services:
             self._services.close()
+        # What holds the services in a circle is found again.
+        gc.unfreeze()
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
         if self._bug:
             raise self._bug
