@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 from desktop_rag.ui.widgets.controls import PlainLabel
 from desktop_rag.ui.widgets.stacked_pages import put_in_place
 
-_WIDTH_PX = 168
+_WIDTH_PX = 184
 _POSITION = Qt.ItemDataRole.UserRole
 # A window is narrow below this width, or below so many heights of its text.
 _NARROW_PX, _NARROW_LINES = 760, 46
@@ -178,6 +178,7 @@ class PageList(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit()
+        self._names.scrollToItem(self._names.currentItem())
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
