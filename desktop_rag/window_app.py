@@ -11,7 +11,6 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import cached_property, partial
-from importlib import import_module
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -147,9 +146,8 @@ class WindowApp:
 
     @cached_property
     def _beside_settings(self) -> "SettingsPages":
-        from desktop_rag.settings_pages import SettingsPages
-
-        return SettingsPages(self.services, self.bridge, self._theme, self.window, self.standing)
+        make = _settings_pages()
+        return make(self.services, self.bridge, self._theme, self.window, self.standing)
 
     def _make_standing(self) -> StandingActions:
         """What schedules questions, from any page."""
@@ -253,7 +251,7 @@ class WindowApp:
         self.services.run_worker.start()
         # So that the first look at each page is quick.
         import_pages()
-        import_module("desktop_rag.settings_pages")
+        _settings_pages()
 
     def _change_settings(self, change: Change) -> Settings:
         """Have the window change its settings for another process. A thread of its own.
@@ -317,3 +315,9 @@ class WindowApp:
         logs = self.services.home.logs
         hint = tr("Your files are safe. The details are in {logs}.", logs=logs)
         self.bridge.post(AppError(tr("An error in the app interrupted this."), hint))
+
+
+def _settings_pages() -> "type[SettingsPages]":
+    from desktop_rag.settings_pages import SettingsPages
+
+    return SettingsPages

@@ -239,6 +239,7 @@ KINDS: tuple[ConnectionKind, ...] = (
         tr("Remove `engine` under [store] from the settings file: the library is a file again."),
         Place.NOWHERE,
         (
+            "store.postgres.database.partitioning",
             "store.postgres.database.read_replica",
             "store.postgres.database.rights",
             "store.postgres.database.server_connection",
