@@ -44,7 +44,14 @@ _SOURCE = fields(
         "url": text(), "also_in": list_of(text()), "query": text(),
     }
 )  # fmt: skip
-_COMPARED = fields({"change": one_of(SentenceChange), "text": text(), "before": text()})
+# Runs of earlier versions have no numbers.
+_COMPARED = fields(
+    {
+        "change": one_of(SentenceChange), "text": text(), "before": text(),
+        "numbers": list_of(whole()),
+    },
+    ("change", "text", "before"),
+)  # fmt: skip
 _RUN = fields(
     {
         "run_id": identifier(), "question_id": identifier(), "ran_at": moment(), "question": text(),
