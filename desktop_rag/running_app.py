@@ -34,6 +34,8 @@ Handler = Callable[[dict[str, Any]], Any]
 _MAX_REQUEST_BYTES = 64 * 1024
 _MAX_ANSWER_BYTES = 64 * 1024 * 1024
 _HANDSHAKE_S = 5.0
+# An app that has just started on a busy computer takes its time.
+_ACCEPTED_S = 20.0
 # An app that ends waits for its writes.
 _ENDING_S = 60.0
 _POLL_S = 0.1
@@ -156,7 +158,7 @@ class AppServer:
 
 
 def ask_running_app(
-    home: Home, verb: str, arguments: dict[str, Any], *, handshake_s: float = _HANDSHAKE_S
+    home: Home, verb: str, arguments: dict[str, Any], *, handshake_s: float = _ACCEPTED_S
 ) -> tuple[bool, Any]:
     """(True, result) of the verb in the running app; (False, None) when no app is running.
 

@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -30,10 +32,13 @@ def papers(tmp_path: Path) -> Path:
     return settled(folder)
 
 
-def typing(lines: dict[str, str], *arguments: str) -> tuple[subprocess.CompletedProcess[str], str]:
+def typing(
+    lines: Sequence[tuple[str, str]], *arguments: str
+) -> tuple[subprocess.CompletedProcess[str], str]:
     """The result of a process on a terminal, and what the terminal showed.
 
-    Each line is typed once the words before it, in their order, were shown.
+    Each line is typed at the prompt with the words before it, in their order: what is typed before
+    a prompt is thrown away.
     """
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "desktop_rag", *arguments]
@@ -42,13 +47,16 @@ def typing(lines: dict[str, str], *arguments: str) -> tuple[subprocess.Completed
     ) as process:
         os.close(theirs)
         shown, seen = "", 0
-        for words, line in lines.items():
-            while words not in shown[seen:]:
+        for words, line in lines:
+            while f"{words} (Enter to leave it out): " not in shown[seen:]:
                 shown += os.read(ours, 4096).decode()
             seen = len(shown)
             os.write(ours, f"{line}\n".encode())
-        out, _ = process.communicate(timeout=_ENOUGH_S)
-    shown += _rest(ours)
+        # Meanwhile the terminal is read: a program waits when it is full.
+        with ThreadPoolExecutor(1) as reading:
+            rest = reading.submit(_rest, ours)
+            out, _ = process.communicate(timeout=_ENOUGH_S)
+            shown += rest.result()
     return subprocess.CompletedProcess(command, process.returncode, out.decode(), shown), shown
 
 
@@ -73,9 +81,10 @@ def counts(done: subprocess.CompletedProcess[str]) -> tuple[int, int]:
 def test_it_asks_without_echo_and_tries_what_was_typed_on_the_others(
     home: Home, papers: Path
 ) -> None:
-    lines = {"a lease.pdf": "wrong", "does not open": PASSWORD, "c other.pdf": ""}
+    lines = [("a lease.pdf", "wrong"), ("a lease.pdf", PASSWORD), ("c other.pdf", "")]
     done, shown = typing(lines, "index", str(papers), "--ask-password", "--json")
     assert counts(done) == (2, 1)
+    assert "This password does not open the file." in shown
     assert "b deed.docx (Enter" not in shown
     assert PASSWORD not in shown
     found = document_of(run_process("search", "notary", "--json"))
@@ -95,7 +104,7 @@ def test_an_open_window_asks_for_passwords_itself(home: Home, papers: Path) -> N
     home.create()
     server = AppServer(home, {"index": lambda _: {}})
     try:
-        done, shown = typing({}, "index", str(papers), "--ask-password")
+        done, shown = typing([], "index", str(papers), "--ask-password")
     finally:
         server.close()
     assert done.returncode == 1
