@@ -110,7 +110,7 @@ class Person:
         QTest.mouseClick(button, Qt.MouseButton.LeftButton)
 
     def chooses_entry(self, button: str, entry: str) -> None:
-        """Choose an entry of the menu of the visible button with this text or accessible name."""
+        """Choose an entry of the menu of the first visible button of this name that has it."""
         self._qtbot.waitUntil(lambda: self._entry(button, entry) is not None, timeout=_WAIT_MS)
         action = self._entry(button, entry)
         assert action is not None
@@ -248,17 +248,18 @@ class Person:
         return next(v for v in views if v.isVisible() and v.accessibleName() == name)
 
     def _entry(self, button: str, entry: str) -> QAction | None:
-        pressed = self._button(button)
-        assert pressed is None or isinstance(pressed, QPushButton | QToolButton)
-        actions = pressed.menu().actions() if pressed else []
+        buttons = [b for b in self._buttons(button) if isinstance(b, QPushButton | QToolButton)]
+        actions = [action for pressed in buttons for action in pressed.menu().actions()]
         return next((a for a in actions if a.text() == entry and a.isVisible()), None)
 
     def _button(self, name: str) -> QAbstractButton | None:
+        return next(self._buttons(name), None)
+
+    def _buttons(self, name: str) -> Iterator[QAbstractButton]:
         for button in self.place.findChildren(QAbstractButton):
             is_named = name in (button.accessibleName(), button.text().replace("&", ""))
             if is_named and button.isVisible() and button.isEnabled():
-                return button
-        return None
+                yield button
 
 
 def _texts(window: QWidget) -> Iterator[str]:

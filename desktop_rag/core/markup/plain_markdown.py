@@ -19,7 +19,7 @@ _RULE = re.compile(
 _LINE_MARK = re.compile(r"^(?:[ \t]*>)+[ \t]?|^[ \t]{0,3}#{1,6}[ \t]+", re.MULTILINE)
 _COMMENT = re.compile(r"<!--[^>]{0,500}-->")
 _TAG = re.compile(
-    r"</?(?:a|b|br|code|details|div|em|i|img|p|span|strong|sub|summary|sup)\b[^<>\n]{0,300}>",
+    r"</?(?:a|br|details|img|summary)\b[^<>\n]{0,300}>",
     re.IGNORECASE,
 )
 _TARGET = r"\]\((?:[^()\s]|\([^()\s]{0,200}\)){0,800}(?:[ \t]+[\"'][^\"'\n]{0,200}[\"'])?\)"
