@@ -18,10 +18,6 @@ _RULE = re.compile(
 )
 _LINE_MARK = re.compile(r"^(?:[ \t]*>)+[ \t]?|^[ \t]{0,3}#{1,6}[ \t]+", re.MULTILINE)
 _COMMENT = re.compile(r"<!--[^>]{0,500}-->")
-_TAG = re.compile(
-    r"</?(?:a|br|details|img|summary)\b[^<>\n]{0,300}>",
-    re.IGNORECASE,
-)
 _TARGET = r"\]\((?:[^()\s]|\([^()\s]{0,200}\)){0,800}(?:[ \t]+[\"'][^\"'\n]{0,200}[\"'])?\)"
 _IMAGE = re.compile(rf"(!\[)[^\[\]\n]{{0,300}}({_TARGET})")
 _LINK = re.compile(rf"(?<![\w!\]])(\[)(?:[^\[\]\n]|!\[[^\[\]\n]{{0,300}}\]){{1,500}}?({_TARGET})")
@@ -62,6 +58,7 @@ def shown_text(text: str, path: str, url: str = "") -> str:
 
 def plain_markdown(text: str) -> PlainMarkdown:
     """Drop what only tells how a text looks; what is in code stays as it is, without its fences.
+    So do tags of HTML, which may be what the text is about.
 
     The bars between the cells of a table become dots.
     """
@@ -90,7 +87,7 @@ def plain_markdown(text: str) -> PlainMarkdown:
 
 
 def _marks(text: str) -> Iterator[tuple[int, int]]:
-    for whole in (_RULE, _LINE_MARK, _COMMENT, _TAG):
+    for whole in (_RULE, _LINE_MARK, _COMMENT):
         yield from (match.span() for match in whole.finditer(text))
     for pair in (_IMAGE, _LINK, *_EMPHASIS):
         yield from (match.span(n) for match in pair.finditer(text) for n in (1, 2))
