@@ -1,6 +1,6 @@
 """A list of lines that says in words when it is empty. Qt thread."""
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QPainter, QPaintEvent, QPalette, QShowEvent
 from PySide6.QtWidgets import QListWidget, QWidget
 
@@ -16,6 +16,15 @@ class ItemList(QListWidget):
         self.setObjectName("itemList")
         self.setAccessibleName(name)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        for changed in (self.model().rowsInserted, self.model().rowsRemoved):
+            changed.connect(self._tell)
+        self.model().modelReset.connect(self._tell)
+        self._tell()
+
+    @Slot()
+    def _tell(self) -> None:
+        """A screen reader reads no painted words."""
+        self.setAccessibleDescription("" if self.count() else self._empty_text)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

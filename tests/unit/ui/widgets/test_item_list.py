@@ -17,6 +17,10 @@ def test_only_an_empty_list_shows_its_text(qtbot: QtBot) -> None:
         qtbot.addWidget(each)
         each.resize(300, 120)
     assert picture(told) != picture(silent)
+    assert told.accessibleDescription() == "No runs yet."
     for each in (silent, told):
         each.addItem("small · done")
     assert picture(told) == picture(silent)
+    assert told.accessibleDescription() == ""
+    told.clear()
+    assert told.accessibleDescription() == "No runs yet."
