@@ -46,6 +46,7 @@ _PASSAGES_A_FILE = 2
 _OPENINGS = 40
 _STARTS = 5
 _TICK_MS, _MS, _WAIT_S = 5, 1000.0, 120.0
+_CALM_S = 10.0
 _BARE_START = """
 import sys
 from PySide6 import QtCore, QtGui, QtWidgets
@@ -328,6 +329,11 @@ def _typed() -> str:
 def _rest(place: Path, rest_s: float) -> dict[str, float]:
     from PySide6.QtCore import QTimer
 
+    from desktop_rag.ui.foundation.module_sources import leave_sources_unread
+
+    # As `open_window` does.
+    leave_sources_unread()
+
     opened = _Opened(place)
     services = opened.app.services
     found: dict[str, float] = {}
@@ -342,6 +348,8 @@ def _rest(place: Path, rest_s: float) -> dict[str, float]:
         search_ms()
     found["warm_ms"] = search_ms()
     found["used_mb"] = _memory_mb()[1]
+    # The app waits for five minutes, and what follows a start is over by then.
+    opened.pause(_CALM_S)
     services.rest.let_go()
     opened.pause(2.0)
     spent, began_at = _core_s(), time.monotonic()

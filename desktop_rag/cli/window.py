@@ -15,6 +15,9 @@ def open_window(
 ) -> int:
     """Run the app over the home until the person quits; returns the exit code."""
     # Qt: the verbs that reach a running app do without.
+    from desktop_rag.ui.foundation.module_sources import leave_sources_unread
+
+    leave_sources_unread()
     from desktop_rag.ui.foundation.window_language import choose_language
 
     settings, _ = load_settings(home.settings)

@@ -5,7 +5,8 @@ Called on the threads of indexing and of questions; a session may run on several
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -42,17 +43,13 @@ class OnnxEmbedder:
         self._description = read_description(folder)
         check_files(folder, self._description)
         self._name = identity(folder, self._description)
-        self._weights = folder / self._description.weights
+        self._folder = folder
         self._threads = threads
         self._loading = threading.Lock()
-        self._session: ort.InferenceSession | None
-        try:
-            self._tokenizer = Tokenizer.from_file(str(folder / self._description.tokenizer))
-            session = self._session = _load_session(self._weights, threads)
-        except Exception as exc:  # both libraries raise bare types of their own
-            raise broken(folder, str(exc).splitlines()[0]) from exc
-        self._tokenizer.no_padding()
-        self._tokenizer.no_truncation()
+        self._session: ort.InferenceSession | None = None
+        self._tokenizer: Tokenizer | None = None
+        self._loaded_tokenizer()
+        session = self._loaded_session()
         self._inputs = {node.name for node in session.get_inputs()}
         self._output = _chosen_output([node.name for node in session.get_outputs()])
         self._refuse_unusable(folder)
@@ -75,7 +72,8 @@ class OnnxEmbedder:
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """The number of tokens of each text, without special tokens; no limit."""
-        encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        tokenizer = self._loaded_tokenizer()
+        encodings = tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         return [len(encoding) for encoding in encodings]
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
@@ -102,28 +100,46 @@ class OnnxEmbedder:
         if threads != self._threads:
             self._threads = threads
             # The number of threads of a session is fixed; batches under way finish in the old one.
-            self.let_go()
+            with self._loading:
+                self._session = None
 
     def let_go(self) -> None:
-        """Free the memory of the model; the next text loads it again, in a fraction of a second."""
+        """Free the memory of the model; the next text loads it again, in a fraction of a second.
+
+        A tokenizer with a vocabulary of many languages takes more of it than the weights.
+        """
         with self._loading:
-            self._session = None
+            self._session = self._tokenizer = None
 
     def prepare(self) -> None:
         """Load the model again, if it was let go. AppError when its file is gone."""
-        self._loaded()
+        self._loaded_tokenizer()
+        self._loaded_session()
 
     def close(self) -> None:
         """No effect: the session ends with the last batch that uses it."""
 
-    def _loaded(self) -> ort.InferenceSession:
+    def _loaded_session(self) -> ort.InferenceSession:
         with self._loading:
             if self._session is None:
-                try:
-                    self._session = _load_session(self._weights, self._threads)
-                except Exception as exc:  # onnxruntime raises bare types of its own
-                    raise broken(self._weights.parent, str(exc).splitlines()[0]) from exc
+                with self._naming_the_folder():
+                    weights = self._folder / self._description.weights
+                    self._session = _load_session(weights, self._threads)
             return self._session
+
+    def _loaded_tokenizer(self) -> Tokenizer:
+        with self._loading:
+            if self._tokenizer is None:
+                with self._naming_the_folder():
+                    self._tokenizer = _load_tokenizer(self._folder / self._description.tokenizer)
+            return self._tokenizer
+
+    @contextmanager
+    def _naming_the_folder(self) -> Generator[None]:
+        try:
+            yield
+        except Exception as exc:  # both libraries raise bare types of their own
+            raise broken(self._folder, str(exc).splitlines()[0]) from exc
 
     def _refuse_unusable(self, folder: Path) -> None:
         """AppError when unknown inputs or missing outputs would make the vectors wrong."""
@@ -146,7 +162,7 @@ class OnnxEmbedder:
     def _encode(self, texts: list[str]) -> list[Encoding]:
         if self._description.is_lower_case:
             texts = [text.lower() for text in texts]
-        return self._tokenizer.encode_batch_fast(texts)
+        return self._loaded_tokenizer().encode_batch_fast(texts)
 
     def _parts(self, row: Encoding) -> list[list[int]]:
         """Token ids in parts that fit the model, each with its special tokens."""
@@ -171,7 +187,7 @@ class OnnxEmbedder:
         }  # fmt: skip
         wanted = {name: value for name, value in feed.items() if name in self._inputs}
         output: NDArray[np.float32] = np.asarray(
-            self._loaded().run([self._output], wanted)[0], np.float32
+            self._loaded_session().run([self._output], wanted)[0], np.float32
         )
         if output.ndim == _TOKENS_NDIM:  # a graph without pooling inside
             output = _pool(output, self._description.pooling)
@@ -198,6 +214,13 @@ def _pool(tokens: NDArray[np.float32], pooling: str) -> NDArray[np.float32]:
 
 def _chosen_output(names: Sequence[str]) -> str:
     return next((name for name in _OUTPUTS if name in names), names[0])
+
+
+def _load_tokenizer(path: Path) -> Tokenizer:
+    tokenizer = Tokenizer.from_file(str(path))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
 
 
 def _load_session(path: Path, threads: int) -> ort.InferenceSession:

@@ -187,6 +187,7 @@ class Database:
         """Free soon what is kept in memory of the file; it is read again when it is needed."""
         for listener in self.let_go_listeners:
             listener()
+        self._cache.clear()
         with self._closing:
             if not self._is_closed:
                 self._queue.put(self._free_buffers)

@@ -49,6 +49,10 @@ class SnapshotCache:
         """Cache a result in place of an earlier one."""
         self._entries[lookup] = entry
 
+    def clear(self) -> None:
+        """Forget everything; it is read again when it is needed."""
+        self._entries.clear()
+
 
 class Snapshot:
     """The library as it was at one moment, for reads that must fit together. On one thread."""

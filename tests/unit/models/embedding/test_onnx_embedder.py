@@ -1,6 +1,7 @@
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -111,14 +112,25 @@ def test_a_model_that_was_let_go_comes_back_when_it_is_needed(
         return sessions[-1]
 
     monkeypatch.setattr(onnx_embedder.ort, "InferenceSession", counted)
+    tokenizers: list[Path] = []
+    read = onnx_embedder.Tokenizer.from_file
+
+    def counted_tokenizer(file: str) -> object:
+        tokenizers.append(Path(file))
+        return read(file)
+
+    monkeypatch.setattr(onnx_embedder, "Tokenizer", SimpleNamespace(from_file=counted_tokenizer))
     embedder = OnnxEmbedder(FOLDER, threads=1)
     before = embedder.embed_query("the lamp")
     embedder.let_go()
     assert embedder.count_tokens(["the lamp"]) == [2]
-    assert len(sessions) == 1
+    assert (len(sessions), len(tokenizers)) == (1, 2)
     np.testing.assert_array_equal(embedder.embed_query("the lamp"), before)
     assert len(sessions) == 2
     embedder.let_go()
     embedder.prepare()
     embedder.prepare()
-    assert len(sessions) == 3
+    assert (len(sessions), len(tokenizers)) == (3, 3)
+    embedder.set_threads(2)
+    assert embedder.count_tokens(["the lamp"]) == [2]
+    assert len(tokenizers) == 3

@@ -135,6 +135,14 @@ def test_vectors_change_nothing_that_is_known(filled: Engine, database: Database
     assert database.cached(read_statistics) is known
 
 
+def test_at_rest_nothing_is_known(filled: Engine, database: Database) -> None:
+    known = database.cached(read_statistics)
+    filled.storage.let_go()
+    found = database.cached(read_statistics)
+    assert found is not known
+    assert repr(found) == repr(known)
+
+
 def test_after_a_change_things_are_known_again(filled: Engine, database: Database) -> None:
     remove(filled, "a.txt")
     assert database.cached(read_statistics) is database.cached(read_statistics)

@@ -1,0 +1,26 @@
+"""Keeps PySide from reading the source of every module that is imported after it. Any thread.
+
+Since `from __feature__ import snake_case` exists, PySide looks for its own name in the source of
+each imported module, to know whether the module can ask for such a feature: a fifth of the time of
+a start, and the sources stay in memory. Nothing here asks for one. Seen in napari's issue 8584;
+there is no switch.
+"""
+
+import sys
+from importlib import import_module
+from types import ModuleType
+
+_HOOK, _SEARCH = "shibokensupport.feature", "_mod_uses_pyside"
+
+
+def leave_sources_unread() -> None:
+    """Have PySide take every module for one that asks for no feature. Before other imports."""
+    import_module("PySide6.QtCore")  # it loads the hook
+    hook = sys.modules.get(_HOOK)
+    # It is not documented: another version may lack it, and then the start is slower.
+    if hook is not None and hasattr(hook, _SEARCH):
+        setattr(hook, _SEARCH, _asks_for_none)
+
+
+def _asks_for_none(_module: ModuleType) -> bool:
+    return False
