@@ -14,6 +14,7 @@ from functools import cached_property, partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
 from desktop_rag.app import Services, Verb
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _DEMO_S = 120.0
+_DRAWN_MS = 100
 _SWITCH_S = 0.001
 # A window that is busy for longer does what it was asked later.
 _HANDLED_S = 5.0
@@ -180,8 +182,8 @@ class WindowApp:
 
         self.bridge.run(self.window, lambda: None, show)
 
-    def open(self, *, is_shown: bool = True) -> None:
-        """Show the window, or stay in the background, and start the library."""
+    def open(self, *, is_shown: bool = True, requests: Sequence[object] = ()) -> None:
+        """Show the window, or stay in the background, do what is requested, start the library."""
         # The longest time the window waits for the interpreter while background threads compute.
         sys.setswitchinterval(_SWITCH_S)
         self._garbage.start()
@@ -190,7 +192,14 @@ class WindowApp:
         if is_shown:
             self.window.show()
         self.presence.begin()
-        self.bridge.run(self.window, self._start_services)
+        for event in requests:
+            self.bridge.post(event)
+        begin = partial(self.bridge.run, self.window, self._start_services)
+        if requests:
+            # It is drawn first: the models and the library take both cores for a second.
+            QTimer.singleShot(_DRAWN_MS, self.window, begin)
+        else:
+            begin()
 
     def _prepare(self) -> None:
         """Somebody is about to ask."""

@@ -208,9 +208,7 @@ class WindowStart(QObject):
         app.presence.quit_requested.connect(partial(self.ended.emit, 0))
         app.presence.tray.take_over(self._icon.hand_over())
         self._window.end()
-        app.open(is_shown=self._is_shown)
-        for event in self._requests:
-            app.bridge.post(event)
+        app.open(is_shown=self._is_shown, requests=self._requests)
         if self._starts_demo:
             app.start_demo()
 

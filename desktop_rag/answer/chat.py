@@ -6,7 +6,6 @@ block on the database or the network, so they run on worker threads only.
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from threading import Event
 
 from desktop_rag.activity.recorder import Recorder
@@ -336,19 +335,12 @@ class Chat:
         file.
         """
         asked = replace(parse_query(query), is_half_typed=is_half_typed)
-        look_up = partial(
-            self._finder.look_up, asked, self._settings.retrieval, limit=limit, reach=reach
-        )
-        found = list(look_up(mode=mode).passages)
+        found = self._finder.look_up(
+            asked, self._settings.retrieval, mode=mode, limit=limit, reach=reach
+        ).passages
         if mode == "lexical" or not is_half_typed:
-            return found
-        worded = {passage.chunk_id for passage in look_up(mode="lexical").passages}
-        named = self._finder.named_documents(asked, reach)
-        return [
-            p
-            for p in found
-            if p.chunk_id in worded or p.document_id in named or self._finder.is_any_relevant([p])
-        ]
+            return list(found)
+        return self._finder.about(asked, found, self._settings.retrieval, limit=limit, reach=reach)
 
     def look_up(
         self,

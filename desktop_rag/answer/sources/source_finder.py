@@ -62,9 +62,32 @@ class SourceFinder:
         is_relevant = self.is_any_relevant(found.passages)
         return SearchResult(tuple(found.passages), notes, is_relevant, found.matching)
 
-    def named_documents(self, query: Query, reach: SearchScope = EVERYTHING) -> frozenset[str]:
-        """The documents whose file names the words of a query name; none for many."""
-        return self._retriever.named_documents(query, reach)
+    def about(
+        self,
+        query: Query,
+        found: Sequence[Passage],
+        settings: RetrievalSettings,
+        *,
+        limit: int,
+        reach: SearchScope = EVERYTHING,
+    ) -> list[Passage]:
+        """Those of a query's passages that are among the `limit` best by words, seem to be about
+        it, or are in a file that it names.
+        """
+        doubtful = {p.chunk_id for p in found if not self.is_any_relevant([p])}
+        if doubtful:
+            worded = self._retriever.search(
+                query,
+                mode="lexical",
+                limit=limit,
+                reach=reach,
+                lexical_weight=settings.lexical_weight,
+            ).passages
+            doubtful -= {p.chunk_id for p in worded}
+        if doubtful:
+            named = self._retriever.named_documents(query, reach)
+            doubtful -= {p.chunk_id for p in found if p.document_id in named}
+        return [p for p in found if p.chunk_id not in doubtful]
 
     def missed(self, reach: SearchScope) -> tuple[str, ...]:
         """What of these documents can't be searched now, in sentences for an answer."""

@@ -1,10 +1,12 @@
 """Finds passages while a question is typed: by words at once, then by meaning. Qt thread.
 
-One search runs at a time; what was typed meanwhile is searched next, so that fast typing never
-queues up searches nobody waits for.
+One search of each kind runs at a time; what was typed meanwhile is searched next, so that fast
+typing never queues up searches nobody waits for. Words don't wait for meaning: a search by meaning
+takes longer than many people need for the next letter.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
@@ -23,6 +25,14 @@ _MIN_CHARS = 2
 # After a pause as short as this the question is searched by meaning, too.
 _PAUSE_MS = 40
 _NOTHING: tuple[str, SearchScope] = ("", EVERYTHING)
+
+
+@dataclass(slots=True)
+class _Lane:
+    """The search of one kind that runs, and whether what is typed now has to be searched next."""
+
+    job: Job | None = None
+    is_wanted_again: bool = False
 
 
 class PassageSearch(QObject):
@@ -50,9 +60,8 @@ class PassageSearch(QObject):
         self._prepare: Prepare = prepare or (lambda _text, passages: passages)
         self._bridge = bridge
         self._chat = chat
-        self._job: Job | None = None
-        self._wanted = _NOTHING
-        self._waiting: SearchMode | None = None
+        self._lanes: dict[SearchMode, _Lane] = {"lexical": _Lane(), "hybrid": _Lane()}
+        self._wanted = self._found = _NOTHING
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause.timeout.connect(self._search_by_meaning)
 
@@ -64,7 +73,7 @@ class PassageSearch(QObject):
         text = text.strip()
         if (text, reach) == self._wanted:
             return
-        self._wanted = (text, reach)
+        self._wanted, self._found = (text, reach), _NOTHING
         self._pause.stop()
         if len(text) < _MIN_CHARS and (text or reach == EVERYTHING):
             self.stop()
@@ -76,28 +85,30 @@ class PassageSearch(QObject):
     @property
     def is_settled(self) -> bool:
         """True when nothing more is to come for what was asked last."""
-        return self._job is None and not self._pause.isActive()
+        return not self._pause.isActive() and all(lane.job is None for lane in self._lanes.values())
 
     def stop(self) -> None:
         """Forget what was asked; nothing arrives any more."""
         self._pause.stop()
-        self._waiting = None
-        if self._job:
-            self._job.cancel()
-            self._job = None
+        for lane in self._lanes.values():
+            lane.is_wanted_again = False
+            if lane.job:
+                lane.job.cancel()
+                lane.job = None
 
     def clear(self) -> None:
         """Stop, and search the next text even if it is the same."""
         self.stop()
-        self._wanted = _NOTHING
+        self._wanted = self._found = _NOTHING
 
     @Slot()
     def _search_by_meaning(self) -> None:
         self._begin("hybrid")
 
     def _begin(self, mode: SearchMode) -> None:
-        if self._job:
-            self._waiting = mode
+        lane = self._lanes[mode]
+        if lane.job:
+            lane.is_wanted_again = True
             return
         wanted = text, reach = self._wanted
 
@@ -107,23 +118,31 @@ class PassageSearch(QObject):
             )
             return self._prepare(text, passages)
 
-        self._job = self._bridge.run(
-            self, search, lambda found: self._on_found(wanted, found), self._on_failed
+        lane.job = self._bridge.run(
+            self,
+            search,
+            lambda found: self._on_found(mode, wanted, found),
+            lambda error: self._on_failed(mode, error),
         )
 
-    def _on_found(self, wanted: tuple[str, SearchScope], found: object) -> None:
-        self._job = None
-        waiting, self._waiting = self._waiting, None
-        if waiting:
-            self._begin(waiting)
-        if wanted == self._wanted:
+    def _on_found(self, mode: SearchMode, wanted: tuple[str, SearchScope], found: object) -> None:
+        self._end(mode)
+        # What was found by meaning is better than what comes later by words.
+        if wanted == self._wanted and (mode == "hybrid" or wanted != self._found):
+            if mode == "hybrid":
+                self._found = wanted
             self.found.emit(wanted[0], found)
 
-    def _on_failed(self, error: AppError) -> None:
+    def _on_failed(self, mode: SearchMode, error: AppError) -> None:
         """A half-typed filter is no error to show; the next letter is searched again."""
-        self._job = None
-        waiting, self._waiting = self._waiting, None
-        if waiting:
-            self._begin(waiting)
-        else:
+        if not self._end(mode):
             self.failed.emit(error)
+
+    def _end(self, mode: SearchMode) -> bool:
+        """The search is over; true when the next one begins."""
+        lane = self._lanes[mode]
+        lane.job = None
+        is_next, lane.is_wanted_again = lane.is_wanted_again, False
+        if is_next:
+            self._begin(mode)
+        return is_next

@@ -1,5 +1,6 @@
 """A question from anywhere on the desktop, in the popup over everything."""
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from desktop_rag.core.settings import Settings
 from desktop_rag.desktop.requests import PassageRequested, QuickAskRequested
+from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
+from desktop_rag.models.ports import Vectors
 from desktop_rag.ui.library.dialogs.folder_dialog import FolderDialog
 from desktop_rag.ui.reading.reading_window import ReadingWindow
 from tests.servers.chat_server import ChatServer
@@ -26,6 +29,11 @@ def popup(person: Person, papers: Path) -> Person:
     there = person.in_quick_ask()
     there.waits_until(there.place.isActiveWindow)
     return there
+
+
+def found(popup: Person) -> list[list[str]]:
+    """The passages; none while the list is hidden."""
+    return popup.rows("Passages") if popup.app.presence.popup.passages.isVisible() else []
 
 
 def test_typing_finds_the_passage_and_enter_opens_it(popup: Person) -> None:
@@ -45,6 +53,28 @@ def test_a_half_typed_word_finds_what_it_may_become(popup: Person) -> None:
     popup.types("Question", "trimm")
     popup.waits_until(lambda: popup.app.presence.popup.passages.rows > 0)
     assert popup.rows("Passages")[0] == ["Lamp"]
+
+
+def test_words_do_not_wait_for_the_search_by_meaning(
+    popup: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, may_end = threading.Event(), threading.Event()
+    embed = OnnxEmbedder.embed_query
+
+    def slowly(embedder: OnnxEmbedder, text: str) -> Vectors:
+        begun.set()
+        may_end.wait()
+        return embed(embedder, text)
+
+    monkeypatch.setattr(OnnxEmbedder, "embed_query", slowly)
+    try:
+        popup.types("Question", "lamp")
+        popup.waits_until(begun.is_set)
+        popup.waits_until(lambda: found(popup) == [["Lamp"]])
+        popup.types("Question", " adult")
+        popup.waits_until(lambda: ["fees · cells A1:B3"] in found(popup))
+    finally:
+        may_end.set()
 
 
 def test_an_answer_and_a_follow_up_in_the_popup_go_on_in_the_window(popup: Person) -> None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from functools import lru_cache
 
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.contract.search import NamedDocuments
@@ -92,19 +92,21 @@ def _alike(condition: str, limit: int) -> str:
 
 # With more documents the names are read for each question, and take a hundred bytes each.
 _MOST_KNOWN = 50_000
+_PARTS_REMEMBERED = 1_000
 
 
-@dataclass(frozen=True, slots=True)
 class _KnownNames:
     """All names, to see at once that a question names no file: most don't, and planning one of the
     statements takes many times as long.
-
-    `held` has the names of documents that are found, a line each; `spelled` what `_spelled` looks
-    for.
     """
 
-    held: str
-    spelled: tuple[str, ...]
+    def __init__(self, held: str, spelled: tuple[str, ...]) -> None:
+        """`held` has the names of documents that are found, a line each; `spelled` what `_spelled`
+        looks for.
+        """
+        self.spelled = spelled
+        # While a question is typed, all but its last word was looked for before.
+        self.holds = lru_cache(_PARTS_REMEMBERED)(held.__contains__)
 
 
 def _known_names(con: Connection) -> _KnownNames | None:
@@ -156,7 +158,7 @@ class NameStore:
         with self._database.read() as con:
             sought = _folded(con, [part for part, _ in wanted])
             known = self._known(scope)
-            if not wanted or (known and not any(part in known.held for part in sought)):
+            if not wanted or (known and not any(map(known.holds, sought))):
                 return [], every.indexed_documents
             pattern = {"any": "|".join(re.escape(part) for part in sought)}
             condition, parameters = condition_of(scope, con, statistics, "document_id")
