@@ -331,7 +331,6 @@ def _rest(place: Path, rest_s: float) -> dict[str, float]:
 
     from desktop_rag.ui.foundation.module_sources import leave_sources_unread
 
-    # As `open_window` does.
     leave_sources_unread()
 
     opened = _Opened(place)

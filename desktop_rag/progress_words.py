@@ -78,7 +78,7 @@ def duration_left(seconds: float | None) -> str:
 def _step(step: StepProgress, now: StepProgress | None, progress: IndexProgress) -> str:
     name, count = _STEPS[step.stage], _count(step)
     if step.is_done:
-        return f"{name}: {count or 'done'}"
+        return f"{name}: {count or tr('done')}"
     if step is now and count:
         return f"{name}: {count}"
     # A time for a later step is shown once the first one is known.
@@ -154,14 +154,14 @@ def _at_rest(progress: IndexProgress) -> str:
 
 
 def _files(count: int) -> str:
-    return "1 file" if count == 1 else tr("{count:,} files", count=count)
+    return tr("1 file") if count == 1 else tr("{count:,} files", count=count)
 
 
 def _duration(seconds: float | None) -> str:
     if seconds is None:
         return ""
     if seconds < _MINUTE_S:
-        return "less than a minute"
+        return tr("less than a minute")
     if seconds < _HOUR_S:
         return tr("about {value} min", value=round(seconds / _MINUTE_S))
     hours, minutes = divmod(round(seconds / _MINUTE_S), 60)

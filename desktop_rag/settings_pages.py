@@ -84,7 +84,9 @@ class SettingsPages:
     def _experiments(self) -> MyQuestionsPage:
         services, worker = self._services, self._services.run_worker
         faces = services.library, services.chat
-        return MyQuestionsPage(self._bridge, worker, *faces, self._theme, self._window)
+        page = MyQuestionsPage(self._bridge, worker, *faces, self._theme, self._window)
+        page.endpoint_requested.connect(self._window.settings_page.add_endpoint)
+        return page
 
     def _notes(self) -> NotesPage:
         services = self._services

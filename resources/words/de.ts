@@ -248,6 +248,14 @@
         <translation>{count:,} Dateien</translation>
     </message>
     <message>
+        <source>1 file</source>
+        <translation>1 Datei</translation>
+    </message>
+    <message>
+        <source>less than a minute</source>
+        <translation>weniger als eine Minute</translation>
+    </message>
+    <message>
         <source>about {value} min</source>
         <translation>etwa {value} Min.</translation>
     </message>
@@ -2754,10 +2762,6 @@ Die vollständige Adresse lautet:
     <message>
         <source>Chunks</source>
         <translation>Textstellen</translation>
-    </message>
-    <message>
-        <source>A model that is not listed has to be added first: Settings, Models, Add endpoint.</source>
-        <translation>Ein Modell, das hier fehlt, wird zuerst hinzugefügt: Einstellungen, Modelle, Endpunkt hinzufügen.</translation>
     </message>
     <message>
         <source>As usual ({model})</source>

@@ -51,11 +51,15 @@ _NEW = QuestionSet("", "")
 
 
 class ExperimentActions(QObject):
-    """`said` carries a sentence for the page, `failed` an AppError, `made` the id of a new set."""
+    """`said` carries a sentence for the page, `failed` an AppError, `made` the id of a new set.
+
+    `endpoint_requested` asks for the page where an endpoint is added.
+    """
 
     said = Signal(str)
     failed = Signal(object)
     made = Signal(str)
+    endpoint_requested = Signal()
 
     def __init__(
         self,
@@ -74,6 +78,8 @@ class ExperimentActions(QObject):
         self._chat = chat
         self._theme = theme
         self._window = window
+        # The set-ups of a dialog that was left to add an endpoint, by the id of their set.
+        self._begun: dict[str, list[SetUp]] = {}
 
     def run(self, work: Callable[[], object], words: str = "") -> None:
         """Do something on a worker thread, and say these words once it is done."""
@@ -224,10 +230,16 @@ class ExperimentActions(QObject):
             dialog = SetUpDialog(
                 self._bridge, choices,
                 lambda set_ups: self.experiments.estimate(question_set, set_ups), self._window,
+                self._begun.pop(question_set.set_id, ()),
             )  # fmt: skip
             dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             dialog.submitted.connect(begin)
+            dialog.endpoint_requested.connect(leave)
             dialog.open()
+
+        def leave(set_ups: list[SetUp]) -> None:
+            self._begun[question_set.set_id] = set_ups
+            self.endpoint_requested.emit()
 
         def begin(set_ups: list[SetUp]) -> None:
             # The dialog said what it may cost.

@@ -33,9 +33,7 @@ from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 
 if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
-    from desktop_rag.experiments.experiments import Experiments, SetResults
-    from desktop_rag.ingest.library import Library
+    from desktop_rag.experiments.experiments import SetResults
 
 _SIDE_PX = 22
 _PAIR = 2
@@ -372,19 +370,6 @@ class ExperimentsPage(QWidget):
         if (rows := self._model.rows) and (chosen := self._chosen_set):
             runs, at = self._runs.chosen_ids, min(at, len(rows) - 1)
             self._actions.show_answers(self._model.matrix, rows, at, runs, chosen.set_id)
-
-
-def experiments_page(
-    bridge: Bridge,
-    experiments: "Experiments",
-    library: "Library",
-    chat: "Chat",
-    theme: Theme,
-    window: QWidget,
-) -> ExperimentsPage:
-    """The page with its actions, whose dialogs open over the `window`."""
-    actions = ExperimentActions(bridge, experiments, library, chat, theme, window)
-    return ExperimentsPage(bridge, actions, theme)
 
 
 def _row(*widgets: QWidget | None) -> QHBoxLayout:

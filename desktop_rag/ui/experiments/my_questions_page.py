@@ -2,12 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.experiments.chunk_panel import ChunkPanel
-from desktop_rag.ui.experiments.experiments_page import experiments_page
+from desktop_rag.ui.experiments.experiment_actions import ExperimentActions
+from desktop_rag.ui.experiments.experiments_page import ExperimentsPage
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 
@@ -20,7 +21,9 @@ _SIDE_PX = 22
 
 
 class MyQuestionsPage(QWidget):
-    """Two views below their tabs."""
+    """Two views below their tabs. `endpoint_requested` asks for the page where one is added."""
+
+    endpoint_requested = Signal()
 
     def __init__(
         self,
@@ -42,9 +45,9 @@ class MyQuestionsPage(QWidget):
         self._tabs.addTab(tr("Answers"))
         self._tabs.addTab(tr("Chunks"))
         self._views = QStackedWidget()
-        self._views.addWidget(
-            experiments_page(bridge, worker.experiments, library, chat, theme, window)
-        )
+        actions = ExperimentActions(bridge, worker.experiments, library, chat, theme, window)
+        actions.endpoint_requested.connect(self.endpoint_requested)
+        self._views.addWidget(ExperimentsPage(bridge, actions, theme))
         self._views.addWidget(ChunkPanel(bridge, worker, library))
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 8, 0, 0)

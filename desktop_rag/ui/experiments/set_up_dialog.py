@@ -36,7 +36,6 @@ _CHUNKINGS = (
     None, ChunkSettings(), ChunkSettings(max_tokens=200), ChunkSettings(max_tokens=100),
     ChunkSettings("tokens", 200), ChunkSettings("words", 200),
 )  # fmt: skip
-_MODELS = tr("A model that is not listed has to be added first: Settings, Models, Add endpoint.")
 _CHUNKS = tr("Other chunks are made in a library of their own, which takes long.")
 _INTRO = tr(
     "Each set-up answers every question. Change one thing at a time, and you learn what it is good"
@@ -58,9 +57,10 @@ class SetUpChoices:
 
 
 class SetUpDialog(QDialog):
-    """`submitted` carries the SetUps."""
+    """`submitted` carries the SetUps, `endpoint_requested` those chosen so far."""
 
     submitted = Signal(object)
+    endpoint_requested = Signal(object)
 
     def __init__(
         self,
@@ -68,8 +68,9 @@ class SetUpDialog(QDialog):
         choices: SetUpChoices,
         estimate: Callable[[Sequence[SetUp]], RunEstimate],
         parent: QWidget,
+        begun: Sequence[SetUp] = (),
     ) -> None:
-        """`estimate` runs on a worker thread."""
+        """`estimate` runs on a worker thread. `begun` are those of a dialog that was left."""
         super().__init__(parent)
         self.setObjectName("setUpDialog")
         self.setWindowTitle(tr("Ask the questions"))
@@ -77,7 +78,7 @@ class SetUpDialog(QDialog):
         self._estimate = estimate
         self._job: Job | None = None
         self._usual = choices.usual
-        self._set_ups = [SetUp(choices.usual)]
+        self._set_ups = [*begun] or [SetUp(choices.usual)]
         self._list = ItemList(tr("Set-ups"))
         self._list.setFixedHeight(_LIST_PX)
         self._add = TextButton(tr("Another set-up"))
@@ -86,6 +87,7 @@ class SetUpDialog(QDialog):
         usual = tr("As usual")
         answering = tr("As usual ({model})", model=choices.usual)
         self._model = _choice(tr("Model"), [(answering, ("", "")), *choices.models])
+        self._add_endpoint = TextButton(tr("Add endpoint"))
         self._assistant = _choice(tr("Assistant"), [(tr("None"), ""), *choices.assistants])
         every = (tr("All documents"), "")
         self._collection = _choice(tr("Documents"), [every, *choices.collections])
@@ -106,8 +108,7 @@ class SetUpDialog(QDialog):
     def _build(self) -> None:
         section = SettingsSection(tr("Set-up"))
         section.add_row(tr("Name"), self._name, is_wide=True)
-        section.add_row(tr("Model"), self._model, is_wide=True)
-        section.add_note(note(_MODELS))
+        section.add_row(tr("Model"), self._model, self._add_endpoint, is_wide=True)
         section.add_row(tr("Assistant"), self._assistant, is_wide=True)
         section.add_row(tr("Documents"), self._collection, is_wide=True)
         section.add_row(tr("Passages"), self._passages)
@@ -135,6 +136,7 @@ class SetUpDialog(QDialog):
         self.resize(_WIDTH_PX, self.sizeHint().height())
 
     def _connect(self) -> None:
+        self._add_endpoint.clicked.connect(self._on_add_endpoint_clicked)
         self._list.currentRowChanged.connect(self._on_chosen)
         self._add.clicked.connect(self._on_add_clicked)
         self._remove.clicked.connect(self._on_remove_clicked)
@@ -198,6 +200,11 @@ class SetUpDialog(QDialog):
         name = tr("Set-up {number}", number=len(self._set_ups) + 1)
         self._set_ups.append(replace(before, name=name))
         self._fill(len(self._set_ups) - 1)
+
+    @Slot()
+    def _on_add_endpoint_clicked(self) -> None:
+        self.endpoint_requested.emit(list(self._set_ups))
+        self.reject()
 
     @Slot()
     def _on_remove_clicked(self) -> None:

@@ -62,6 +62,10 @@ class ModelsForm(QWidget):
         if not self._settings.endpoints:
             self._endpoint.find_servers()
 
+    def add_endpoint(self) -> None:
+        """Show the empty form of a new endpoint; the first one has its form already."""
+        self._on_shown("")
+
     def on_examination_changed(self, event: ExaminationChanged) -> None:
         """Show the progress or the result of measuring a model."""
         self._endpoint.on_examination_changed(event)

@@ -99,6 +99,12 @@ class SettingsPage(PageList):
         self.show_page(0)
         self._models.connect_model()
 
+    @Slot()
+    def add_endpoint(self) -> None:
+        """Show the page of models with the empty form of a new endpoint."""
+        self.show_page(0)
+        self._models.add_endpoint()
+
     def reveal(self, section: str) -> None:
         """Show the page with this section, scrolled to it, and focus its first control."""
         for position, page in enumerate(self.pages):

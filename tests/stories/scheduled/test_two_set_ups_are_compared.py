@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QPlainTextEdit, QTextBrowser
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QTextBrowser
 
 from desktop_rag.core.experiments.run import Preference
 from desktop_rag.core.files.settings_file import save_settings
@@ -128,6 +128,22 @@ def test_the_better_set_up_is_found(asker: Person, tmp_path: Path) -> None:
     assert kept.questions[0].expected == ("At dusk", "At dusk, by the keeper.")
     assert re.match(r"%PDF-", _report(asker, tmp_path / "report.pdf")[:5])
     assert "likely not chance" in _report(asker, tmp_path / "report.html")
+
+
+def test_an_endpoint_is_added_on_the_way(asker: Person) -> None:
+    writes(asker, "Lamps")
+    asker.clicks("Ask…")
+    dialog = asker.in_the_dialog()
+    dialog.clicks("Another set-up")
+    dialog.clicks("Add endpoint")
+    address = asker.field("Address")
+    assert isinstance(address, QLineEdit)
+    assert not address.text()
+    assert asker.place.focusWidget() is address
+
+    asker.opens_settings("My questions")
+    asker.clicks("Ask…")
+    asker.in_the_dialog().sees("16 answers, about ")
 
 
 def _report(person: Person, file: Path) -> str:
