@@ -33,6 +33,7 @@ _QUESTIONS = ("When is the lamp lit?", "Who trims the wick?")
 _NEEDED = ("xvfb-run", "dbus-run-session")
 _SKIPPED = 77
 _START_S, _SETTLE_S, _DEEPEST = 60.0, 2.0, 40
+_REPLY_MS = 20_000
 _INSIDE = "AT_SPI_WALK_INSIDE"
 
 
@@ -87,6 +88,8 @@ def _frame(app: "subprocess.Popen[bytes]") -> Part:
     """The window of the app, once it is on the bus."""
     atspi = _atspi()
     atspi.init()
+    # An action is answered once it is done: opening a dialog may build pages first.
+    atspi.set_timeout(_REPLY_MS, _REPLY_MS)
     deadline = time.monotonic() + _START_S
     while time.monotonic() < deadline and app.poll() is None:
         desktop = atspi.get_desktop(0)

@@ -74,7 +74,8 @@ class PlainLabel(QLabel):
     """A label that shows its text literally.
 
     `tone` is `muted`, `danger`, `warning`, `success` or `accent`; `scale` is `small`, `heading` or
-    `title`; both may be empty. A wrapped label can shrink to its longest word.
+    `title`; both may be empty. A wrapped label can shrink to its longest word. One whose text can
+    be selected is a stop of Tab, unless it is empty.
     """
 
     def __init__(
@@ -89,15 +90,22 @@ class PlainLabel(QLabel):
     ) -> None:
         super().__init__(parent)
         self.setTextFormat(Qt.TextFormat.PlainText)
-        self.setText(text)
         self.setWordWrap(wrap)
         self.setProperty("tone", tone)
         self.setProperty("scale", scale)
+        self._is_selectable = selectable
         if selectable:
             self.setTextInteractionFlags(
                 Qt.TextInteractionFlag.TextSelectableByMouse
                 | Qt.TextInteractionFlag.TextSelectableByKeyboard
             )
+        self.setText(text)
+
+    def setText(self, text: str) -> None:
+        super().setText(text)
+        if self._is_selectable:
+            focus = Qt.FocusPolicy.StrongFocus if text else Qt.FocusPolicy.NoFocus
+            self.setFocusPolicy(focus)
 
     def set_tone(self, tone: str) -> None:
         """Change the tone, which sets the text colour."""
