@@ -1,6 +1,7 @@
 """Opens the engine that the settings name. Any thread; once per process."""
 
 import re
+import sys
 from collections.abc import Callable
 
 from desktop_rag.core.domain import RepairReport
@@ -110,10 +111,15 @@ def join_shared_library(
 
 
 def _nothing_installed() -> AppError:
-    return AppError(
-        "What connects to PostgreSQL is not installed.",
-        "Install it with: pip install 'desktop-rag[team]'",
-    )
+    title = "What connects to PostgreSQL is not installed."
+    if getattr(sys, "frozen", False):
+        # Nothing can be added to a package; twelve megabytes in each would serve few.
+        return AppError(
+            title,
+            "This package of the app comes without it. Install the app with:"
+            " pipx install 'desktop-rag[team]'",
+        )
+    return AppError(title, "Install it with: pip install 'desktop-rag[team]'")
 
 
 def _opener(settings: Settings) -> EngineOpener:

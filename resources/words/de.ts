@@ -11022,6 +11022,10 @@ Was kostet der Eintritt?</translation>
         <translation>Dieser Name ist nicht möglich.</translation>
     </message>
     <message>
+        <source>This package of the app comes without it. Install the app with: pipx install &apos;desktop-rag[team]&apos;</source>
+        <translation>Dieses Paket der App enthält es nicht. Installieren Sie die App mit: pipx install &apos;desktop-rag[team]&apos;</translation>
+    </message>
+    <message>
         <source>This passes by itself. Wait {wait}, then press Retry.</source>
         <translation>Das geht von selbst vorbei. Warten Sie {wait}, und drücken Sie dann „Erneut versuchen“.</translation>
     </message>

@@ -1,5 +1,6 @@
 """The setting `store.engine` chooses the engine."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,9 +8,14 @@ import pytest
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.paths import Home
-from desktop_rag.core.settings import Settings, StoreSettings
+from desktop_rag.core.settings import Settings, SharedLibrarySettings, StoreSettings
 from desktop_rag.store.duckdb.duckdb_engine import database_of, library_file
-from desktop_rag.store.opening import library_bytes, open_engine, repair_library
+from desktop_rag.store.opening import (
+    check_shared_library,
+    library_bytes,
+    open_engine,
+    repair_library,
+)
 from tests.engines import UNTESTED
 from tests.servers.postgres_server import address
 
@@ -61,6 +67,21 @@ def test_a_library_on_a_server_is_opened_by_the_settings(tmp_path: Path) -> None
     engine = open_engine(Home(tmp_path), Settings(store=store))
     assert engine.documents.documents() == []
     engine.close()
+
+
+@pytest.mark.parametrize(
+    ("is_package", "command"), [(False, "pip install"), (True, "pipx install")]
+)
+def test_without_what_connects_the_way_to_get_it_is_said(
+    monkeypatch: pytest.MonkeyPatch, is_package: bool, command: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    for name in [n for n in sys.modules if n.startswith("desktop_rag.store.postgres")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "frozen", is_package, raising=False)
+    with pytest.raises(AppError, match="not installed") as refused:
+        check_shared_library(SharedLibrarySettings(host="localhost"), "")
+    assert f" {command} 'desktop-rag[team]'" in refused.value.hint
 
 
 def test_only_a_damaged_library_is_repaired(tmp_path: Path) -> None:
