@@ -1,0 +1,142 @@
+"""Conditions for the documents of a scope in SQL, as far as engines write them alike. Pure.
+
+The tables are called `d` (documents), `s` (sources) and `k` (collections).
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any
+
+from desktop_rag.core.query import Filters
+from desktop_rag.core.question_scope import ScopeItem, ScopeKind
+from desktop_rag.store.sql.text_sql import folded
+
+_NANOSECONDS = 1_000_000_000
+
+# SQL that begins with neither AND nor OR, and its parameters by their names.
+Conditions = tuple[list[str], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What engines write each in their own way.
+
+    `among` holds where SQL is one of the texts of a parameter, `below` where `d.path` begins with
+    one of those. `any_tag` holds where one of the lines of a text, called `tag`, fits a condition.
+    `ending` is the ending of `d.path`, `collection` the collection of a document.
+    """
+
+    among: Callable[[str, str], str]
+    below: Callable[[str], str]
+    any_tag: Callable[[str, str], str]
+    ending: str
+    collection: str
+
+
+def about(items: Sequence[ScopeItem], dialect: Dialect) -> Conditions:
+    """Alternative conditions for what the items stand for."""
+
+    def listed(kind: ScopeKind) -> Iterator[ScopeItem]:
+        return (item for item in items if item.kind is kind)
+
+    among = dialect.among
+    alternatives = {
+        "about_documents": (
+            among("d.document_id", "about_documents"),
+            [item.key for item in listed(ScopeKind.FILE)],
+        ),
+        "about_paths": (
+            f"({among('d.path', 'about_paths')} AND d.url = '')",
+            [item.path for item in listed(ScopeKind.FILE) if item.path],
+        ),
+        "about_folders": (
+            dialect.below("about_folders"),
+            [item.key.rstrip(os.sep) + os.sep for item in listed(ScopeKind.FOLDER)],
+        ),
+        "about_sources": (
+            among("s.source_id", "about_sources"),
+            [item.key for item in listed(ScopeKind.LINK)],
+        ),
+        "about_collections": (
+            among(dialect.collection, "about_collections"),
+            [item.key for item in listed(ScopeKind.COLLECTION)],
+        ),
+    }
+    used = {name: found for name, found in alternatives.items() if found[1]}
+    conditions = [condition for condition, _ in used.values()] or ["false"]
+    return conditions, {name: values for name, (_, values) in used.items()}
+
+
+def passing(filters: Filters, prefix: str, dialect: Dialect) -> Conditions:
+    """Conditions for documents that pass the filters; parameter names begin with the prefix."""
+    conditions: list[str] = []
+    parameters: dict[str, Any] = {}
+    for name, column, values in (
+        ("file", "parse_filename(d.path) || ' ' || d.part || ' ' || d.url", filters.files),
+        ("folder", "parse_dirpath(d.path) || '/'", filters.folders),
+        ("kind", "k.name", filters.collections),
+    ):
+        if values:
+            keys = {f"{prefix}{name}{n}": value for n, value in enumerate(values)}
+            each = [_within(_column(name, column, value), key) for key, value in keys.items()]
+            conditions.append(f"({' OR '.join(each)})")
+            parameters |= {key: f"%{_pattern(value)}%" for key, value in keys.items()}
+    if filters.types:
+        key = f"{prefix}types"
+        stated, written = (dialect.among(f"lower({t})", key) for t in ("d.format", dialect.ending))
+        conditions.append(f"({stated} OR {written})")
+        parameters[key] = list(filters.types)
+    if filters.tags:
+        tags = {f"{prefix}tag{n}": _pattern(tag) for n, tag in enumerate(filters.tags)}
+        conditions.append(_tagged(list(tags), dialect))
+        parameters |= tags
+    for day, name, sign in ((filters.after, "after", ">="), (filters.before, "before", "<")):
+        if day:
+            key = f"{prefix}{name}"
+            conditions.append(
+                f"CASE d.dated WHEN '' THEN d.mtime_ns {sign} ${key}::bigint"
+                f" ELSE d.dated {sign} ${key}_day END"
+            )
+            parameters |= {key: _nanoseconds(day), f"{key}_day": day.isoformat()}
+    return conditions, parameters
+
+
+def _column(name: str, column: str, value: str) -> str:
+    """For a file filter with a slash, which is a part of a path or address, all of the path."""
+    if name == "file" and ("/" in value or "\\" in value):
+        return "d.path || ' ' || d.part || ' ' || d.url"
+    return column
+
+
+def _within(column: str, key: str) -> str:
+    return f"{folded(column)} LIKE {folded(f'${key}')} ESCAPE '!'"
+
+
+def _tagged(keys: Sequence[str], dialect: Dialect) -> str:
+    """SQL that holds when a tag that the file states, or was given, fits one of the patterns."""
+    stated, given = (
+        " OR ".join(dialect.any_tag(folded(column), _fits(key)) for key in keys)
+        for column in ("d.tags", "tags")
+    )
+    given_to = f"SELECT path FROM file_tags WHERE {given}"
+    return f"((d.tags <> '' AND ({stated})) OR d.path IN ({given_to}))"
+
+
+def _fits(key: str) -> str:
+    """SQL that holds when `tag`, or one above it as in `project/roof`, fits the pattern."""
+    pattern = folded(f"${key}")
+    return f"tag LIKE {pattern} ESCAPE '!' OR tag LIKE {pattern} || '/%' ESCAPE '!'"
+
+
+def _pattern(whole: str) -> str:
+    """The LIKE pattern of a text; a star in it matches anything."""
+    return re.sub(r"[!%_]", r"!\g<0>", whole).replace("*", "%")
+
+
+def _nanoseconds(day: date) -> int:
+    """The start of a day in the local time zone."""
+    begins = datetime(day.year, day.month, day.day).astimezone()
+    return int(begins.astimezone(UTC).timestamp()) * _NANOSECONDS
