@@ -12,7 +12,6 @@ from functools import cache
 from itertools import chain, pairwise
 
 import regex
-import snowballstemmer
 
 # Increased when the same text yields different terms. Documents are then rechunked; until that is
 # done, older ones match only on terms that stayed the same.
@@ -207,6 +206,8 @@ class _TermCache(dict[str, tuple[str, ...]]):
             return word
         with self._lock:
             if algorithm not in self._stemmers:
+                import snowballstemmer
+
                 self._stemmers[algorithm] = snowballstemmer.stemmer(algorithm).stemWord
             return self._stemmers[algorithm](word)
 

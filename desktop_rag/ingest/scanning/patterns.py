@@ -4,8 +4,6 @@ import logging
 import re
 from collections.abc import Iterable
 
-from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
-
 log = logging.getLogger(__name__)
 
 # The group in pathspec's expressions that holds the slash behind the folder a pattern names.
@@ -22,6 +20,8 @@ class Patterns:
     """
 
     def __init__(self, lines: Iterable[str]) -> None:
+        from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
         self._patterns: list[tuple[bool, re.Pattern[str]]] = []
         for line in lines:
             try:
