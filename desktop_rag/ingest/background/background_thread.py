@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable
 
 from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.ingest.background.thread_priority import lower_priority
 
 log = logging.getLogger(__name__)
 
@@ -15,7 +16,8 @@ class BackgroundThread:
     `condition` guards the state that those two read; both are called with it held and must not
     wait for a lock whose owner may be waiting for this one. `became_idle` is called without it
     when nothing is left. When `work` raises, the thread pauses and calls `failed` with the
-    AppError; for a bug, which is logged, with one that says so. `set_paused(False)` resumes.
+    AppError; for a bug, which is logged, with one that says so. `set_paused(False)` resumes. The
+    thread has a low priority, and so have the processes that `work` starts.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class BackgroundThread:
                 work()
 
     def _run(self) -> None:
+        lower_priority()
         while self._wait():
             try:
                 self._work()
