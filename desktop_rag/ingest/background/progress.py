@@ -44,6 +44,7 @@ class ProgressMeter:
         self._lock = threading.Lock()
         self._has_embedder = has_embedder
         self._refines = True
+        self._companion_work = 0
         self._clock = clock
         self._files = self._unread = 0
         self._run: _Run | None = None
@@ -123,8 +124,9 @@ class ProgressMeter:
         a_file = _PASSAGES_A_FILE
         if run.files_done:
             a_file = run.passages_read / run.files_done
-        to_mean = run.to_mean + a_file * run.files_left
-        return to_mean, run.to_refine + to_mean
+        unread = a_file * run.files_left
+        to_mean = run.to_mean + unread
+        return to_mean, run.to_refine + to_mean + self._companion_work * unread
 
     def _work_left_s(self, run: _Run) -> float:
         to_mean, to_refine = self._passages_left(run) if self._has_embedder else (0.0, 0.0)
@@ -162,7 +164,9 @@ class ProgressMeter:
             run.files_done += files
             run.files_left = left
             run.passages_read += passages
-            run.to_mean += passages if self._has_embedder else 0
+            if self._has_embedder:
+                run.to_mean += passages
+                run.to_refine += self._companion_work * passages
             if not left:
                 run.current_file = ""
             self._advance(run, Stage.READING, files)
@@ -178,8 +182,13 @@ class ProgressMeter:
             if run := self._running(to_mean):
                 run.to_mean, run.to_refine = to_mean, to_refine
 
+    def set_companion_work(self, count: int) -> None:
+        """Beside its windows, each passage needs so many more vectors of a second model."""
+        with self._lock:
+            self._companion_work = count
+
     def begin_refining(self, to_refine: int) -> None:
-        """So many passages get the vectors of their windows now."""
+        """So many passages get the vectors of their windows now, those of every model counted."""
         with self._lock:
             if run := self._running(to_refine):
                 run.to_refine = to_refine

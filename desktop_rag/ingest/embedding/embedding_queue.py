@@ -157,6 +157,8 @@ class EmbeddingQueue:
     def _embed_these(self, all_assigned: Sequence[Assigned]) -> bool:
         last = self._refine if self._makes_windows else self._drop_windows
         for stage in (self._embed, last):
+            if stage == self._refine and (lacking := _without_windows(all_assigned)):
+                self._meter.begin_refining(lacking)
             for assigned in all_assigned:
                 spec = assigned.index.spec
                 if spec in self._backoff.active():
@@ -175,19 +177,25 @@ class EmbeddingQueue:
             self._backoff.note_failure(spec, error)
 
     def _count(self, wanted: list[Assigned]) -> None:
-        to_mean = to_refine = 0
+        to_mean, to_refine = 0, _without_windows(wanted)
         for assigned in wanted:
             self._open(assigned)
-            vectors = assigned.index.vectors
-            missing = self._chunks.vector_counts(vectors.model_id, assigned.coverage)[1]
+            model_id = assigned.index.vectors.model_id
+            missing = self._chunks.vector_counts(model_id, assigned.coverage)[1]
             if assigned.part is Part.COMPANION:
-                to_refine += missing
+                to_refine += self._companion_work * missing
             else:
                 to_mean += missing
-                to_refine += vectors.window_counts()[1]
+        has_companion = any(assigned.part is Part.COMPANION for assigned in wanted)
+        self._meter.set_companion_work(self._companion_work if has_companion else 0)
         self._meter.set_passages_left(to_mean, to_refine)
         if to_mean:
             self._meter.set_files_without_meaning(self._chunks.files_by_words_only())
+
+    @property
+    def _companion_work(self) -> int:
+        """What a companion makes for a passage: its vector, and those of its windows."""
+        return 2 if self._makes_windows else 1
 
     def _open(self, assigned: Assigned) -> None:
         """Once for each model of a collection: mark the documents that it has not embedded."""
@@ -230,11 +238,7 @@ class EmbeddingQueue:
             vectors, assigned.index.embedder, self._share,
             MULTILINGUAL_WORDS if is_multilingual else WORDS,
         )  # fmt: skip
-        is_begun = False
         while page := self._chunks.without_windows(vectors.model_id, _WRITE):
-            if not is_begun:
-                self._meter.begin_refining(vectors.window_counts()[1])
-                is_begun = True
             if not embedder.embed(page, self._may_refine):
                 return False
             self._meter.add_refined(len(page))
@@ -250,3 +254,9 @@ class EmbeddingQueue:
         if missing < total:
             vectors.drop_windows()
         return True
+
+
+def _without_windows(wanted: Sequence[Assigned]) -> int:
+    """The contents with a vector but no windows yet; a model may be assigned twice."""
+    stores = {each.index.vectors.model_id: each.index.vectors for each in wanted}
+    return sum(vectors.window_counts()[1] for vectors in stores.values())

@@ -9,6 +9,8 @@ from desktop_rag.answer.writing.unanswered import Refusal, refusal
 from desktop_rag.app import Services
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.query import Query
+from desktop_rag.core.settings import IndexSettings, Settings
+from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.store.contract.scope import EVERYWHERE
 from desktop_rag.store.duckdb.duckdb_engine import database_of
 from tests.asking import ask
@@ -134,3 +136,30 @@ def test_words_still_tell_what_is_relevant_in_the_own_language(
     }  # fmt: skip
     assert across("What are the colonies fed with?") == {"bread.md": 0.0, "bienen.md": 1.0}
     assert across("¿Con qué se alimentan las abejas?") == {"bread.md": 1.0, "bienen.md": 1.0}
+
+
+def test_progress_counts_the_work_of_both_models(
+    services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[int] = []
+    refined: list[int] = []
+    begin, add = ProgressMeter.begin_refining, ProgressMeter.add_refined
+
+    def noted_begin(meter: ProgressMeter, to_refine: int) -> None:
+        begun.append(to_refine)
+        begin(meter, to_refine)
+
+    def noted(meter: ProgressMeter, count: int) -> None:
+        refined.append(count)
+        add(meter, count)
+
+    services.library.apply(Settings(index=IndexSettings(makes_windows=False)))
+    long = " ".join(
+        f"Sentence {n} tells of the boat to the island in its harbour." for n in range(60)
+    )
+    index(services, tmp_path / "papers", {"boat.md": long})
+    monkeypatch.setattr(ProgressMeter, "begin_refining", noted_begin)
+    monkeypatch.setattr(ProgressMeter, "add_refined", noted)
+    services.library.apply(Settings(index=IndexSettings(makes_windows=True)))
+    assert services.library.indexing.wait_until_idle(60)
+    assert sum(refined) == begun[0] > 1

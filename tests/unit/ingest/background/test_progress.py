@@ -1,5 +1,7 @@
 """Progress of indexing: one count, and one bar that never falls while a run lasts."""
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,6 +27,26 @@ def a_meter(*, has_embedder: bool = True) -> tuple[ProgressMeter, Seconds]:
 def shown(meter: ProgressMeter) -> tuple[Stage, int, int]:
     progress = meter.snapshot()
     return progress.stage, progress.files_done, progress.files_total
+
+
+def test_the_work_of_a_second_model_is_part_of_the_whole() -> None:
+    meter, clock = a_meter()
+    meter.set_companion_work(2)
+    meter.set_files_left(2)
+    shares: list[float] = []
+    for left in (1, 0):
+        clock.now += 0.04
+        meter.add_read(1, passages=100, left=left)
+    for _ in range(2):
+        clock.now += 2.0
+        meter.add_embedded(100)
+    for _ in range(6):
+        shares.append(meter.snapshot().fraction)
+        clock.now += 3.0
+        meter.add_refined(100)
+    steps = [later - before for before, later in pairwise(shares)]
+    assert shares[0] < 0.3
+    assert min(steps) > 0.1
 
 
 def test_a_run_from_the_first_file_to_the_last_window() -> None:
