@@ -17,6 +17,7 @@ from desktop_rag.answer.counting.counting_words import (
     counting_question,
     head_words,
 )
+from desktop_rag.answer.counting.file_count import file_count
 from desktop_rag.answer.counting.item_judging import ItemVerdicts, ask_items, batches_of
 from desktop_rag.answer.counting.record_choice import Choice, chosen
 from desktop_rag.answer.counting.record_forms import Kind, Record
@@ -74,6 +75,11 @@ class CountAnswer:
         question = counting_question(request.query.text)
         if question is None or request.attachments:
             return False
+        if files := self._sets.library_files(request):
+            draft.text = file_count(question, files)
+        if draft.text:
+            yield TextDelta(draft.text)
+            return True
         counted_set = self._sets.of(request, content_words(question))
         if counted_set is None:
             return False

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
+from desktop_rag.answer.counting.file_count import LibraryFiles
 from desktop_rag.answer.counting.front_matter_fields import LONGEST_CHARS, front_fields
 from desktop_rag.answer.counting.record_forms import ReadDocument
 from desktop_rag.answer.counting.record_names import is_alike
@@ -73,6 +74,13 @@ class CountedSets:
         readable = request.setup.reach.readable
         unread = self._unread(rows, readable) if _is_of_folders(request, query) else ()
         return CountedSet(tuple(read), names, unread, is_given=bool(given))
+
+    def library_files(self, request: AnswerRequest) -> LibraryFiles | None:
+        """The files of the whole library; None for a request that is limited to some."""
+        reach = request.setup.reach
+        if self._limits(request) or reach.readable or reach.document_ids is not None or reach.about:
+            return None
+        return LibraryFiles(self._documents.counts(), self._documents.facets().formats)
 
     def _limits(self, request: AnswerRequest) -> tuple[str, ...]:
         """The names of what the request is limited to."""

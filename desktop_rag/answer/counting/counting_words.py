@@ -172,6 +172,15 @@ def head_words(question: CountingQuestion) -> list[str]:
     return list(takewhile(content.__contains__, spoken))
 
 
+def asks_for_rows(text: str) -> bool:
+    """True for a question that may ask how many rows or entries something has."""
+    question = counting_question(text)
+    if question is None or question.is_list:
+        return False
+    sets = question.language.sets
+    return not (sets["rows"] | sets["entries"]).isdisjoint(plain_words(question.rest))
+
+
 def content_words(question: CountingQuestion) -> list[str]:
     """The words that name what is counted, or under which condition, in order."""
     language = question.language

@@ -59,9 +59,17 @@ class NamedAnswer:
         return bool(whole)
 
     def outline(
-        self, draft: AnswerDraft, request: AnswerRequest, *, is_comparison: bool = False
+        self,
+        draft: AnswerDraft,
+        request: AnswerRequest,
+        *,
+        is_comparison: bool = False,
+        is_answer: bool = False,
     ) -> Iterator[AnswerEvent]:
-        """Say what is in the named files, in their own words; in place of a comparison, too."""
+        """Say what is in the named files, in their own words; in place of a comparison, too.
+
+        With `is_answer` the question may be one that this answers, as for the number of rows.
+        """
         named = request.named
         if named is None:
             return
@@ -89,7 +97,7 @@ class NamedAnswer:
             return
         if is_comparison:
             said.insert(0, _NOT_COMPARED)
-        elif not named.asks_for_content:
+        elif not (named.asks_for_content or is_answer):
             sentence = _NOT_ABOUT if len(named.names) == 1 else _NOT_ABOUT_ANY
             said.insert(0, sentence.format(quoted(" and ".join(named.names))))
         draft.is_excerpts, draft.nearest = True, ()

@@ -169,3 +169,14 @@ def test_what_is_in_a_folder_by_filter_is_its_outline(indexed: Services) -> None
     assert "Rung without stopping" in answer.text
     assert "lamp oil" in answer.text
     assert "herring" not in answer.text
+
+
+def test_the_number_of_rows_of_a_named_file_is_no_question_beside_it(
+    services: Services, folder: Path
+) -> None:
+    index(services, folder)
+    answer = ask(services, "How many rows are in counts-2025.csv?")
+    assert "3 rows" in answer.text
+    assert "Nothing in" not in answer.text
+    answer = ask(services, "How many seals are in counts-2025.csv?")
+    assert answer.text.startswith("Nothing in counts-2025.csv seems to be about this question.")

@@ -92,6 +92,13 @@ def test_the_number_of_files_of_a_folder_and_all_of_them(indexed: Services, fold
     assert answer.is_excerpts
 
 
+def test_the_files_of_the_library_are_counted_without_reading_them(indexed: Services) -> None:
+    answer = ask(indexed, "How many files do I have?")
+    count = indexed.library.documents.counts().searchable
+    assert answer.text.startswith(f"**{count}** files can be searched in your library.")
+    assert not answer.sources
+
+
 def test_a_folder_is_known_by_what_is_counted(indexed: Services) -> None:
     assert ask(indexed, "How many recipes use butter?").text.startswith("**51** of 102 recipes")
     assert ask(indexed, "How many recipes are open?").text.startswith("**34** of 102 recipes")

@@ -1,0 +1,61 @@
+"""Answers "How many files do I have?" by what the library knows, reading none of them. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from desktop_rag.answer.counting.counting_words import CountingQuestion, content_words
+from desktop_rag.core.library_events import DocumentCounts
+from desktop_rag.core.text import words
+
+_MOST_KINDS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryFiles:
+    """The files of the library by state, and its searchable documents by the name of their format.
+
+    The latter include those inside of others, such as attachments of mail.
+    """
+
+    counts: DocumentCounts
+    formats: Mapping[str, int]
+
+
+def file_count(question: CountingQuestion, files: LibraryFiles) -> str:
+    """The answer in Markdown; "" for a question about anything else than the number of files."""
+    asked = {word.casefold() for word in words(question.rest.replace("-", " "))}
+    if question.is_list or question.is_loose or _has_condition(question, asked):
+        return ""
+    are_files = not question.language.sets["files"].isdisjoint(asked)
+    known = [kind for kind in files.formats if kind.isalpha() and (are_files or kind.isupper())]
+    kinds = [kind for kind in known if {kind.casefold(), f"{kind.casefold()}s"} & asked]
+    spoken = {word for kind in kinds for word in (kind.casefold(), f"{kind.casefold()}s")}
+    if not spoken.issuperset(content_words(question)) or not (are_files or kinds):
+        return ""
+    return _of_kinds(kinds, files) if kinds else _of_all(files)
+
+
+def _has_condition(question: CountingQuestion, asked: set[str]) -> bool:
+    sets = question.language.sets
+    conditions = sets["open"] | sets["done"] | sets["negations"] | sets["measures"]
+    return not conditions.isdisjoint(asked) or any(map(str.isdigit, question.rest))
+
+
+def _of_kinds(kinds: list[str], files: LibraryFiles) -> str:
+    count = sum(files.formats[kind] for kind in kinds)
+    one = "document of the kind" if count == 1 else "documents of the kind"
+    return f"**{count:,}** {one} {', '.join(kinds)} can be searched in your library."
+
+
+def _of_all(files: LibraryFiles) -> str:
+    count, rest = files.counts.searchable, files.counts.total - files.counts.searchable
+    sentences = [
+        f"**{count:,}** {'file' if count == 1 else 'files'} can be searched in your library."
+    ]
+    if rest:
+        sentences.append(f"{rest:,} more can't be, or not yet; the page Library says why.")
+    ranked = sorted(files.formats.items(), key=lambda item: (-item[1], item[0]))
+    if len(ranked) > 1:
+        kinds = ", ".join(f"{kind} {number:,}" for kind, number in ranked[:_MOST_KINDS])
+        sentences.append(f"By kind, with what is inside of others: {kinds}.")
+    return " ".join(sentences)

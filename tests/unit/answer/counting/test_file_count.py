@@ -1,0 +1,66 @@
+"""Questions for the number of files, and those that only look like it."""
+
+import pytest
+
+from desktop_rag.answer.counting.counting_words import counting_question
+from desktop_rag.answer.counting.file_count import LibraryFiles, file_count
+from desktop_rag.core.domain import DocumentState
+from desktop_rag.core.library_events import DocumentCounts
+
+FILES = LibraryFiles(
+    DocumentCounts({DocumentState.SEARCHABLE: 57, DocumentState.FAILED: 4}),
+    {"PDF": 9, "Word": 3, "text": 4, "slides": 2, "e-mail": 8},
+)
+
+
+def said(text: str) -> str:
+    question = counting_question(text)
+    return file_count(question, FILES) if question else ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "How many files do I have?",
+        "How many documents are there in my library?",
+        "Wie viele Dokumente sind in der Bibliothek?",
+        "Combien de fichiers ai-je ?",
+    ],
+)
+def test_all_files_are_counted(text: str) -> None:
+    assert said(text) == (
+        "**57** files can be searched in your library. 4 more can't be, or not yet; the page"
+        " Library says why. By kind, with what is inside of others: PDF 9, e-mail 8, text 4,"
+        " Word 3, slides 2."
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "count"),
+    [
+        ("How many PDFs do I have?", "PDF", 9),
+        ("Wie viele PDF-Dateien habe ich?", "PDF", 9),
+        ("How many Word documents do I have?", "Word", 3),
+    ],
+)
+def test_files_of_a_kind_are_counted(text: str, kind: str, count: int) -> None:
+    wanted = f"**{count}** documents of the kind {kind} can be searched in your library."
+    assert said(text) == wanted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "How many files mention Nike?",
+        "How many files are in the folder reports?",
+        "How many documents did I add yesterday?",
+        "How many files are newer than 2020?",
+        "How many documents are unfinished?",
+        "How many slides do I have?",
+        "How many words are in my documents?",
+        "How many stores does the chain have?",
+        "List all files",
+    ],
+)
+def test_other_questions_are_not(text: str) -> None:
+    assert not said(text)
