@@ -56,6 +56,7 @@ _SOURCES = {
     "ingest/recordings/transcriber.py": ("words", "_GOES_ON"),
     "ingest/scanning/ignore.py": ("HIDDEN", "_TOOLS", "_TEMPORARY", "_PATTERN", "reason"),
     "ingest/watching/watcher.py": ("LIMIT_REASON", "REMOTE_REASON"),
+    "models/embedding/embedder_opener.py": ("check",),
     "models/endpoints/client/chat_client.py": ("_NOT_STREAMED", "status"),
     "models/endpoints/client/endpoint_faults.py": ("Fault",),
     "models/endpoints/client/fault_words.py": ("wait_in_words", "fields", "said"),

@@ -59,6 +59,8 @@ def test_no_text_is_outside_of_translation() -> None:
         'button = TextButton("Save")',
         'title = f"{count} files were read"',
         'words = {Kind.A: "in your documents"}',
+        'result = counts or "nothing that needs attention"',
+        'words = " and ".join(counts)',
     ],
 )
 def test_a_text_outside_is_noticed(tmp_path: Path, line: str) -> None:
