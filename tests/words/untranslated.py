@@ -29,6 +29,8 @@ _KEY = (
 _KEYS = re.compile(rf"{_KEY}( {_KEY})*")
 _FOR_OTHERS = re.compile(r"[;{]\s*[\w-]+\s*:|<|^#|://|^[.:\\]|bgcolor|^[\w.-]+/[\w.+-]+$")
 _WORD_LIST = re.compile(r"([a-z0-9]{1,11} ){3,}[a-z0-9]{1,11}")
+# What shows its first argument.
+_SHOWING = {"ElidedButton", "ElidedLabel", "PlainLabel", "TextButton", "setText", "set_full_text"}
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 _JOINING = re.compile(r",? [a-z]{2,} ")
 
@@ -70,6 +72,8 @@ class _Finder(ast.NodeVisitor):
         self.visit(node.func)
         if _JOINING.fullmatch(joint := _joint_of(node.func)):
             self.found.append(f"{node.lineno}: {joint}")
+        if _name_of(node.func) in _SHOWING and _is_value(node.args[:1]):
+            self.found.append(f"{node.lineno}: {ast.unparse(node.args[0])}")
         is_for_programs = _name_of(node.func) in _FOR_PROGRAMS
         for argument in node.args[1:] if _is_tr(node) else node.args:
             if not (is_for_programs and isinstance(argument, ast.Constant | ast.JoinedStr)):
@@ -129,6 +133,15 @@ def _is_tr(node: ast.Call) -> bool:
 def _text_of(node: ast.expr) -> str:
     """The text of a constant, "" for anything else."""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def _is_value(arguments: list[ast.expr]) -> bool:
+    """The value of an enum, which has its own words."""
+    match arguments:
+        case [ast.Attribute(attr="value")]:
+            return True
+        case _:
+            return False
 
 
 def _joint_of(function: ast.expr) -> str:

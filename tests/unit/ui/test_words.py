@@ -61,6 +61,7 @@ def test_no_text_is_outside_of_translation() -> None:
         'words = {Kind.A: "in your documents"}',
         'result = counts or "nothing that needs attention"',
         'words = " and ".join(counts)',
+        'button = TextButton(grouping.value, kind="chip")',
     ],
 )
 def test_a_text_outside_is_noticed(tmp_path: Path, line: str) -> None:
