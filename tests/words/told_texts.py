@@ -50,6 +50,7 @@ _KEYWORDS = {"error_hint", "error_title", "explanation", "reason", "refusal", "s
 # Texts that reach the window by other ways: functions, constants and enums.
 _SOURCES = {
     "answer/checking/answer_checking.py": ("_ELSEWHERE",),
+    "core/domain.py": ("EMBEDDED_ELSEWHERE",),
     "core/model_profile.py": ("findings", "in_words", "_context_sentence", "_THINKING"),
     "desktop/hotkeys/portal_hotkeys.py": ("words",),
     "ingest/recordings/recordings.py": ("WAITING", "refusal_now"),

@@ -27,7 +27,8 @@ _KEY = (
     r"|Back|Forward|PgUp|PgDown|F\d+|.)"
 )
 _KEYS = re.compile(rf"{_KEY}( {_KEY})*")
-_FOR_OTHERS = re.compile(r"[;{]\s*[\w-]+\s*:|<|^#|://|^[.:\\]|bgcolor|^[\w.-]+/[\w.+-]+$")
+_FOR_OTHERS_FORMATTED = re.compile(r"^\S*://\S*$|[<{]|;\s*([\w-]*:|$)|bgcolor")
+_FOR_OTHERS = re.compile(r"[;{]\s*[\w-]+\s*:|<|^#|^\S*://|^[.:\\]|bgcolor|^[\w.-]+/[\w.+-]+$")
 _WORD_LIST = re.compile(r"([a-z0-9]{1,11} ){3,}[a-z0-9]{1,11}")
 # What shows its first argument.
 _SHOWING = {"ElidedButton", "ElidedLabel", "PlainLabel", "TextButton", "setText", "set_full_text"}
@@ -62,7 +63,7 @@ class _Finder(ast.NodeVisitor):
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         text = "".join(map(_text_of, node.values))
         is_word = re.search(r"\s|^[A-Z]", text)
-        if is_word and _FORMATTED.match(text) and not re.search(r"://|[<;{]|bgcolor", text):
+        if is_word and _FORMATTED.match(text) and not _FOR_OTHERS_FORMATTED.search(text):
             self.found.append(f"{node.lineno}: {text}")
         for part in node.values:
             if isinstance(part, ast.FormattedValue):

@@ -23,10 +23,11 @@ from desktop_rag.ui.widgets.form_fields import (
 _LARGEST_NOTE = tr(
     "Larger files are skipped and listed in the library. Takes effect after a restart."
 )
-_MODEL_NOTE = (
-    f"{MODEL_NOTE} Takes effect after a restart. All documents are then embedded again in the"
-    " background; until that is done, search uses the old model."
+_AFTER_A_RESTART = tr(
+    "Takes effect after a restart. All documents are then embedded again in the background; until"
+    " that is done, search uses the old model."
 )
+_MODEL_NOTE = f"{MODEL_NOTE} {_AFTER_A_RESTART}"
 _FINER_NOTE = tr(
     "Finds details in long passages that a search by meaning would miss. Indexing takes about twice"
     " as long, and the library about 10% more disk space. Takes effect at once: turning it on"
