@@ -55,7 +55,11 @@ def watching(
     if need > most:
         title = f"There are more folders than the {most:,} that the system watches."
         return Finding("watching", State.WARNING, title, _hint("max_user_watches", _more(need)))
-    told = f"{need:,} folders are watched of the {most:,} that the system allows"
+    told = (
+        f"1 folder is watched of the {most:,} that the system allows"
+        if need == 1
+        else f"{need:,} folders are watched of the {most:,} that the system allows"
+    )
     if need > _SAFE_SHARE * most:
         title = f"{told}, and other programs need some."
         return Finding("watching", State.WARNING, title, _hint("max_user_watches", _more(need)))

@@ -50,12 +50,14 @@ _KEYWORDS = {"error_hint", "error_title", "explanation", "reason", "refusal", "s
 # Texts that reach the window by other ways: functions, constants and enums.
 _SOURCES = {
     "answer/checking/answer_checking.py": ("_ELSEWHERE",),
+    "core/domain.py": ("EMBEDDED_ELSEWHERE",),
     "core/model_profile.py": ("findings", "in_words", "_context_sentence", "_THINKING"),
     "desktop/hotkeys/portal_hotkeys.py": ("words",),
     "ingest/recordings/recordings.py": ("WAITING", "refusal_now"),
     "ingest/recordings/transcriber.py": ("words", "_GOES_ON"),
     "ingest/scanning/ignore.py": ("HIDDEN", "_TOOLS", "_TEMPORARY", "_PATTERN", "reason"),
     "ingest/watching/watcher.py": ("LIMIT_REASON", "REMOTE_REASON"),
+    "models/embedding/embedder_opener.py": ("check",),
     "models/endpoints/client/chat_client.py": ("_NOT_STREAMED", "status"),
     "models/endpoints/client/endpoint_faults.py": ("Fault",),
     "models/endpoints/client/fault_words.py": ("wait_in_words", "fields", "said"),

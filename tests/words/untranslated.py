@@ -4,6 +4,8 @@ import ast
 import re
 from pathlib import Path
 
+from desktop_rag.core.language.function_words import english_share
+
 # Functions whose texts are names for programs: keys, patterns, styles, logs, programming errors.
 _FOR_PROGRAMS = {
     "Path", "QByteArray", "QFont", "QKeySequence", "QUrl", "RuntimeError", "Signal", "Slot",
@@ -25,9 +27,13 @@ _KEY = (
     r"|Back|Forward|PgUp|PgDown|F\d+|.)"
 )
 _KEYS = re.compile(rf"{_KEY}( {_KEY})*")
-_FOR_OTHERS = re.compile(r"[;{]\s*[\w-]+\s*:|<|^#|://|^[.:\\]|bgcolor|^[\w.-]+/[\w.+-]+$")
+_FOR_OTHERS_FORMATTED = re.compile(r"^\S*://\S*$|[<{]|;\s*([\w-]*:|$)|bgcolor")
+_FOR_OTHERS = re.compile(r"[;{]\s*[\w-]+\s*:|<|^#|^\S*://|^[.:\\]|bgcolor|^[\w.-]+/[\w.+-]+$")
 _WORD_LIST = re.compile(r"([a-z0-9]{1,11} ){3,}[a-z0-9]{1,11}")
+# What shows its first argument.
+_SHOWING = {"ElidedButton", "ElidedLabel", "PlainLabel", "TextButton", "setText", "set_full_text"}
 _LETTERS = re.compile(r"[^\W\d_]{2}")
+_JOINING = re.compile(r",? [a-z]{2,} ")
 
 
 def untranslated(path: Path) -> list[str]:
@@ -57,7 +63,7 @@ class _Finder(ast.NodeVisitor):
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         text = "".join(map(_text_of, node.values))
         is_word = re.search(r"\s|^[A-Z]", text)
-        if is_word and _FORMATTED.match(text) and not re.search(r"://|[<;{]|bgcolor", text):
+        if is_word and _FORMATTED.match(text) and not _FOR_OTHERS_FORMATTED.search(text):
             self.found.append(f"{node.lineno}: {text}")
         for part in node.values:
             if isinstance(part, ast.FormattedValue):
@@ -65,6 +71,10 @@ class _Finder(ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> None:
         self.visit(node.func)
+        if _JOINING.fullmatch(joint := _joint_of(node.func)):
+            self.found.append(f"{node.lineno}: {joint}")
+        if _name_of(node.func) in _SHOWING and _is_value(node.args[:1]):
+            self.found.append(f"{node.lineno}: {ast.unparse(node.args[0])}")
         is_for_programs = _name_of(node.func) in _FOR_PROGRAMS
         for argument in node.args[1:] if _is_tr(node) else node.args:
             if not (is_for_programs and isinstance(argument, ast.Constant | ast.JoinedStr)):
@@ -110,7 +120,9 @@ class _Finder(ast.NodeVisitor):
 
 
 def _is_for_people(text: str) -> bool:
-    if not _LETTERS.search(text) or _KEYS.fullmatch(text) or _WORD_LIST.fullmatch(text):
+    if not _LETTERS.search(text) or _KEYS.fullmatch(text):
+        return False
+    if _WORD_LIST.fullmatch(text) and not english_share(text.split()):
         return False
     return bool(_SENTENCE.match(text)) and not _FOR_OTHERS.search(text)
 
@@ -122,6 +134,24 @@ def _is_tr(node: ast.Call) -> bool:
 def _text_of(node: ast.expr) -> str:
     """The text of a constant, "" for anything else."""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def _is_value(arguments: list[ast.expr]) -> bool:
+    """The value of an enum, which has its own words."""
+    match arguments:
+        case [ast.Attribute(attr="value")]:
+            return True
+        case _:
+            return False
+
+
+def _joint_of(function: ast.expr) -> str:
+    """What a call puts between texts: `" and "` of `" and ".join(…)`."""
+    match function:
+        case ast.Attribute(value=ast.Constant(value=str(text)), attr="join"):
+            return text
+        case _:
+            return ""
 
 
 def _name_of(function: ast.expr) -> str:

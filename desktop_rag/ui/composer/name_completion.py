@@ -57,7 +57,9 @@ class NamedChoice:
     @property
     def in_words(self) -> str:
         """The row in the list: `@lease.pdf   File in contracts`."""
-        kind = " in ".join(filter(None, (self.kind, self.where)))
+        kind = self.kind or self.where
+        if self.kind and self.where:
+            kind = tr("{kind} in {where}", kind=self.kind, where=self.where)
         return one_line(f"@{self.name}" + (f"   {kind}" if kind else ""))
 
 

@@ -57,7 +57,7 @@ def shortcuts_of(windows: Iterable[QWidget]) -> list[NamedShortcut]:
             if not action.shortcut().isEmpty() and isinstance(action.parent(), QWidget):
                 keys = [_native(action.shortcut())]
                 _add(found, _place_of(action), action.text(), keys)
-    named = [NamedShortcut(*key, " or ".join(keys)) for key, keys in found.items() if key[1]]
+    named = [NamedShortcut(*key, tr(" or ").join(keys)) for key, keys in found.items() if key[1]]
     return sorted(named, key=lambda each: (each.place != EVERYWHERE, each.place))
 
 

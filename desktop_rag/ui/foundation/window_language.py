@@ -22,7 +22,11 @@ def languages(folder: Path) -> list[str]:
 
 def language_name(code: str) -> str:
     """What the language calls itself: `Deutsch`."""
-    return QLocale(code).nativeLanguageName().capitalize()
+    if code == ENGLISH:
+        # Without the country that Qt names.
+        return QLocale.languageToString(QLocale.Language.English)
+    name = QLocale(code).nativeLanguageName()
+    return name[:1].upper() + name[1:]
 
 
 def choose_language(folder: Path, chosen: str) -> str:

@@ -14,7 +14,10 @@ _COMMAND = "ollama pull llama3.2"
 _TITLE = tr("No model server runs on this computer. Three steps to a free one:")
 _STEPS = (
     tr("1. Install Ollama. It runs models on your own computer, so nothing leaves it."),
-    f"2. Enter in a terminal: {_COMMAND}\nThis loads a model of 2 GB; it needs 8 GB of memory.",
+    tr(
+        "2. Enter in a terminal: {command}\nThis loads a model of 2 GB; it needs 8 GB of memory.",
+        command=_COMMAND,
+    ),
     tr("3. Search again. The model is found and tested."),
 )
 

@@ -7,13 +7,14 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QWidget
 
 from desktop_rag.core.domain import EMBEDDED_ELSEWHERE
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import told, tr
 from desktop_rag.ui.widgets.controls import TextButton
 
-MODEL_NOTE = (
+_FORMS = tr(
     "The folder of an ONNX model in sentence-transformers format, or an endpoint such as"
-    f" http://localhost:11434/v1#nomic-embed-text. {EMBEDDED_ELSEWHERE}"
+    " http://localhost:11434/v1#nomic-embed-text."
 )
+MODEL_NOTE = f"{_FORMS} {told(EMBEDDED_ELSEWHERE)}"
 
 
 class ModelField(QObject):

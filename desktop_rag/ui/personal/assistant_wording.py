@@ -15,7 +15,7 @@ def summary_of(assistant: Assistant, collections: Mapping[str, str]) -> str:
     parts = [assistant.model if assistant.has_model else tr("Same model as the chat")]
     names = [collections[i] for i in assistant.collection_ids if i in collections]
     parts += names or [
-        tr("all documents") if not assistant.collection_ids else "its collections were removed"
+        tr("all documents") if not assistant.collection_ids else tr("its collections were removed")
     ]
     if gone := len(assistant.collection_ids) - len(names):
         parts += (
@@ -26,7 +26,7 @@ def summary_of(assistant: Assistant, collections: Mapping[str, str]) -> str:
     if limits := limits_in_words(parse_filters(assistant.filters)):
         parts.append(limits[0].lower() + limits[1:])
     if assistant.is_open:
-        parts.append("may answer from its own knowledge")
+        parts.append(tr("may answer from its own knowledge"))
     if assistant.rails:
         titles = {known.name: known.title for known in BUILT_IN}
         title = titles.get(assistant.rails) or Path(assistant.rails).name

@@ -12,6 +12,7 @@ from desktop_rag.core.settings import (
     nearest_text_size,
 )
 from desktop_rag.ui.foundation.window_language import language_name, languages
+from desktop_rag.ui.settings.choice_words import SAME_AS_SYSTEM, SCHEMES
 from desktop_rag.ui.widgets.form_fields import (
     SettingsSection,
     WheelGuard,
@@ -20,11 +21,6 @@ from desktop_rag.ui.widgets.form_fields import (
     selected_value,
 )
 
-_SCHEMES: dict[str, str] = {
-    ColourScheme.SYSTEM: tr("Same as system"),
-    ColourScheme.LIGHT: tr("Light"),
-    ColourScheme.DARK: tr("Dark"),
-}
 _SIZE_NOTE = tr("Ctrl and + or − change it everywhere in the window, Ctrl and 0 resets it.")
 _LANGUAGE_NOTE = tr(
     "Another language is used from the next start on. Answers follow the question; excerpts stay in"
@@ -39,12 +35,12 @@ class AppearanceForm(SettingsSection):
 
     def __init__(self, guard: WheelGuard, parent: QWidget | None = None) -> None:
         super().__init__(tr("Appearance"), parent=parent)
-        self._schemes = radio_group(self, tr("Theme"), _SCHEMES)
+        self._schemes = radio_group(self, tr("Theme"), SCHEMES)
         self._sizes = QComboBox()
         for percent in TEXT_SIZES:
             self._sizes.addItem(f"{percent} %", percent)
         self._languages = QComboBox()
-        self._languages.addItem(tr("Same as system"), "")
+        self._languages.addItem(SAME_AS_SYSTEM, "")
         for code in languages(resources_dir() / "words"):
             self._languages.addItem(language_name(code), code)
         guard.guard(self._sizes)

@@ -10,6 +10,7 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import BackgroundSettings, WhenClosed
 from desktop_rag.desktop.hotkeys.desktop_hotkeys import has_portal_only
 from desktop_rag.desktop.hotkeys.hotkey import Action, Bound
+from desktop_rag.ui.settings.choice_words import WHEN_CLOSED
 from desktop_rag.ui.settings.hotkey_field import HotkeyField
 from desktop_rag.ui.widgets.controls import TextButton
 from desktop_rag.ui.widgets.form_fields import (
@@ -20,11 +21,6 @@ from desktop_rag.ui.widgets.form_fields import (
     show_checked,
 )
 
-_CHOICES: dict[str, str] = {
-    WhenClosed.ASK: tr("Ask"),
-    WhenClosed.STAY: tr("Keep running"),
-    WhenClosed.QUIT: tr("Quit"),
-}
 _HOTKEY_NOTE = tr(
     "Work in every program. Selected text is read when you press the key, never otherwise. A key"
     " set in your desktop's own settings can run “desktop-rag quick-ask” instead."
@@ -45,7 +41,7 @@ class BackgroundForm(SettingsSection):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(tr("Quick ask and background"), parent=parent)
         self._background = BackgroundSettings()
-        self._when_closed = radio_group(self, tr("When the window is closed"), _CHOICES)
+        self._when_closed = radio_group(self, tr("When the window is closed"), WHEN_CLOSED)
         self._starts = QCheckBox(tr("Start at login, in the background"))
         self._notifies = QCheckBox(tr("Show notifications"))
         self._hotkey = HotkeyField(tr("Hotkey of the quick ask"))

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QCheckBox, QWidget
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import IndexSettings, LongReading
 from desktop_rag.ui.models.model_field import MODEL_NOTE, ModelField
+from desktop_rag.ui.settings.choice_words import BUILT_IN_MODEL, LONG_READING
 from desktop_rag.ui.widgets.form_fields import (
     SettingsSection,
     WheelGuard,
@@ -23,10 +24,11 @@ from desktop_rag.ui.widgets.form_fields import (
 _LARGEST_NOTE = tr(
     "Larger files are skipped and listed in the library. Takes effect after a restart."
 )
-_MODEL_NOTE = (
-    f"{MODEL_NOTE} Takes effect after a restart. All documents are then embedded again in the"
-    " background; until that is done, search uses the old model."
+_AFTER_A_RESTART = tr(
+    "Takes effect after a restart. All documents are then embedded again in the background; until"
+    " that is done, search uses the old model."
 )
+_MODEL_NOTE = f"{MODEL_NOTE} {_AFTER_A_RESTART}"
 _FINER_NOTE = tr(
     "Finds details in long passages that a search by meaning would miss. Indexing takes about twice"
     " as long, and the library about 10% more disk space. Takes effect at once: turning it on"
@@ -36,11 +38,6 @@ _IMAGES_NOTE = tr(
     "Needs the optional “ocr” package. Pictures are read when everything else is searchable. Takes"
     " effect after a restart."
 )
-_LONG_READING: dict[str, str] = {
-    LongReading.ASK: tr("Ask"),
-    LongReading.READ: tr("Read them"),
-    LongReading.WAIT: tr("Let them wait"),
-}
 
 
 class IndexingForm(SettingsSection):
@@ -55,11 +52,11 @@ class IndexingForm(SettingsSection):
         self._pauses_on_battery = QCheckBox(tr("Pause indexing on battery power"))
         self._reads_images = QCheckBox(tr("Read text in scanned pages and images"))
         name = tr("Pictures that take more than an hour")
-        self._long_pictures = radio_group(self, name, _LONG_READING)
+        self._long_pictures = radio_group(self, name, LONG_READING)
         self._largest = number_field(1, 10_000, 50, " MB")
         self._threads = number_field(0, os.cpu_count() or 1, 1, tr(" threads"))
         self._threads.setSpecialValueText(tr("Automatic"))
-        self._model = ModelField(tr("Embedding model"), tr("Built-in model"), self)
+        self._model = ModelField(tr("Embedding model"), BUILT_IN_MODEL, self)
         for field in (self._largest, self._threads):
             guard.guard(field)
             field.valueChanged.connect(self._on_edited)

@@ -5,6 +5,7 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import AnswerLength, PreferenceSettings
+from desktop_rag.ui.settings.choice_words import DEFAULT_TONE, LENGTHS, SAME_AS_QUESTION
 from desktop_rag.ui.widgets.controls import TextButton
 from desktop_rag.ui.widgets.form_fields import (
     SettingsSection,
@@ -14,7 +15,6 @@ from desktop_rag.ui.widgets.form_fields import (
     selected_value,
 )
 
-_SAME_LANGUAGE = tr("Same as the question")
 _LANGUAGES = (
     tr("Arabic"),
     tr("Chinese"),
@@ -41,13 +41,7 @@ _LANGUAGES = (
     tr("Turkish"),
     tr("Ukrainian"),
 )
-_LENGTHS = {
-    AnswerLength.BRIEF.value: tr("Brief"),
-    AnswerLength.NORMAL.value: tr("Normal"),
-    AnswerLength.DETAILED.value: tr("Detailed"),
-}
 _TONES = ("plain", "formal", "friendly")
-_NO_TONE = tr("Default")
 _MAX_LANGUAGE = 40
 _MAX_TONE = 200
 _LANGUAGE_NOTE = tr(
@@ -67,10 +61,10 @@ class PreferencesForm(SettingsSection):
     def __init__(self, guard: WheelGuard, parent: QWidget | None = None) -> None:
         super().__init__(tr("Style of answers"), parent=parent)
         self._language = _field(
-            tr("Language of answers"), _SAME_LANGUAGE, _LANGUAGES, _MAX_LANGUAGE
+            tr("Language of answers"), SAME_AS_QUESTION, _LANGUAGES, _MAX_LANGUAGE
         )
-        self._tone = _field(tr("Tone of answers"), _NO_TONE, _TONES, _MAX_TONE)
-        self._lengths = radio_group(self, tr("Length of answers"), _LENGTHS)
+        self._tone = _field(tr("Tone of answers"), DEFAULT_TONE, _TONES, _MAX_TONE)
+        self._lengths = radio_group(self, tr("Length of answers"), LENGTHS)
         self.add_row(tr("Language"), self._language, is_wide=True)
         self.add_note(note(_LANGUAGE_NOTE))
         self.add_row(tr("Length"), *self._lengths.values(), spacing_px=20)

@@ -5,6 +5,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSlider, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import LaterSources, RetrievalSettings
+from desktop_rag.ui.settings.choice_words import LATER_SOURCES
 from desktop_rag.ui.widgets.controls import PlainLabel
 from desktop_rag.ui.widgets.form_fields import (
     SettingsSection,
@@ -17,11 +18,6 @@ from desktop_rag.ui.widgets.form_fields import (
 )
 
 _HUNDRED = 100
-_LATER_SOURCES = {
-    LaterSources.FRESH.value: tr("Search again"),
-    LaterSources.SAME.value: tr("Keep the sources"),
-    LaterSources.BOTH.value: tr("Both"),
-}
 _LATER_NOTE = tr(
     "Where the sources of a follow-up question come from. If you use a model, it first rewrites the"
     " question so that it makes sense on its own."
@@ -46,7 +42,7 @@ class RetrievalForm(SettingsSection):
         self._balance.setMinimumSize(160, 26)
         self._balance.setAccessibleName(tr("Balance between words and meaning"))
         self._balance_note = note()
-        self._later = radio_group(self, tr("Follow-up questions"), _LATER_SOURCES)
+        self._later = radio_group(self, tr("Follow-up questions"), LATER_SOURCES)
         for field in (self._passages, self._source_tokens, self._balance):
             guard.guard(field)
             field.valueChanged.connect(self._on_edited)

@@ -5,72 +5,19 @@ from dataclasses import dataclass, fields, replace
 from enum import Enum
 from typing import Any, cast
 
+from desktop_rag.activity.setting_names import SETTING_NAMES
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import EndpointSettings, Settings
+from desktop_rag.ui.foundation.window_language import language_name
 from desktop_rag.ui.foundation.wording import one_line, shortened, value_in_words
+from desktop_rag.ui.settings.choice_words import CHOICES, EMPTY
 
 _LONGEST_VALUE = 40
 _ENDPOINTS = ("endpoint", "other_endpoints")
-# The names of the rows where they are set.
-_NAMES = {
-    "answers.asks_few_files": tr("Ask file by file when nothing is found"),
-    "answers.checks_claims": tr("Check each sentence against the sources"),
-    "answers.checks_with_model": tr("Also check with the model"),
-    "answers.hides_unsupported": tr("Hide unsupported answers"),
-    "answers.suggests_questions": tr("Suggest follow-up questions"),
-    "answers.uses_memory": tr("Learn from earlier answers"),
-    "activity.is_recorded": tr("Record what the app does"),
-    "appearance.language": tr("Language"),
-    "appearance.scheme": tr("Theme"),
-    "appearance.text_percent": tr("Text size"),
-    "background.hotkey": tr("Hotkey of the quick ask"),
-    "background.notifies": tr("Show notifications"),
-    "background.selection_hotkey": tr("Hotkey to ask about selected text"),
-    "background.starts_at_login": tr("Start at login, in the background"),
-    "background.when_closed": tr("Closing the window"),
-    "endpoint.ask_above": tr("Ask before a run above"),
-    "endpoint.context_tokens": tr("Context size"),
-    "endpoint.model": tr("Model"),
-    "endpoint.name": tr("Name"),
-    "endpoint.price_in": tr("Input price"),
-    "endpoint.price_out": tr("Output price"),
-    "endpoint.requests_per_minute": tr("Rate limit"),
-    "endpoint.spend_per_day": tr("Daily budget"),
-    "endpoint.timeout_s": tr("Timeout"),
-    "endpoint.tokens_per_minute": tr("Rate limit"),
-    "helper.base_url": tr("Helper endpoint"),
-    "helper.model": tr("Helper model"),
-    "index.embedding_threads": tr("Processor threads"),
-    "index.long_pictures": tr("Many pictures"),
-    "index.makes_windows": tr("Also search parts of long passages"),
-    "index.max_file_mb": tr("Maximum file size"),
-    "index.model_folder": tr("Embedding model"),
-    "index.pauses_on_battery": tr("Pause indexing on battery power"),
-    "index.reads_pictures": tr("Read text in scanned pages and images"),
-    "preferences.language": tr("Language of answers"),
-    "preferences.length": tr("Length of answers"),
-    "preferences.tone": tr("Tone of answers"),
-    "retrieval.later_sources": tr("Follow-up questions"),
-    "retrieval.lexical_weight": tr("Balance between words and meaning"),
-    "retrieval.passages": tr("Passages per answer"),
-    "retrieval.source_tokens": tr("Total length"),
-    "server.certificate": tr("Certificate"),
-    "server.certificate_key": tr("Its key"),
-    "server.exposes_models": tr("Expose the models of the endpoints"),
-    "server.host": tr("Reached by"),
-    "server.host_names": tr("Names"),
-    "server.is_on": tr("Let other programs ask"),
-    "server.logs_text": tr("Keep questions and answers in the log"),
-    "server.port": tr("Port"),
-    "shared_library": tr("Shared library"),
-    "transcription.base_url": tr("Server address"),
-    "transcription.dialect": tr("Kind of server"),
-    "transcription.has_consent": tr("Send my recordings to this server"),
-    "transcription.language": tr("Spoken language"),
-    "transcription.max_upload_mb": tr("Largest request"),
-    "transcription.model": tr("Speech model"),
-    "transcription.timeout_s": tr("Timeout"),
-}
+_LANGUAGE = "appearance.language"
+_AT_THE_NEXT_START = (
+    _LANGUAGE, "index.max_file_mb", "index.model_folder", "index.reads_pictures",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +35,13 @@ class SettingsChange:
                 old, new = getattr(self.before, section.name), getattr(self.after, section.name)
                 said += _fields_in_words(section.name, old, new)
         return ", ".join(dict.fromkeys(said))
+
+    @property
+    def waits_for_a_start(self) -> bool:
+        """True when something of it is used from the next start on."""
+        return any(
+            _field(self.before, name) != _field(self.after, name) for name in _AT_THE_NEXT_START
+        )
 
     def turned(self) -> "SettingsChange":
         """The change that undoes it."""
@@ -164,26 +118,34 @@ def _endpoints_in_words(before: Settings, after: Settings) -> list[str]:
 def _fields_in_words(section: str, old: Any, new: Any) -> Sequence[str]:
     if old == new:
         return ()
-    if section in _NAMES:
-        return (_NAMES[section],)
+    if section in SETTING_NAMES:
+        return (SETTING_NAMES[section],)
     return [
-        _changed(_NAMES.get(f"{section}.{each.name}", each.name), *values)
+        _changed(SETTING_NAMES.get(key := f"{section}.{each.name}", each.name), *values, key)
         for each in fields(new)
         if (values := (getattr(old, each.name), getattr(new, each.name)))[0] != values[1]
     ]
 
 
-def _changed(name: str, old: object, new: object) -> str:
-    return f"{name}: {_value(old)} → {_value(new)}"
+def _field(settings: Settings, key: str) -> object:
+    section, name = key.split(".")
+    return getattr(getattr(settings, section), name)
 
 
-def _value(value: object) -> str:
+def _changed(name: str, old: object, new: object, key: str = "") -> str:
+    return f"{name}: {_value(old, key)} → {_value(new, key)}"
+
+
+def _value(value: object, key: str) -> str:
+    """A value as the form shows it; `key` is that of the setting: `appearance.scheme`."""
     if isinstance(value, bool):
         return tr("on") if value else tr("off")
     if isinstance(value, Enum):
-        return value_in_words(value)
+        return CHOICES.get(key, {}).get(value.value) or value_in_words(value)
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, tuple):
         value = ", ".join(map(str, cast("tuple[object, ...]", value)))
-    return shortened(one_line(str(value)), _LONGEST_VALUE) or tr("nothing")
+    if key == _LANGUAGE and value:
+        return language_name(str(value))
+    return shortened(one_line(str(value)), _LONGEST_VALUE) or EMPTY.get(key) or tr("nothing")

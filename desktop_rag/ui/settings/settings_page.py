@@ -206,7 +206,10 @@ class SettingsPage(PageList):
         for widget in (self._saved, self._undo):
             widget.setVisible(last is not None)
         if last:
-            self._saved.setText(tr("Saved. {change}", change=last.in_words()))
+            said = tr("Saved. {change}", change=last.in_words())
+            if last.waits_for_a_start:
+                said = tr("{saved}. Used from the next start on.", saved=said)
+            self._saved.setText(said)
             set_tip(self._undo, tr("Undo: {change}", change=last.turned().in_words()))
             self._forgetting.start()
 

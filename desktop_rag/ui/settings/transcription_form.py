@@ -19,6 +19,7 @@ from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.presses import EditEnd
 from desktop_rag.ui.models.endpoint_form import ReportCard
 from desktop_rag.ui.models.key_field import KeyField
+from desktop_rag.ui.settings.choice_words import DIALECTS
 from desktop_rag.ui.widgets.controls import TextButton, add_clear_button, set_property
 from desktop_rag.ui.widgets.form_fields import (
     SettingsSection,
@@ -63,11 +64,7 @@ class TranscriptionForm(SettingsSection):
         self._address_note = note()
         self._consent = QCheckBox(tr("Send my recordings to this server"))
         self._dialects = radio_group(
-            self, tr("Kind of server"),
-            {
-                TranscriptionDialect.OPENAI: tr("OpenAI-compatible"),
-                TranscriptionDialect.WHISPER_CPP: "whisper.cpp",
-            },
+            self, tr("Kind of server"), DIALECTS,
         )  # fmt: skip
         self._key = KeyField(bridge, chat, self)
         self._model = QLineEdit()

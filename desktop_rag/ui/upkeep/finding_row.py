@@ -15,6 +15,33 @@ _LOOKS = {
     State.PROBLEM: ("error:danger", tr("Problem"), "danger"),
     State.NOT_CHECKED: ("help:muted", tr("Not checked"), "muted"),
 }
+# The names of the checks.
+CHECK_NAMES = {
+    "chat model": tr("Chat model"),
+    "chats": tr("Chats"),
+    "connections": tr("Connections"),
+    "database": tr("Database"),
+    "endpoint": tr("Endpoint"),
+    "folder": tr("Folder"),
+    "hotkeys": tr("Hotkeys"),
+    "index": tr("Index"),
+    "journal": tr("Journal"),
+    "keyring": tr("Keyring"),
+    "model": tr("Model"),
+    "model files": tr("Model files"),
+    "permissions": tr("Permissions"),
+    "repair": tr("Repair"),
+    "replica": tr("Replica"),
+    "sandbox": tr("Sandbox"),
+    "settings": tr("Settings"),
+    "slow searches": tr("Slow searches"),
+    "slow statements": tr("Slow statements"),
+    "space": tr("Free space"),
+    "store": tr("Stored data"),
+    "tray": tr("Tray"),
+    "vector index": tr("Vector index"),
+    "watching": tr("Watching folders"),
+}
 _STATE_WIDTH_PX = 96
 
 
@@ -24,7 +51,7 @@ class FindingRow(QWidget):
     def __init__(self, theme: Theme, finding: Finding, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         icon, word, tone = _LOOKS[finding.state]
-        name = finding.check[:1].upper() + finding.check[1:]
+        name = check_name(finding)
         what, way_out = told(finding.title), told(finding.hint)
         said = f"{name}: {word}. {what} {way_out}".strip()
         self.setAccessibleName(said)
@@ -45,3 +72,8 @@ class FindingRow(QWidget):
             hint = PlainLabel(way_out, tone="muted", wrap=True, selectable=True)
             hint.setAccessibleName(tr("{name}, the way out: {hint}", name=name, hint=way_out))
             grid.addWidget(hint, 2, 2)
+
+
+def check_name(finding: Finding) -> str:
+    """What the check of a finding is called."""
+    return CHECK_NAMES.get(finding.check, finding.check)

@@ -8,12 +8,12 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.diagnosis.finding import Finding, State, lines_of
 from desktop_rag.diagnosis.repair_request import RepairRequest
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.upkeep.finding_row import FindingRow
+from desktop_rag.ui.upkeep.finding_row import FindingRow, check_name
 from desktop_rag.ui.upkeep.repair_card import RepairCard
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
@@ -97,7 +97,7 @@ class HealthPage(ScrolledPage):
             tr(
                 "Checking… {count} done. Last: {check}.",
                 count=len(self._findings),
-                check=finding.check,
+                check=check_name(finding),
             )
         )
         self._show_buttons()
@@ -124,13 +124,19 @@ class HealthPage(ScrolledPage):
 
     def _told(self) -> str:
         """The result so far in a sentence."""
-        counts = [
-            f"{count} {state}{'s' if count > 1 else ''}"
-            for state in (State.PROBLEM, State.WARNING)
-            if (count := sum(each.state is state for each in self._findings))
-        ]
-        result = " and ".join(counts) or "nothing that needs attention"
-        return tr("{count} checks: {result}.", count=len(self._findings), result=result)
+        return tr("{count} checks: {result}.", count=len(self._findings), result=self._result())
+
+    def _result(self) -> str:
+        problems = self._counted(State.PROBLEM, tr("problem"), tr("problems"))
+        warnings = self._counted(State.WARNING, tr("warning"), tr("warnings"))
+        if problems and warnings:
+            return tr("{first} and {last}", first=problems, last=warnings)
+        return problems or warnings or tr("nothing that needs attention")
+
+    def _counted(self, state: State, one: str, many: str) -> str:
+        """The number of findings in a state; "" for none."""
+        count = sum(each.state is state for each in self._findings)
+        return count_of(count, one, many) if count else ""
 
     def _tell(self, text: str) -> None:
         self._summary.setText(text)

@@ -139,6 +139,8 @@ def test_too_few_watches_are_found_with_the_way_out(tmp_path: Path) -> None:
         states[most] = found.state
     assert states == {100: State.OK, 11: State.WARNING, 9: State.WARNING}
     assert "sudo sysctl fs.inotify.max_user_watches=" in found.hint
+    one = watching([root / "1"], Event(), limits, lambda: True)
+    assert one.title.startswith("1 folder is watched")
     found = watching([root], Event(), limits, lambda: False)
     assert (found.state, "max_user_instances" in found.hint) == (State.WARNING, True)
 

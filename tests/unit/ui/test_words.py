@@ -59,6 +59,10 @@ def test_no_text_is_outside_of_translation() -> None:
         'button = TextButton("Save")',
         'title = f"{count} files were read"',
         'words = {Kind.A: "in your documents"}',
+        'note = f"{forms} All are read again; until then the old ones are used, as http://a says."',
+        'result = counts or "nothing that needs attention"',
+        'words = " and ".join(counts)',
+        'button = TextButton(grouping.value, kind="chip")',
     ],
 )
 def test_a_text_outside_is_noticed(tmp_path: Path, line: str) -> None:

@@ -135,10 +135,11 @@ class CollectionsDialog(QDialog):
         for position, field in enumerate(self._model.fields):
             model.addWidget(field, 0 if position else 1)
         column.addLayout(model)
-        column.addWidget(
-            note(f"{MODEL_NOTE} Documents are embedded again in the background; until all are done,"
-                 " search uses the old model.")
-        )  # fmt: skip
+        again = tr(
+            "Documents are embedded again in the background; until all are done, search uses the"
+            " old model."
+        )
+        column.addWidget(note(f"{MODEL_NOTE} {again}"))
         column.addWidget(PlainLabel(tr("Hosts of the local network")))
         column.addWidget(self._hosts)
         column.addWidget(note(tr("One per line. Links may name them besides public addresses.")))

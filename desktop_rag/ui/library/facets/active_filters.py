@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import value_in_words
 from desktop_rag.ui.library.facets.facet_values import Facet
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, set_tip
 from desktop_rag.ui.widgets.elided_button import ElidedButton
@@ -30,7 +31,9 @@ class FilterChip(ElidedButton):
     _PADDING_PX = 48
 
     def __init__(self, theme: Theme, shown: ActiveFilter, parent: QWidget) -> None:
-        super().__init__(f"{shown.facet}: {shown.label}", "chip", parent)
+        super().__init__(
+            f"{value_in_words(shown.facet, begins=True)}: {shown.label}", "chip", parent
+        )
         self.setProperty("part", "filter")
         # Puts the cross after the text.
         self.setLayoutDirection(Qt.LayoutDirection.RightToLeft)

@@ -57,7 +57,11 @@ class Places:
         if facet is Facet.COLLECTION:
             names = {c.collection_id: c.name for c in self.collections}
             return one_line(names.get(value, tr("Removed collection")))
-        if facet is not Facet.FOLDER:
+        if facet is Facet.STATE:
+            return value_in_words(StateGroup(value), begins=True)
+        if facet is Facet.KIND:
+            return kind_in_words(DocumentKind(value))
+        if facet is Facet.TAG:
             return one_line(value)
         source_id, sub = source_and_folder(value)
         names = {source.source_id: source.name for source in self.sources}

@@ -21,6 +21,7 @@ from desktop_rag.ui.widgets.controls import TextButton
 from desktop_rag.ui.widgets.elided_button import ElidedButton
 from desktop_rag.ui.widgets.wrapping_row import WrappingRow
 
+_GROUPINGS = {Grouping.FOLDER: tr("By folder"), Grouping.KIND: tr("By type")}
 _REFRESH_MS = 500
 _GAP_PX = 3
 
@@ -63,10 +64,7 @@ class PictureCanvas(QWidget):
             title = ElidedButton(group.label, "action", self)
             title.setProperty("part", "title")
             title.clicked.connect(lambda _=False, place=place: self._on_group(place))
-            tiles = [
-                PictureTile(self._theme, part, part.label.removesuffix(f" in {group.label}"), self)
-                for part in group.parts
-            ]
+            tiles = [PictureTile(self._theme, part, part.name, self) for part in group.parts]
             for tile in tiles:
                 tile.clicked.connect(lambda _=False, tile=tile: self.chosen.emit(tile.part))
             self._titles.append(title)
@@ -125,7 +123,7 @@ class LibraryPicture(QWidget):
     def _build(self) -> None:
         group = QButtonGroup(self)
         for grouping in Grouping:
-            button = TextButton(grouping.value, self, kind="chip")
+            button = TextButton(_GROUPINGS[grouping], self, kind="chip")
             button.setCheckable(True)
             group.addButton(button)
             self._choices[grouping] = button

@@ -23,17 +23,21 @@ _MOST_PARTS = 8
 class Grouping(StrEnum):
     """What the picture is divided by first."""
 
-    FOLDER = "By folder"
-    KIND = "By type"
+    FOLDER = "folder"
+    KIND = "kind"
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some files: their words, their number in each state, and the filter that shows them."""
+    """Some files: their words, their number in each state, and the filter that shows them.
+
+    `name` is the label without that of the group around it.
+    """
 
     label: str
     states: Counter[str]
     chosen: Mapping[Facet, frozenset[str]]
+    name: str
     parts: "tuple[Part, ...]" = ()
 
     @property
@@ -104,13 +108,15 @@ def _group(
         cuts.append(rest)
     parts = tuple(
         Part(
-            tr("{label} in {label2}", label=_label(inner, cut, places), label2=label),
+            tr("{label} in {label2}", label=name, label2=label),
             sum((found[key] for key in cut), Counter[str]()),
             {**chosen, inner: frozenset(cut)},
+            name,
         )
         for cut in cuts
+        for name in (_label(inner, cut, places),)
     )
-    return Part(label, states, chosen, parts)
+    return Part(label, states, chosen, label, parts)
 
 
 def _label(facet: Facet, values: Sequence[str], places: Places) -> str:

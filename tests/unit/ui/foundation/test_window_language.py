@@ -47,4 +47,4 @@ def test_without_a_choice_it_is_the_language_of_the_system(
 
 
 def test_a_language_is_named_in_itself() -> None:
-    assert language_name("de") == "Deutsch"
+    assert [language_name(code) for code in ("de", "en")] == ["Deutsch", "English"]

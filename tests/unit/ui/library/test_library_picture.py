@@ -1,5 +1,7 @@
 """The picture of the library: its areas, its parts, and what a press on them shows."""
 
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.domain import DocumentState, Source
+from desktop_rag.core.language.translation import use_language
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.document_model import DocumentModel
 from desktop_rag.ui.library.document_rows import make_table
@@ -129,3 +132,29 @@ def test_numbers_change_in_their_place(picture: LibraryPicture, qtbot: QtBot) ->
     tile = button(picture, "PDF in papers: 1 file, 1 failed")
     model.apply_changes([make_document("c.pdf")])
     qtbot.waitUntil(lambda: tile.accessibleName() == "PDF in papers: 1 file, 1 searchable")
+
+
+def test_a_tile_has_the_name_without_that_of_its_group(
+    model: DocumentModel, request: pytest.FixtureRequest
+) -> None:
+    german = {"{label} in {label2}": "{label} ({label2})"}
+    request.addfinalizer(lambda: use_language(None))
+    use_language(lambda text: german.get(text, ""))
+    _, pdfs = picture_parts(model.totals(), PLACES, Grouping.FOLDER)[0].parts
+    assert (pdfs.label, pdfs.name) == ("PDF (papers)", "PDF")
+
+
+def test_values_of_filters_are_named_in_the_language() -> None:
+    """In a process of its own: the language is chosen before the rooms are imported."""
+    code = """if True:
+        from desktop_rag.core.paths import resources_dir
+        from desktop_rag.ui.foundation.window_language import choose_language
+        choose_language(resources_dir() / "words", "de")
+        from desktop_rag.ui.foundation.wording import value_in_words
+        from desktop_rag.ui.library.facets.facet_groups import Places
+        from desktop_rag.ui.library.facets.facet_values import Facet
+        for facet, value in ((Facet.STATE, "Failed"), (Facet.KIND, "Spreadsheet")):
+            print(value_in_words(facet, begins=True), Places().label(facet, value))
+    """
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    assert done.stdout.decode().splitlines() == ["Zustand Fehlgeschlagen", "Art Tabelle"]

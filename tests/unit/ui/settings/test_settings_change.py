@@ -6,9 +6,12 @@ import pytest
 
 from desktop_rag.core.settings import (
     AnswerSettings,
+    AppearanceSettings,
+    ColourScheme,
     EndpointSettings,
     HelperSettings,
     IndexSettings,
+    LongReading,
     Settings,
 )
 from desktop_rag.ui.settings.settings_change import SettingsChange
@@ -31,6 +34,10 @@ BOTH = Settings(endpoint=AMBER, other_endpoints=(BIRCH,))
          "Hide unsupported answers: off → on"),
         (replace(BOTH, helper=HelperSettings(BIRCH.base_url, "")),
          "Helper endpoint: nothing → http://localhost:2/v1"),
+        (replace(BOTH, appearance=AppearanceSettings(ColourScheme.DARK, language="de")),
+         "Theme: Same as system → Dark, Language: Same as system → Deutsch"),
+        (replace(BOTH, index=IndexSettings(long_pictures=LongReading.WAIT)),
+         "Many pictures: Ask → Let them wait"),
         (replace(BOTH, index=IndexSettings(max_file_mb=7)), "Maximum file size: 200 → 7"),
     ],
 )  # fmt: skip
@@ -42,6 +49,13 @@ def test_a_change_is_named_and_undone_alone(after: Settings, said: str) -> None:
     since = replace(after, answers=replace(after.answers, uses_memory=False))
     kept = change.turned().made_in(since)
     assert kept == replace(BOTH, answers=replace(BOTH.answers, uses_memory=False))
+
+
+def test_another_language_waits_for_the_next_start() -> None:
+    german = replace(BOTH, appearance=AppearanceSettings(language="de"))
+    assert SettingsChange(BOTH, german).waits_for_a_start
+    dark = replace(BOTH, appearance=AppearanceSettings(ColourScheme.DARK))
+    assert not SettingsChange(BOTH, dark).waits_for_a_start
 
 
 def test_an_endpoint_removed_since_stays_removed() -> None:

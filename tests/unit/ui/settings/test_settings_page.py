@@ -82,8 +82,8 @@ def test_what_is_undone_is_named_and_only_while_it_is_in_view(
 ) -> None:
     page.show_page(0)
     button(page, "Theme: Dark").click()
-    assert "Saved. Theme: system → dark" in texts(page)
-    assert "Undo: Theme: dark → system" in button(page, "Undo").toolTip()
+    assert "Saved. Theme: Same as system → Dark" in texts(page)
+    assert "Undo: Theme: Dark → Same as system" in button(page, "Undo").toolTip()
     page.show_page(1)
     assert not button(page, "Undo").isVisible()
     button(page, "Hide unsupported answers").click()

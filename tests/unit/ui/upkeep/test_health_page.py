@@ -1,5 +1,6 @@
 """The page Health: findings, cancelling, the report, and a repair at the next start."""
 
+import ast
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
@@ -9,12 +10,13 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMessageBox, QWidget
 from pytestqt.qtbot import QtBot
 
+from desktop_rag.core.language.translation import use_language
 from desktop_rag.core.paths import Home
 from desktop_rag.diagnosis.finding import Finding, State
 from desktop_rag.diagnosis.repair_request import RepairRequest
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.upkeep.finding_row import FindingRow
+from desktop_rag.ui.upkeep.finding_row import CHECK_NAMES, FindingRow
 from desktop_rag.ui.upkeep.health_page import HealthPage
 from tests.unit.ui.rooms import button, texts
 
@@ -76,9 +78,9 @@ def test_findings_are_shown_with_their_state_as_a_word(page: HealthPage, qtbot: 
     assert not page.copy.isVisible()
     check(page, qtbot)
     assert rows(page) == [
-        "Store: OK. Everything that is stored can be read.",
+        "Stored data: OK. Everything that is stored can be read.",
         "Index: Problem. The index disagrees. Repair it.",
-        "Space: Warning. Only 3 MB are free. Free some space.",
+        "Free space: Warning. Only 3 MB are free. Free some space.",
         "Tray: Not checked. <b>Not</b> known.",
     ]
     assert "4 checks: 1 problem and 1 warning." in texts(page)
@@ -138,3 +140,35 @@ def test_an_arranged_repair_is_shown_from_the_start(
     page.show()
     qtbot.waitUntil(page.repair.isVisible)
     assert page.repair.take_back.isVisible()
+
+
+def test_every_check_has_a_name_that_is_translated() -> None:
+    folder = Path(__file__).parents[4] / "desktop_rag" / "diagnosis"
+    made = (
+        (call.func, call.args)
+        for path in folder.glob("*.py")
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+    )
+    makers = {"Finding", "from_error", "from_report", "from_sentence"}
+    checks = {
+        args[0].value
+        for maker, args in made
+        if maker.id in makers and isinstance(args[0], ast.Constant)
+    }
+    assert checks == set(CHECK_NAMES)
+
+
+def test_the_result_is_told_in_the_language(
+    page: HealthPage, request: pytest.FixtureRequest, qtbot: QtBot
+) -> None:
+    german = {
+        "{count} checks: {result}.": "{count} Prüfungen: {result}.",
+        "{first} and {last}": "{first} und {last}",
+        "problem": "Problem",
+        "warning": "Warnung",
+    }
+    request.addfinalizer(lambda: use_language(None))
+    use_language(lambda text: german.get(text, ""))
+    check(page, qtbot)
+    assert "4 Prüfungen: 1 Problem und 1 Warnung." in texts(page)
