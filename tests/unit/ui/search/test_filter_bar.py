@@ -1,16 +1,23 @@
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.search.filter_bar import FilterBar
-from desktop_rag.ui.search.filter_choices import Choice
+from desktop_rag.ui.search.filter_choices import Choice, Found, folder_filter
 from desktop_rag.ui.search.search_filters import FilterKind, SearchFilter
 from desktop_rag.ui.widgets.controls import ElidedLabel
 from desktop_rag.ui.widgets.removable_chip import RemovableChip
+from tests.unit.ui.search.test_found_files import document
 
 PDF = SearchFilter(FilterKind.TYPE, "PDF", "PDF")
 ROOF = SearchFilter(FilterKind.TAG, "roof & <b>oil</b>", "roof & <b>oil</b>")
+SHEET = SearchFilter(FilterKind.TYPE, "Spreadsheet", "spreadsheet")
+TYPES = {FilterKind.TYPE: [Choice(SHEET, 10), Choice(PDF, 9)]}
 
 
 @pytest.fixture
@@ -66,3 +73,37 @@ def test_several_filters_are_cleared_together(bar: FilterBar, qtbot: QtBot) -> N
     with qtbot.waitSignal(bar.changed):
         bar.clear()
     assert chips(bar) == []
+
+
+def entries(menu: QMenu) -> list[str]:
+    menu.aboutToShow.emit()
+    return [action.text() for action in menu.actions()]
+
+
+def test_what_was_found_is_counted_and_comes_first(bar: FilterBar) -> None:
+    bar.show_choices(TYPES)
+    found = tuple(replace(document(name), format="pdf") for name in ("a.pdf", "b.pdf"))
+    bar.show_found(Found(found, is_complete=True))
+    menu = bar.menu(FilterKind.TYPE)
+    assert entries(menu) == ["PDF\t2", "Spreadsheet\t0"]
+    # Of the best passages only, and with one type chosen, nobody knows the numbers.
+    bar.show_found(Found(found, is_complete=False))
+    assert entries(menu) == ["Spreadsheet", "PDF"]
+    bar.show_found(Found(found, is_complete=True))
+    bar.add(PDF)
+    assert entries(menu) == ["Spreadsheet", "PDF"]
+    bar.clear()
+    bar.show_found(None)
+    assert entries(menu) == ["Spreadsheet\t10", "PDF\t9"]
+
+
+def test_found_files_are_counted_by_folder_and_tag(bar: FilterBar) -> None:
+    inside = tuple(Choice(folder_filter(Path("/docs") / name), 5) for name in ("a", "b"))
+    folder = Choice(folder_filter(Path("/docs")), 10, inside)
+    bar.show_choices({FilterKind.FOLDER: [folder], FilterKind.TAG: [Choice(ROOF, 3)]})
+    found = replace(document("b/log.md"), tags=("Roof & <b>oil</b>",))
+    bar.show_found(Found((found, document("lamp.md")), is_complete=True))
+    assert entries(bar.menu(FilterKind.TAG)) == ["roof && <b>oil</b>\t1"]
+    bar.menu(FilterKind.FOLDER).aboutToShow.emit()
+    [below] = bar.menu(FilterKind.FOLDER).findChildren(QMenu)
+    assert [a.text() for a in below.actions()] == ["All of it\t2", "", "b\t1", "a\t0"]
