@@ -2,7 +2,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QRect, Qt, QTimer
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
@@ -11,6 +12,7 @@ from desktop_rag.ui.search.filter_bar import FilterBar
 from desktop_rag.ui.search.filter_choices import Choice, Found, folder_filter
 from desktop_rag.ui.search.search_filters import FilterKind, SearchFilter
 from desktop_rag.ui.widgets.controls import ElidedLabel
+from desktop_rag.ui.widgets.menu_button import MenuButton
 from desktop_rag.ui.widgets.removable_chip import RemovableChip
 from tests.unit.ui.search.test_found_files import document
 
@@ -107,3 +109,25 @@ def test_found_files_are_counted_by_folder_and_tag(bar: FilterBar) -> None:
     bar.menu(FilterKind.FOLDER).aboutToShow.emit()
     [below] = bar.menu(FilterKind.FOLDER).findChildren(QMenu)
     assert [a.text() for a in below.actions()] == ["All of it\t2", "", "b\t1", "a\t0"]
+
+
+@pytest.mark.parametrize("side", [Qt.LayoutDirection.LeftToRight, Qt.LayoutDirection.RightToLeft])
+def test_a_menu_opens_at_the_side_of_its_button(bar: FilterBar, side: Qt.LayoutDirection) -> None:
+    bar.setLayoutDirection(side)
+    bar.setGeometry(200, 100, 400, 60)
+    bar.show_choices(TYPES)
+    button = bar.findChildren(MenuButton)[0]
+    places: list[QRect] = []
+
+    def note() -> None:
+        places.append(button.choices.geometry())
+        button.choices.close()
+
+    button.choices.aboutToShow.connect(lambda: QTimer.singleShot(0, note))
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    place = QRect(button.mapToGlobal(QPoint()), button.size())
+    [opened] = places
+    if side is Qt.LayoutDirection.LeftToRight:
+        assert opened.left() == place.left()
+    else:
+        assert opened.right() == pytest.approx(place.right(), abs=1)
