@@ -11,7 +11,7 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from hmac import compare_digest, digest
 from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
@@ -29,6 +29,7 @@ from desktop_rag.local_socket import (
 
 log = logging.getLogger(__name__)
 
+# Takes the arguments and returns the result. A generator yields lines of progress before it.
 Handler = Callable[[dict[str, Any]], Any]
 
 _MAX_REQUEST_BYTES = 64 * 1024
@@ -119,9 +120,12 @@ class AppServer:
                 log.info("a request was refused: %s", exc)
                 self._refused(str(exc) or "It ended early.")
                 return
-            answer = self._answer(request)
+
+            def send(message: dict[str, Any]) -> None:
+                connection.send_bytes(json.dumps(message).encode())
+
             try:
-                connection.send_bytes(json.dumps(answer).encode())
+                send(self._answer(request, lambda line: send({"said": line})))
             except OSError as exc:
                 log.info("a response could not be sent: %s", exc)
 
@@ -141,7 +145,7 @@ class AppServer:
             raise ValueError("not a request")
         return request
 
-    def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _answer(self, request: dict[str, Any], say: Callable[[str], None]) -> dict[str, Any]:
         if self.is_ending:
             is_done = request.get("verb") == "quit"
             return {"result": None} if is_done else {"ending": True}
@@ -150,7 +154,8 @@ class AppServer:
             return {"error": {"title": "The window is open.",
                               "hint": "Do this in the window, or close it first."}}  # fmt: skip
         try:
-            return {"result": handler(request["arguments"])}
+            result = handler(request["arguments"])
+            return {"result": _said(result, say) if isinstance(result, Generator) else result}
         except AppEnding:
             return {"ending": True}
         except AppError as error:
@@ -158,17 +163,23 @@ class AppServer:
 
 
 def ask_running_app(
-    home: Home, verb: str, arguments: dict[str, Any], *, handshake_s: float = _ACCEPTED_S
+    home: Home,
+    verb: str,
+    arguments: dict[str, Any],
+    *,
+    handshake_s: float = _ACCEPTED_S,
+    say: Callable[[str], None] = lambda _: None,
 ) -> tuple[bool, Any]:
     """(True, result) of the verb in the running app; (False, None) when no app is running.
 
+    Meanwhile `say` is called with the lines of progress that the verb sends.
     Waits for the end of an app that is ending. AppError when the app refused or failed, did not
     accept within `handshake_s`, or is another program or user in its place.
     """
     deadline = time.monotonic() + _ENDING_S
     while True:
         try:
-            return _ask_once(home, verb, arguments, handshake_s)
+            return _ask_once(home, verb, arguments, handshake_s, say)
         except AppEnding:
             if time.monotonic() > deadline:
                 hint = "It stores its work. Try again in a minute."
@@ -177,7 +188,11 @@ def ask_running_app(
 
 
 def _ask_once(
-    home: Home, verb: str, arguments: dict[str, Any], handshake_s: float
+    home: Home,
+    verb: str,
+    arguments: dict[str, Any],
+    handshake_s: float,
+    say: Callable[[str], None],
 ) -> tuple[bool, Any]:
     """The same without waiting; AppEnding when the running app is ending."""
     request = json.dumps({"verb": verb, "arguments": arguments}).encode()
@@ -193,7 +208,7 @@ def _ask_once(
             token = _token_path(home).read_bytes()
             _introduce(connection, token, address, handshake_s)
             connection.send_bytes(request)
-            return True, _result_of(json.loads(connection.recv_bytes(_MAX_ANSWER_BYTES)))
+            return True, _result_of(_last_message(connection, say))
     except (FileNotFoundError, NotADirectoryError, ConnectionError):
         return False, None
     except (OSError, EOFError, ValueError, RecursionError) as exc:
@@ -229,6 +244,27 @@ def _received(connection: Connection, max_bytes: int, timeout_s: float = _HANDSH
 
 def _proof(token: bytes, side: bytes, challenges: bytes) -> bytes:
     return digest(token, side + challenges, "sha256")
+
+
+def _said(handled: Generator[str, None, Any], say: Callable[[str], None]) -> object:
+    """The result of a generator, whose lines are said on the way."""
+    try:
+        while True:
+            say(next(handled))
+    except StopIteration as end:
+        return end.value
+    finally:
+        handled.close()
+
+
+def _last_message(connection: Connection, say: Callable[[str], None]) -> object:
+    """The message after the lines of progress, which are said."""
+    while True:
+        match message := json.loads(connection.recv_bytes(_MAX_ANSWER_BYTES)):
+            case {"said": str(line)}:
+                say(line)
+            case _:
+                return message
 
 
 def _result_of(answer: object) -> object:

@@ -58,7 +58,7 @@ class Waiting:
             self._say(held)
 
     def _tell_progress(self) -> None:
-        line = _line(self._library)
+        line = progress_in_words(self._library)
         if line != self._told:
             self._say(line)
         self._told = line
@@ -84,12 +84,15 @@ class Waiting:
             self._notices.append(event)
 
 
-def _line(library: Library) -> str:
-    """The words of the window, the percentage in place of its bar, and the passages done."""
+def progress_in_words(library: Library, embedded_before: int = 0) -> str:
+    """The words of the window, the percentage in place of its bar, and the passages done.
+
+    Of the passages that `library.indexing` has embedded, `embedded_before` are not counted.
+    """
     indexing = library.indexing
     progress = indexing.progress()
     parts = [progress_line(progress)]
     if progress.steps:
-        embedded = f"{indexing.embedded_chunks:,} passages embedded"
+        embedded = f"{indexing.embedded_chunks - embedded_before:,} passages embedded"
         parts += [overall_percent(progress), embedded, progress.current_file]
     return " · ".join(part for part in parts if part)

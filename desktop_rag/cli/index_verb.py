@@ -5,7 +5,8 @@ The running app takes them up like folders added in its window, and answers once
 
 import argparse
 import time
-from collections.abc import Collection, Mapping
+from collections import deque
+from collections.abc import Collection, Generator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from desktop_rag.core.library_events import LibraryEvent, SourceScanned
 from desktop_rag.core.paths import find_home
 from desktop_rag.ingest.library import Library
 from desktop_rag.running_app import ask_running_app
-from desktop_rag.waiting import Waiting
+from desktop_rag.waiting import Waiting, progress_in_words
 
 _WATCH_S = 1.0
 _LOOK_S = 1.0
@@ -75,7 +76,7 @@ def _index(arguments: argparse.Namespace) -> int:
         "hidden": arguments.hidden,
         "all_pictures": arguments.all_pictures,
     }
-    is_running, report = ask_running_app(find_home(), "index", asked)
+    is_running, report = ask_running_app(find_home(), "index", asked, say=say)
     if is_running:
         # The running app keeps them up to date, with or without --watch.
         print_document(report, output.index_lines, as_json=arguments.json)
@@ -103,15 +104,36 @@ def running_app_verbs() -> Mapping[str, app.Verb]:
     return {"index": lambda services, asked: _index_here(services.library, asked)}
 
 
-def _index_here(library: Library, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _index_here(library: Library, asked: Mapping[str, Any]) -> Generator[str, None, dict[str, Any]]:
+    """Yields the lines that `index` prints without a running app; returns the report."""
     began_at, embedded_before = time.monotonic(), library.indexing.embedded_chunks
-    added = _add(library, asked)
-    while not library.indexing.wait_until_idle(_LOOK_S):
-        if library.indexing.is_paused:
-            raise AppError(
-                "Indexing is paused.", "They are in the library and will be read when it goes on."
-            )
+    events: deque[LibraryEvent] = deque()
+    unsubscribe = library.subscribe(events.append)
+    told = ""
+    try:
+        added = _add(library, asked)
+        while not library.indexing.wait_until_idle(_LOOK_S):
+            if library.indexing.is_paused:
+                raise AppError(
+                    "Indexing is paused.",
+                    "They are in the library and will be read when it goes on.",
+                )
+            yield from _scans(library, events, added)
+            line = progress_in_words(library, embedded_before)
+            if line != told:
+                yield line
+            told = line
+        yield from _scans(library, events, added)
+    finally:
+        unsubscribe()
     return _report(library, added, began_at, embedded_before)
+
+
+def _scans(library: Library, events: deque[LibraryEvent], added: set[str]) -> list[str]:
+    """Take the events, and say what scans of these sources found."""
+    taken = [events.popleft() for _ in range(len(events))]
+    scans = [e for e in taken if isinstance(e, SourceScanned) and e.source_id in added]
+    return [_scan_in_words(library, scan) for scan in scans]
 
 
 def _add(library: Library, asked: Mapping[str, Any]) -> set[str]:
@@ -160,5 +182,9 @@ def _documents(library: Library, added: set[str]) -> list[Document]:
 
 def _tell_scan(library: Library, event: LibraryEvent) -> None:
     if isinstance(event, SourceScanned):
-        names = [s.name for s in library.sources.all() if s.source_id == event.source_id]
-        say(f"{names[0] if names else 'removed'}: {event.summary.label()}")
+        say(_scan_in_words(library, event))
+
+
+def _scan_in_words(library: Library, scan: SourceScanned) -> str:
+    names = [s.name for s in library.sources.all() if s.source_id == scan.source_id]
+    return f"{names[0] if names else 'removed'}: {scan.summary.label()}"

@@ -19,6 +19,7 @@ from desktop_rag.core.conversation import (
 from desktop_rag.core.crawling.crawl_report import CrawlReport
 from desktop_rag.core.domain import Collection, Document, DocumentState, Passage, Source
 from desktop_rag.core.library_events import DocumentCounts
+from desktop_rag.core.markup.snippet import snippet
 
 _EXCERPT = 300
 _NOTHING_RELEVANT = "Nothing in your documents seems to be about this."
@@ -115,10 +116,13 @@ def notes_lines(found: dict[str, Any]) -> list[str]:
     return lines
 
 
-def search_lines(found: dict[str, Any], *, shows_nearest: bool = False) -> list[str]:
+def search_lines(
+    found: dict[str, Any], *, words: str = "", shows_nearest: bool = False
+) -> list[str]:
     """Search results for people, from their JSON.
 
-    When nothing seems relevant, the passages are listed only if `shows_nearest`.
+    Of each passage the part around the `words` that were searched for is shown. When nothing seems
+    relevant, the passages are listed only if `shows_nearest`.
     """
     lines = notes_lines(found)
     if not found["passages"]:
@@ -128,9 +132,10 @@ def search_lines(found: dict[str, Any], *, shows_nearest: bool = False) -> list[
             return [*lines, "Use --nearest to list the nearest passages."]
         lines += ["", f"{NEAREST}:"]
     for p in found["passages"]:
-        text = " ".join(p["text"].split())
+        # The space says that no word is half typed.
+        piece, _ = snippet(p["text"], f"{words} ", _EXCERPT)
         lines.append(f"{p['rank']:>2}. {p['title']} ({place(p['anchor'])})  {p['path']}")
-        lines.append(f"    {text[:_EXCERPT]}{'…' if len(text) > _EXCERPT else ''}")
+        lines.append(f"    {piece}")
     return lines
 
 

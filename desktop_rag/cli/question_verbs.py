@@ -23,6 +23,7 @@ from desktop_rag.cli.terminal import (
 from desktop_rag.core.domain import SearchMode
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import find_home
+from desktop_rag.core.query import parse_query
 from desktop_rag.core.question_scope import WITHOUT_DOCUMENTS, QuestionScope, ScopeItem
 from desktop_rag.core.search_syntax import syntax_lines
 from desktop_rag.running_app import ask_running_app
@@ -154,7 +155,8 @@ def _search(arguments: argparse.Namespace) -> int:
         for line in output.notes_lines(found):
             say(line)
         found = found if arguments.notes else found["passages"]
-    lines = partial(output.search_lines, shows_nearest=arguments.nearest)
+    words = parse_query(arguments.query).text
+    lines = partial(output.search_lines, words=words, shows_nearest=arguments.nearest)
     print_document(found, lines, as_json=arguments.json)
     return 0
 

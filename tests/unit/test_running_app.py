@@ -3,9 +3,10 @@
 import stat
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from hmac import digest
 from multiprocessing.connection import Client, Connection, Listener
+from typing import Any
 
 import pytest
 
@@ -28,6 +29,25 @@ def server(home: Home) -> Iterator[AppServer]:
 
 def test_a_verb_is_answered_by_the_running_app(server: AppServer, home: Home) -> None:
     assert ask_running_app(home, "echo", {"text": "灯 lamp"}) == (True, {"text": "灯 lamp"})
+
+
+def test_a_verb_tells_its_progress_before_it_answers(home: Home) -> None:
+    home.create()
+
+    def count(arguments: dict[str, Any]) -> Generator[str, None, int]:
+        for number in range(arguments["to"]):
+            yield f"{number} counted"
+        if not arguments["to"]:
+            raise AppError("It failed.", "Try another.")
+        return arguments["to"]
+
+    running, said = AppServer(home, {"count": count}), list[str]()
+    assert ask_running_app(home, "count", {"to": 2}, say=said.append) == (True, 2)
+    assert said == ["0 counted", "1 counted"]
+    assert ask_running_app(home, "count", {"to": 2}) == (True, 2)
+    with pytest.raises(AppError, match="It failed"):
+        ask_running_app(home, "count", {"to": 0}, say=said.append)
+    running.close()
 
 
 def test_no_app_no_answer(home: Home) -> None:

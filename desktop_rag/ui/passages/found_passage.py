@@ -5,8 +5,8 @@ from pathlib import Path
 
 from desktop_rag.core.domain import Passage
 from desktop_rag.core.markup.plain_markdown import shown_text
+from desktop_rag.core.markup.snippet import snippet
 from desktop_rag.ui.foundation.wording import one_line
-from desktop_rag.ui.passages.snippet import snippet
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,15 +12,15 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import is_right_to_left, isolated
+from desktop_rag.ui.foundation.wording import is_right_to_left
 from desktop_rag.ui.passages.found_passage import FoundPassage
+from desktop_rag.ui.widgets.text_line import draw_line
 
 _Index = QModelIndex | QPersistentModelIndex
 _PADDING_PX = 8
 _GAP_PX = 2
 _RADIUS_PX = 8
 _LINES = 2
-_MIDDLE = Qt.AlignmentFlag.AlignVCenter
 FOUND_ROLE = Qt.ItemDataRole.UserRole + 1
 
 
@@ -34,8 +34,8 @@ class PassagePainter(QStyledItemDelegate):
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         row = index.data(FOUND_ROLE)
         has_heading = not isinstance(row, FoundPassage) or bool(row.heading or row.file)
-        lines = _LINES + has_heading
-        height = lines * QFontMetrics(option.font).lineSpacing() + _GAP_PX + 2 * _PADDING_PX
+        heading = _line_px(_bold(option.font)) if has_heading else 0
+        height = heading + _LINES * _line_px(option.font) + _GAP_PX + 2 * _PADDING_PX
         return QSize(0, height)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
@@ -49,7 +49,7 @@ class PassagePainter(QStyledItemDelegate):
         below = area
         if row.heading or row.file:
             self._paint_heading(painter, row, area, option)
-            below = area.adjusted(0, QFontMetrics(font).lineSpacing() + _GAP_PX, 0, 0)
+            below = area.adjusted(0, _line_px(_bold(font)) + _GAP_PX, 0, 0)
         painter.setFont(font)
         self._paint_piece(painter, row, below)
         painter.restore()
@@ -59,16 +59,14 @@ class PassagePainter(QStyledItemDelegate):
     ) -> None:
         """The place in bold, and the file at the other end of the line."""
         font = option.font
-        line = QRect(area.x(), area.y(), area.width(), QFontMetrics(font).lineSpacing())
+        line = QRect(area.x(), area.y(), area.width(), _line_px(_bold(font)))
         painter.setLayoutDirection(option.direction)
         painter.setFont(font)
         painter.setPen(self._theme.colour("muted"))
         metrics = painter.fontMetrics()
         file = metrics.elidedText(row.file, Qt.TextElideMode.ElideMiddle, int(line.width() * 0.4))
-        painter.drawText(line, int(_MIDDLE | Qt.AlignmentFlag.AlignTrailing), isolated(file))
-        bold = QFont(font)
-        bold.setBold(True)
-        painter.setFont(bold)
+        draw_line(painter, line, file, at_end=True)
+        painter.setFont(_bold(font))
         painter.setPen(self._theme.colour("text"))
         width = line.width() - metrics.horizontalAdvance(file) - 2 * _PADDING_PX
         rest = QRect(line.x(), line.y(), width, line.height())
@@ -77,7 +75,7 @@ class PassagePainter(QStyledItemDelegate):
         heading = painter.fontMetrics().elidedText(
             row.heading, Qt.TextElideMode.ElideLeft, line.width()
         )
-        painter.drawText(line, int(_MIDDLE | Qt.AlignmentFlag.AlignLeading), isolated(heading))
+        draw_line(painter, line, heading)
 
     def _paint_background(self, painter: QPainter, option: QStyleOptionViewItem) -> None:
         is_chosen = bool(option.state & QStyle.StateFlag.State_Selected)
@@ -101,18 +99,29 @@ class PassagePainter(QStyledItemDelegate):
         mark.setBackground(self._theme.colour("highlight"))
         layout.setFormats([_range(start, end, mark) for start, end in row.spans])
         layout.beginLayout()
-        top = 0.0
+        metrics, top = painter.fontMetrics(), 0.0
         for _ in range(_LINES):
             line = layout.createLine()
             if not line.isValid():
                 break
             line.setLineWidth(area.width())
-            line.setPosition(QPointF(0, top))
-            top += line.height()
+            # A character of a taller font moves neither its line nor the next one.
+            line.setPosition(QPointF(0, top + metrics.ascent() - line.ascent()))
+            top += metrics.lineSpacing()
         layout.endLayout()
         painter.setPen(self._theme.colour("muted"))
         painter.setClipRect(area)
         layout.draw(painter, QPointF(area.topLeft()))
+
+
+def _bold(font: QFont) -> QFont:
+    bold = QFont(font)
+    bold.setBold(True)
+    return bold
+
+
+def _line_px(font: QFont) -> int:
+    return QFontMetrics(font).lineSpacing()
 
 
 def _range(start: int, end: int, mark: QTextCharFormat) -> QTextLayout.FormatRange:

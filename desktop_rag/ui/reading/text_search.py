@@ -1,6 +1,6 @@
 """Finds the words of a query around a passage of a document. Pure; any thread."""
 
-from desktop_rag.ui.passages.snippet import marked_words
+from desktop_rag.core.markup.snippet import marked_words
 from desktop_rag.ui.viewers.document_span import Span
 
 # Of the words of a query those this near to a passage are marked.

@@ -1,5 +1,7 @@
 """The filters of a search: a menu for each kind, and a chip for each chosen one. Qt thread."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 
 from PySide6.QtCore import Signal, Slot
@@ -9,7 +11,7 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import value_in_words
 from desktop_rag.ui.search.date_dialog import DateDialog
-from desktop_rag.ui.search.filter_choices import Choice, Choices
+from desktop_rag.ui.search.filter_choices import Choice, Choices, Found, choices_among
 from desktop_rag.ui.search.search_filters import (
     FilterKind,
     SearchFilter,
@@ -35,6 +37,7 @@ class FilterBar(QWidget):
         self._theme = theme
         self._filters: tuple[SearchFilter, ...] = ()
         self._choices: Choices = {}
+        self._found: Found | None = None
         self._chips: list[RemovableChip] = []
         self._row = FlowRow(self)
         self._buttons = {kind: self._button(kind) for kind in FilterKind}
@@ -58,6 +61,14 @@ class FilterBar(QWidget):
         """Offer these; what is chosen stays chosen."""
         self._choices = choices
         self._buttons[FilterKind.COLLECTION].setVisible(bool(choices.get(FilterKind.COLLECTION)))
+
+    def show_found(self, found: Found | None) -> None:
+        """Count the choices among what was found; None when nothing is searched for.
+
+        Choices of one kind are alternatives, so that what was found with one of them tells nothing
+        of the others: they have no numbers then.
+        """
+        self._found = found
 
     def add(self, added: SearchFilter) -> None:
         """Choose a filter."""
@@ -89,16 +100,22 @@ class FilterBar(QWidget):
         menu.clear()
         if kind is FilterKind.DATE:
             for usual in usual_dates(date.today()):
-                self._offer(menu, Choice(usual, 0))
+                self._offer(menu, Choice(usual))
             menu.addSeparator()
             menu.addAction(tr("Other days…"), self._on_other_days)
             return
-        choices = self._choices.get(kind, ())
+        choices = self._counted(kind)
         for choice in choices:
             self._offer(menu, choice)
         if not choices:
             words = _NO_TAGS if kind is FilterKind.TAG else tr("Nothing to choose from yet.")
             menu.addAction(words).setEnabled(False)
+
+    def _counted(self, kind: FilterKind) -> Sequence[Choice]:
+        choices, found = self._choices.get(kind, ()), self._found
+        if found and any(chosen.kind is kind for chosen in self._filters):
+            found = replace(found, is_complete=False)
+        return choices_among(choices, found) if found else choices
 
     def _offer(self, menu: QMenu, choice: Choice) -> None:
         """An entry for a choice, with its number of files; a folder has its own folders below."""
@@ -112,7 +129,7 @@ class FilterBar(QWidget):
             self._add_entry(menu, choice, choice.filter.label)
 
     def _add_entry(self, menu: QMenu, choice: Choice, label: str) -> None:
-        count = f"\t{choice.files:,}" if choice.files else ""
+        count = f"\t{choice.files:,}" if choice.files is not None else ""
         action = menu.addAction(f"{_literal(label)}{count}")
         action.setCheckable(True)
         action.setChecked(choice.filter in self._filters)

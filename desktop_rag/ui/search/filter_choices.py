@@ -1,12 +1,15 @@
-"""The filters that are offered, with the number of files of each. Worker threads."""
+"""The filters that are offered, with the number of files of each, in the library or found.
+
+The library is counted on worker threads; what was found, on any thread.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from desktop_rag.core.domain import Source
-from desktop_rag.core.question_scope import ScopeItem
+from desktop_rag.core.domain import Document, Source
+from desktop_rag.core.question_scope import ScopeItem, ScopeKind
 from desktop_rag.ui.foundation.wording import collection_name, one_line
 from desktop_rag.ui.search.search_filters import FilterKind, SearchFilter
 
@@ -19,10 +22,13 @@ _MOST_TAGS, _MOST_FOLDERS = 30, 12
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A filter with the number of files that pass it; folders have those inside them."""
+    """A filter with the number of files that pass it, None where it is not known.
+
+    Folders have those inside them.
+    """
 
     filter: SearchFilter
-    files: int
+    files: int | None = None
     inside: "tuple[Choice, ...]" = ()
 
 
@@ -57,6 +63,45 @@ def choices_of(library: "Library") -> Choices:
             for tag in sorted(tags, key=lambda tag: tag.name.casefold())
         ],
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The documents that a search found; `is_complete` when there are no others."""
+
+    documents: tuple[Document, ...]
+    is_complete: bool
+
+
+def choices_among(choices: Sequence[Choice], found: Found) -> Sequence[Choice]:
+    """The choices with the number of found files that pass each; those with none are last.
+
+    Of a search that found only the best there are no numbers.
+    """
+    counted = [_among(choice, found) for choice in choices]
+    return sorted(counted, key=lambda choice: choice.files == 0)
+
+
+def _among(choice: Choice, found: Found) -> Choice:
+    passing = [_passes(document, choice.filter) for document in found.documents]
+    is_known = found.is_complete and None not in passing
+    inside = tuple(choices_among(choice.inside, found))
+    return replace(choice, files=passing.count(True) if is_known else None, inside=inside)
+
+
+def _passes(document: Document, chosen: SearchFilter) -> bool | None:
+    """Whether a document passes a filter by type, tag or folder; None where its row can't tell."""
+    match chosen.kind, chosen.value:
+        case FilterKind.TYPE, str(name):
+            return document.format.casefold() == name.casefold()
+        case FilterKind.TAG, str(name):
+            return name.casefold() in {tag.casefold() for tag in document.all_tags}
+        case _, ScopeItem(kind=ScopeKind.FOLDER, key=path):
+            return not document.url and document.path.is_relative_to(path)
+        case _, ScopeItem(kind=ScopeKind.LINK, key=source_id):
+            return document.source_id == source_id
+        case _:
+            return None
 
 
 def folder_filter(path: Path) -> SearchFilter:

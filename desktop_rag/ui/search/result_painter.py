@@ -4,15 +4,14 @@ from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QPainter
 from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
-from desktop_rag.ui.foundation.wording import isolated
 from desktop_rag.ui.passages.passage_painter import PassagePainter
 from desktop_rag.ui.search.result_model import ROW_ROLE, FileRow, Index, MoreRow, PassageRow
+from desktop_rag.ui.widgets.text_line import draw_line
 
 _PADDING_PX = 8
 _INDENT_PX = 26
 _ICON_PX = 16
 _GAP_PX = 8
-_MIDDLE = Qt.AlignmentFlag.AlignVCenter
 # Of the line of a file; the name gets the rest.
 _DETAILS_PART = 0.4
 
@@ -39,7 +38,7 @@ class ResultPainter(PassagePainter):
                 painter.setLayoutDirection(option.direction)
                 painter.setFont(option.font)
                 painter.setPen(self._theme.colour("link"))
-                painter.drawText(area, int(_MIDDLE | Qt.AlignmentFlag.AlignLeading), row.words)
+                draw_line(painter, area, row.words)
             case PassageRow(is_below_file=True):
                 below = QStyleOptionViewItem(option)
                 below.rect = _indented(option.rect, option)
@@ -70,7 +69,7 @@ class ResultPainter(PassagePainter):
         details = painter.fontMetrics().elidedText(
             row.file.details, Qt.TextElideMode.ElideRight, int(line.width() * _DETAILS_PART)
         )
-        painter.drawText(line, int(_MIDDLE | Qt.AlignmentFlag.AlignTrailing), isolated(details))
+        draw_line(painter, line, details, at_end=True)
         room = line.width() - painter.fontMetrics().horizontalAdvance(details) - _GAP_PX
         bold = QFont(option.font)
         bold.setBold(True)
@@ -78,10 +77,8 @@ class ResultPainter(PassagePainter):
         painter.setPen(self._theme.colour("text"))
         name = painter.fontMetrics().elidedText(row.file.name, middle, room)
         width = painter.fontMetrics().horizontalAdvance(name)
-        painter.drawText(
-            QStyle.visualRect(direction, line, QRect(line.x(), line.y(), room, line.height())),
-            int(_MIDDLE | Qt.AlignmentFlag.AlignLeading), isolated(name),
-        )  # fmt: skip
+        place = QRect(line.x(), line.y(), room, line.height())
+        draw_line(painter, QStyle.visualRect(direction, line, place), name)
         rest = QRect(line.x() + width + _GAP_PX, line.y(), room - width - _GAP_PX, line.height())
         if rest.width() > 3 * _GAP_PX:
             painter.setFont(option.font)
@@ -89,8 +86,7 @@ class ResultPainter(PassagePainter):
             folder = painter.fontMetrics().elidedText(
                 row.file.folder, Qt.TextElideMode.ElideLeft, rest.width()
             )
-            rest = QStyle.visualRect(direction, line, rest)
-            painter.drawText(rest, int(_MIDDLE | Qt.AlignmentFlag.AlignLeading), isolated(folder))
+            draw_line(painter, QStyle.visualRect(direction, line, rest), folder)
 
 
 def _indented(area: QRect, option: QStyleOptionViewItem) -> QRect:

@@ -32,7 +32,7 @@ from desktop_rag.ui.passages.found_passage import FoundPassage
 from desktop_rag.ui.passages.library_hint import hint_of
 from desktop_rag.ui.passages.passage_search import PassageSearch
 from desktop_rag.ui.search.filter_bar import FilterBar
-from desktop_rag.ui.search.filter_choices import Choices, choices_of
+from desktop_rag.ui.search.filter_choices import Choices, Found, choices_of
 from desktop_rag.ui.search.found_files import SearchResults, in_words, results_of, words_of
 from desktop_rag.ui.search.preview_side import PreviewSide
 from desktop_rag.ui.search.result_actions import ResultActions
@@ -277,6 +277,7 @@ class SearchPage(QWidget):
         self.side.set_has_results(has_results=bool(results.passages))
         has_filters = bool(self.filters.filters)
         is_asked = bool(self.field.text().strip()) or has_filters
+        self.filters.show_found(self._found(results) if is_asked else None)
         hint = hint_of(self._facts) if self._facts.sources else ""
         count = in_words(results, _MOST_PASSAGES) if results.passages else ""
         self._count.setText(" · ".join(filter(None, (count, hint))))
@@ -287,6 +288,10 @@ class SearchPage(QWidget):
         elif self._search.is_settled:
             self._notice.show_nothing(has_filters=has_filters, is_complete=not hint)
         self._show_actions()
+
+    def _found(self, results: SearchResults) -> Found:
+        is_complete = self._search.is_settled and len(results.passages) < _MOST_PASSAGES
+        return Found(tuple(file.document for file in results.files), is_complete)
 
     @Slot()
     def _show_actions(self) -> None:

@@ -26,12 +26,9 @@ class MenuButton(QToolButton):
         super().__init__(parent)
         self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        # Puts the arrow after the text.
-        self.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         theme.set_icon(self, "chevron-down:muted")
         self.choices = QMenu(self)
-        self.choices.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         self.setMenu(self.choices)
 
     def minimumSizeHint(self) -> QSize:
@@ -41,6 +38,10 @@ class MenuButton(QToolButton):
     def paintEvent(self, _event: QPaintEvent) -> None:
         option = QStyleOptionToolButton()
         self.initStyleOption(option)
+        # Puts the arrow after the text. The button itself keeps its side, at which its menu opens.
+        is_mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
+        sides = Qt.LayoutDirection.LeftToRight, Qt.LayoutDirection.RightToLeft
+        option.direction = sides[not is_mirrored]
         if self.width() < self.sizeHint().width():
             room = max(0, self.width() - _ARROW_PX)
             right = Qt.TextElideMode.ElideRight

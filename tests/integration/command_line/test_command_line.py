@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from desktop_rag.app import Services
+from desktop_rag.cli.index_verb import running_app_verbs
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.conversation import NEAREST
 from desktop_rag.core.files.settings_file import save_settings
@@ -242,6 +243,19 @@ def test_verbs_ask_the_running_app(services: Services, home: Home) -> None:
     assert asked == [{"query": "lamp", "mode": "hybrid", "limit": 3, "collection": ""}]
     assert refused.returncode == 1
     assert "window is open" in refused.stderr
+
+
+def test_the_running_app_tells_its_progress(services: Services, home: Home, folder: Path) -> None:
+    services.library.start()
+    index = running_app_verbs()["index"]
+    server = AppServer(home, {"index": lambda asked: index(services, asked)})
+    try:
+        done = run("index", str(folder))
+    finally:
+        server.close()
+    assert done.returncode == 0, done.stderr
+    assert f"{folder.name}: " in done.stderr
+    assert "2 of 4 files are searchable" in done.stdout
 
 
 def test_files_are_attached_to_a_question(home: Home, folder: Path) -> None:

@@ -129,6 +129,20 @@ def test_filters_are_chips_that_can_be_removed(searching: Person, papers: Path) 
     sees_files(searching, "fees.csv")
 
 
+def test_a_filter_counts_the_files_that_were_found(searching: Person) -> None:
+    searching.types(FIELD, "keeper")
+    sees_files(searching, "lamp.md", "slates.md", "log.md")
+    menu = page(searching).filters.menu(FilterKind.TYPE)
+
+    def entries() -> list[str]:
+        menu.aboutToShow.emit()
+        return [action.text() for action in menu.actions()]
+
+    searching.waits_until(lambda: entries() == ["Markdown\t3", "CSV\t0"])
+    page(searching).field.clear()
+    searching.waits_until(lambda: entries() == ["Markdown\t3", "CSV\t1"])
+
+
 def test_results_are_tagged_together_and_found_by_the_tag(searching: Person) -> None:
     searching.types(FIELD, "keeper")
     sees_files(searching, "lamp.md", "slates.md", "log.md")

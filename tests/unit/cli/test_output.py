@@ -92,6 +92,17 @@ def test_passages_come_after_what_the_search_understood() -> None:
     assert search_json(SearchResult((PASSAGE,), None, is_relevant=True))["notes"] is None
 
 
+def test_a_passage_is_shown_where_its_words_are() -> None:
+    text = f"{'The tenant pays the rent. ' * 40}The notice period is three months. {'End. ' * 90}"
+    result = SearchResult((replace(PASSAGE, text=text),), None, is_relevant=True)
+    _, line = search_lines(search_json(result), words="notice period")
+    assert line.startswith("    …")
+    assert "The notice period is three months." in line
+    assert line.endswith("…")
+    _, line = search_lines(search_json(result), words="harbour")
+    assert line.startswith("    The tenant pays the rent.")
+
+
 def test_passages_that_are_not_about_the_query_are_listed_on_request() -> None:
     found = search_json(SearchResult((PASSAGE,), None, is_relevant=False))
     nothing = "Nothing in your documents seems to be about this."

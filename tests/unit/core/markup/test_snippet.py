@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_rag.ui.passages.snippet import snippet
+from desktop_rag.core.markup.snippet import snippet
 
 
 def marked(text: str, query: str) -> list[str]:

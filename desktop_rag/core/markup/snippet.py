@@ -11,21 +11,22 @@ _ENDING = 3
 _WORD = re.compile(r"\w+")
 
 
-def snippet(text: str, query: str) -> tuple[str, list[tuple[int, int]]]:
+def snippet(text: str, query: str, length: int = _LENGTH) -> tuple[str, list[tuple[int, int]]]:
     """A piece of the passage on one line, and the [start, end) spans of words of the query in it.
 
+    It has at most `length` characters, without the marks of what is left out.
     The last word of the query may be half typed and marks all words that begin with it; the others
     mark themselves and their longer forms. The piece begins where most different words of the query
     are near each other.
     """
     line = " ".join(text.split())
     found = _found(line, query)
-    start = _best_start(line, found)
-    piece = line[start : start + _LENGTH]
+    start = _best_start(line, found, length)
+    piece = line[start : start + length]
     spans = [(a - start, b - start) for a, b, _ in found if start <= a and b <= start + len(piece)]
     if start:
         piece, spans = f"…{piece}", [(a + 1, b + 1) for a, b in spans]
-    return piece + ("…" if start + _LENGTH < len(line) else ""), spans
+    return piece + ("…" if start + length < len(line) else ""), spans
 
 
 def marked_words(text: str, query: str) -> list[tuple[int, int]]:
@@ -52,15 +53,13 @@ def _meant(word: str, words: set[str], half: str) -> str:
     return next((w for w in words if word.startswith(w) and len(word) <= len(w) + _ENDING), "")
 
 
-def _best_start(line: str, found: list[tuple[int, int, str]]) -> int:
+def _best_start(line: str, found: list[tuple[int, int, str]], length: int) -> int:
     """Where the piece begins: at a word, a little before the best run of marked words."""
-    if not found or found[-1][1] <= _LENGTH:
+    if not found or found[-1][1] <= length:
         return 0
     best, most = found[0][0], 0
     for place, _, _ in found:
-        near = {
-            word for start, end, word in found if place <= start and end <= place + _LENGTH // 2
-        }
+        near = {word for start, end, word in found if place <= start and end <= place + length // 2}
         if len(near) > most:
             best, most = place, len(near)
     lead = max(0, best - _LEAD)
