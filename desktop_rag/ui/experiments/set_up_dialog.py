@@ -22,11 +22,13 @@ from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.widgets.content_scroll import ContentScroll
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, note, number_field, show_number
 from desktop_rag.ui.widgets.item_list import ItemList
 
 _WIDTH_PX = 720
+_LEAST_PX = 480
 _LIST_PX = 92
 _LINES_PX = 64
 _MOST_SET_UPS = 6
@@ -111,6 +113,9 @@ class SetUpDialog(QDialog):
         self._start = TextButton(tr("Ask"), kind="primary")
         self._cancel = TextButton(tr("Cancel"))
         self._build()
+        # As high as all of it, and no higher than the window under it.
+        room_px = max(_LEAST_PX, parent.window().height())
+        self.resize(_WIDTH_PX, min(self.sizeHint().height(), room_px))
         self._connect()
         self._fill(0)
 
@@ -140,10 +145,9 @@ class SetUpDialog(QDialog):
         column.addWidget(PlainLabel(_INTRO, tone="muted", wrap=True))
         column.addWidget(self._list)
         column.addLayout(beside)
-        column.addWidget(section)
+        column.addWidget(ContentScroll(section), 1)
         column.addLayout(buttons)
         self._start.setDefault(True)
-        self.resize(_WIDTH_PX, self.sizeHint().height())
 
     def _connect(self) -> None:
         self._add_endpoint.clicked.connect(self._on_add_endpoint_clicked)
