@@ -19,6 +19,7 @@ from PySide6.QtWidgets import QApplication
 
 from desktop_rag.app import Services, Verb
 from desktop_rag.backup.contents import BackupMerged
+from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.errors import AppError, DiskFullError
 from desktop_rag.core.files.atomic_file import read_object, write_object
 from desktop_rag.core.language.translation import tr
@@ -206,15 +207,24 @@ class WindowApp:
         self.bridge.run(self.window, self.services.rest.prepare)
 
     def start_demo(self) -> None:
-        """Add the demo library and ask its first question once its words are searchable."""
-        library = self.services.library
+        """Add the demo library and ask its first question once its words are searchable.
 
-        def prepare() -> str:
+        A chat that began with it is opened instead.
+        """
+        library, window = self.services.library, self.window
+
+        def prepare() -> tuple[str, Conversation | None]:
             question = add_demo(library)
-            library.indexing.wait_until_searchable(_DEMO_S)
-            return question
+            known = self.services.chat.history.begun_with(question)
+            if known is None:
+                library.indexing.wait_until_searchable(_DEMO_S)
+            return question, known
 
-        self.bridge.run(self.window, prepare, self.window.ask)
+        def show(prepared: tuple[str, Conversation | None]) -> None:
+            question, known = prepared
+            window.show_conversation(known) if known else window.ask(question)
+
+        self.bridge.run(window, prepare, show)
 
     def shut_down(self) -> None:
         """Close everything in reverse order; unfinished work is resumed at the next start."""

@@ -70,8 +70,15 @@ def _run_in_terminal(home: Home) -> int:
     finally:
         services.close()
     lines = [f"\n? {question}\n", *output.answer_lines(answer)]
-    command = own_command()
-    lines += ["", f'Ask your own: {command} index FOLDER, then {command} ask "QUESTION"']
-    lines += [f"The window: {command}"]
-    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.write("\n".join([*lines, "", *next_commands()]) + "\n")
     return 0
+
+
+def next_commands() -> list[str]:
+    """What to type after the demo: its library and the person's own have homes of their own."""
+    command = own_command()
+    return [
+        f'Ask your own: {command} index FOLDER, then {command} ask "QUESTION"',
+        f"The window with your own library: {command}",
+        f"The window with the demo, where there is a display: {command} demo",
+    ]

@@ -64,7 +64,8 @@ class Answerer:
         after = models.tokens_counted()
         used = Usage(after.asked - before.asked, after.answered - before.answered)
         is_counted = bool(used.asked or used.answered)
-        claims = self.chat.grader.claims(message, cancel)
+        is_checked = not message.is_excerpts
+        claims = self.chat.grader.claims(message, cancel) if is_checked else ()
         grade = self._grade(question, message, cancel)
         if cancel.is_set():
             raise Cancelled

@@ -46,6 +46,16 @@ class History:
         """The ids of conversations with this text in the title or a message, ignoring case."""
         return self._conversations.containing(text.strip()) if text.strip() else frozenset()
 
+    def begun_with(self, question: str) -> Conversation | None:
+        """The first conversation of the list that begins with this question and has an answer."""
+        found = self.find(question)
+        for conversation in self.all():
+            if conversation.conversation_id in found:
+                messages = self.messages(conversation.conversation_id)
+                if len(messages) > 1 and messages[0].text == question:
+                    return conversation
+        return None
+
     def messages(self, conversation_id: str) -> list[Message]:
         """The messages in order, answers with their sources."""
         names = self._rewrites.names()

@@ -20,7 +20,8 @@ class RunSummary:
 
     `score` is from 0 to 1 by what was judged or expected, `preferred` the share of the comparisons
     with other runs that it won by the person's judgement, `supported` the share of its sentences
-    that sources back, which is no measure of quality. `seconds` is the median of an answer,
+    that sources back, which is no measure of quality. `excerpts` is the number of its answers that
+    no model wrote, in which nothing is checked. `seconds` is the median of an answer,
     `peak_bytes` the most memory that the app took while it answered, `server_bytes` that of a model
     server on this computer.
     """
@@ -33,6 +34,7 @@ class RunSummary:
     failed: int
     unanswered: int
     unsupported: int
+    excerpts: int
     score: float | None
     preferred: float | None
     supported: float | None
@@ -62,6 +64,7 @@ def summary(scores: RunScores) -> RunSummary:
         failed=len(answers) - len(given),
         unanswered=sum(answer.is_unanswered for answer in given),
         unsupported=sum(answer.unsupported > 0 for answer in given),
+        excerpts=sum(answer.is_excerpts for answer in given),
         score=None if score is None else round(score, _DIGITS),
         preferred=None if scores.preferred is None else round(scores.preferred, _DIGITS),
         supported=round(supported / len(claims), _DIGITS) if claims else None,
@@ -81,7 +84,8 @@ class RunComparison:
     `bases` are what the scores rest on with the number of questions, the commonest first. Without
     any, nothing was judged, and `paired` compares how much of the answers is backed by sources.
     Of the questions that don't count, `failed` have no finished answer in a run, `open` are not
-    answered in both yet, and of the others nothing is known in both.
+    answered in both yet, `excerpts` have an answer that no model wrote and no score in both, and of
+    the others nothing is known in both.
     """
 
     first: str
@@ -91,6 +95,7 @@ class RunComparison:
     questions: int
     failed: int
     open: int
+    excerpts: int
 
     @property
     def outcome(self) -> Outcome:
@@ -121,10 +126,12 @@ class RunComparison:
             )  # fmt: skip
 
     def _left_out(self) -> str:
-        rest = self.questions - self.paired.questions - self.failed - self.open
+        excerpts = 0 if self.bases else self.excerpts
+        rest = self.questions - self.paired.questions - self.failed - self.open - excerpts
         counted = (
             (self.failed, tr("{count:,} failed", count=self.failed)),
             (self.open, tr("{count:,} not answered yet", count=self.open)),
+            (excerpts, tr("{count:,} answered by excerpts, which only quote", count=excerpts)),
             (rest, tr("{count:,} not judged", count=rest) if self.bases
                    else tr("{count:,} without a sentence to check", count=rest)),
         )  # fmt: skip
@@ -142,6 +149,7 @@ class RunComparison:
             "questions": self.questions,
             "failed": self.failed,
             "open": self.open,
+            "excerpts": self.excerpts,
             "words": self.in_words(),
         }
 
@@ -161,6 +169,8 @@ def compare_runs(
         if each not in counted
     )
     is_open = sum(None in pair and not any(a and a.has_failed for a in pair) for pair in answers)
+    answered = [pair for pair in answers if all(a and not a.has_failed for a in pair)]
+    excerpts = sum(any(a and a.is_excerpts for a in pair) for pair in answered)
     return RunComparison(
         first.name,
         second.name,
@@ -169,4 +179,5 @@ def compare_runs(
         len(asked),
         failed,
         is_open,
+        excerpts,
     )

@@ -6,7 +6,7 @@ is no score: they may be about something else.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from desktop_rag.core.experiments.answer_match import match, without_citations
@@ -73,8 +73,12 @@ class RunScores:
 
 
 def scored(run: Run, answers: Iterable[RunAnswer], judgements: Sequence[Judgement]) -> RunScores:
-    """The scores of a run. A failed answer scores 0 where one was expected."""
-    by_question = {answer.question_id: answer for answer in answers}
+    """The scores of a run. A failed answer scores 0 where one was expected.
+
+    Excerpts are words of the sources, which back them whatever was asked: they make no claims.
+    """
+    own_claims = (replace(a, claims=()) if a.is_excerpts else a for a in answers)
+    by_question = {answer.question_id: answer for answer in own_claims}
     ratings = [j for j in judgements if j.rating and j.first_run == run.run_id]
     questions = {question.question_id: question for question in run.questions}
     scores: dict[str, Mapping[Basis, float]] = {}

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from desktop_rag.core.assistant import Assistant
-from desktop_rag.core.conversation import Conversation, Feedback, Message
+from desktop_rag.core.conversation import Conversation, Message
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import Notice
@@ -28,7 +28,7 @@ from desktop_rag.ui.chat.conversation_model import UNTITLED, title_of
 from desktop_rag.ui.chat.empty_chat import EmptyChat
 from desktop_rag.ui.chat.found_messages import FoundMessages
 from desktop_rag.ui.chat.source_reading import SourceReading
-from desktop_rag.ui.composer.caution import with_caution
+from desktop_rag.ui.composer.caution import Caution
 from desktop_rag.ui.composer.composer import Composer
 from desktop_rag.ui.composer.model_choice import ModelChoice
 from desktop_rag.ui.documents.document_opener import DocumentOpener
@@ -108,7 +108,8 @@ class ChatPage(QWidget):
         column.addWidget(self._stack, 1)
         self.above_composer = QVBoxLayout()
         column.addLayout(self.above_composer)
-        column.addLayout(with_caution(self._composer))
+        self._caution = Caution()
+        column.addLayout(self._caution.below(self._composer))
         self.reading = SourceReading(
             self._bridge, library, self._theme, self._opener, self._list, centre, self, remembered
         )
@@ -170,7 +171,9 @@ class ChatPage(QWidget):
         self._messages.edit_requested.connect(self._composer.edit)
         self._messages.attachment_opened.connect(self._attachments.open)
         self._messages.fork_requested.connect(lambda m: self._actions.fork(m, self._show_copy))
-        self._messages.feedback_given.connect(self._on_feedback_given)
+        self._messages.feedback_given.connect(
+            lambda m, f: self._session.give_feedback(m, feedback=f)
+        )
         self._messages.rewrite_requested.connect(self._on_rewrite_requested)
         self._messages.schedule_requested.connect(
             lambda q, a: self._actions.ask_regularly(q, a, self._session)
@@ -204,6 +207,7 @@ class ChatPage(QWidget):
         self.models.show_settings(settings)
         self._assistants.apply(settings)
         self._empty.show_endpoint(is_set=settings.endpoint.is_set)
+        self._caution.apply(settings)
         self._attachments.check()
         answers = settings.answers
         self._messages.hide_unsupported(
@@ -350,10 +354,6 @@ class ChatPage(QWidget):
             ask_here()
         else:
             self._actions.fork_before(message, ask)
-
-    @Slot(object, object)
-    def _on_feedback_given(self, message: Message, feedback: Feedback) -> None:
-        self._session.give_feedback(message, feedback)
 
     @Slot(object)
     def _on_rewrite_requested(self, message: Message) -> None:

@@ -221,10 +221,13 @@ class ExperimentActions(QObject):
                 )
                 if name
             ]
-            assistants = [(a.name, a.assistant_id) for a in self._chat.assistants.all()]
+            every = self._chat.assistants.all()
+            assistants = [(a.name, a.assistant_id) for a in every]
+            own_models = frozenset(a.assistant_id for a in every if a.has_model)
             collections = [(c.name, c.collection_id) for c in self._library.collections.all()]
-            usual = self._chat.models.endpoint.model or tr("Excerpts")
-            return SetUpChoices(models, assistants, collections, usual)
+            endpoint = self._chat.models.endpoint
+            usual = endpoint.model or tr("Excerpts")
+            return SetUpChoices(models, assistants, collections, usual, endpoint.is_set, own_models)
 
         def show(choices: SetUpChoices) -> None:
             dialog = SetUpDialog(

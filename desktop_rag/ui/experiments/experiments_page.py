@@ -276,8 +276,12 @@ class ExperimentsPage(QWidget):
 
     def _comparison(self) -> str:
         results, chosen = self._shown.results, [run.run_id for run in self._chosen_runs]
-        if results is None or not results.runs:
-            return tr("Press “Ask…” to have the questions answered.") if results else ""
+        if results is None:
+            return ""
+        if not results.question_set.questions and not results.runs:
+            return tr("This set has no questions yet. “Edit…” and “Add questions” give it some.")
+        if not results.runs:
+            return tr("Press “Ask…” to have the questions answered.")
         if len(chosen) != _PAIR:
             return tr("Choose two runs to compare them.") if len(results.runs) > 1 else ""
         first, second = (s for s in results.runs if s.run.run_id in chosen)

@@ -27,6 +27,11 @@ _COLOURS = ("accent", "success", "warning", "danger", "muted", "border_strong")
 _MOST_RUNS = len(_COLOURS)
 
 
+_BACKED = tr("Backed by sources")
+# Said in place of the bar of a run without a model: it fits into the room of one.
+_QUOTES = tr("only quotes")
+
+
 @dataclass(frozen=True, slots=True)
 class ChartValues:
     """The figures of the newest runs, and the mean scores of each by tag."""
@@ -45,9 +50,15 @@ def _run_in_words(run: RunSummary) -> str:
         (run.score, tr("score")),
         (run.supported, tr("backed by sources")),
     )
-    said = [f"{words} {100 * share:.0f} %" for share, words in figures if share is not None]
+    known = [f"{words} {100 * share:.0f} %" for share, words in figures if share is not None]
+    said = [*known, _QUOTES] if _only_quotes(run) else known
     said += [] if run.seconds is None else [f"{run.seconds:.1f} s"]
     return f"{run.name}: {', '.join(said)}"
+
+
+def _only_quotes(run: RunSummary) -> bool:
+    """True when sources back its answers by nature, which says nothing."""
+    return run.supported is None and run.excerpts > 0
 
 
 def chart_values(runs: Sequence[RunScores]) -> ChartValues:
@@ -105,12 +116,13 @@ class RunCharts(QWidget):
         shares = (
             (tr("Your judgement"), [run.preferred for run in runs]),
             (tr("Score"), [run.score for run in runs]),
-            (tr("Backed by sources"), [run.supported for run in runs]),
+            (_BACKED, [run.supported for run in runs]),
         )
         charts: list[Callable[[QPainter, QRectF], None]] = [
             partial(self._paint_shares, title, values)
             for title, values in shares
             if any(value is not None for value in values)
+            or (title == _BACKED and any(map(_only_quotes, runs)))
         ]
         if any(run.score is not None for run in runs):
             charts += [self._paint_tags] if self._values.by_tag else []
@@ -123,15 +135,24 @@ class RunCharts(QWidget):
         return area.adjusted(0, _TITLE_LINES * painter.fontMetrics().height(), 0, 0)
 
     def _bar(
-        self, painter: QPainter, area: QRectF, name: str, value: float | None, colour: str
+        self,
+        painter: QPainter,
+        area: QRectF,
+        name: str,
+        value: float | None,
+        colour: str,
+        instead: str = "",
     ) -> None:
-        """A name, a bar of a share, and the share in figures."""
+        """A name, a bar of a share, and the share in figures; or words `instead` of both."""
         metrics = painter.fontMetrics()
         names = QRectF(area.left(), area.top(), area.width() * _NAME_SHARE, area.height())
         painter.setPen(self._theme.colour("muted"))
         middle = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
         elided = metrics.elidedText(name, Qt.TextElideMode.ElideRight, int(names.width()) - 8)
         painter.drawText(names, middle, elided)
+        if instead:
+            painter.drawText(area.adjusted(names.width(), 0, 0, 0), middle, instead)
+            return
         figure = "–" if value is None else f"{100 * value:.0f} %"
         figure_px = metrics.horizontalAdvance("100 %") + 6
         room = area.width() - names.width() - figure_px
@@ -150,7 +171,8 @@ class RunCharts(QWidget):
         height = left.height() / max(1, _MOST_RUNS)
         for n, (run, value) in enumerate(zip(self._values.runs, values, strict=True)):
             row = QRectF(left.left(), left.top() + n * height, left.width(), height)
-            self._bar(painter, row, run.name, value, _COLOURS[n])
+            instead = _QUOTES if title == _BACKED and _only_quotes(run) else ""
+            self._bar(painter, row, run.name, value, _COLOURS[n], instead)
 
     def _paint_times(self, painter: QPainter, area: QRectF) -> None:
         left = self._title(painter, area, tr("Score by seconds"))

@@ -30,7 +30,7 @@ class RunList(ItemList):
     """A line for each run; the choice stays while runs go on."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(tr("Runs"), tr("No runs yet. “Ask…” begins one."), parent)
+        super().__init__(tr("Runs"), tr("No runs yet."), parent)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
 
     @property

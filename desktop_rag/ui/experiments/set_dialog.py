@@ -3,7 +3,7 @@
 import uuid
 from dataclasses import replace
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop_rag.core.errors import AppError
@@ -33,7 +33,6 @@ class SetDialog(QDialog):
         self._edited = edited
         self._name = QLineEdit(edited.name)
         self._name.setAccessibleName(tr("Name of the set"))
-        self._name.setPlaceholderText(tr("Name of the set"))
         self._name.setMaxLength(LONGEST_NAME)
         self._lines = QPlainTextEdit("\n".join(map(line_of, edited.questions)))
         self._lines.setAccessibleName(tr("Questions, one a line"))
@@ -48,8 +47,14 @@ class SetDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 18, 20, 16)
         column.setSpacing(10)
-        column.addWidget(self._name)
-        column.addWidget(self._lines, 1)
+        for words, field in (
+            (tr("Name of the set"), self._name),
+            (tr("Questions, one a line"), self._lines),
+        ):
+            label = PlainLabel(words)
+            label.setBuddy(field)
+            column.addWidget(label)
+            column.addWidget(field, int(field is self._lines))
         column.addWidget(note(_HELP))
         column.addLayout(buttons)
         self._save.setDefault(True)
@@ -65,6 +70,10 @@ class SetDialog(QDialog):
     def _on_saved(self) -> None:
         lines = self._lines.toPlainText().splitlines()
         questions = questions_of(lines, self._edited.questions)
+        if not any(question.text for question in questions):
+            self._error.setText(tr("There is no question yet. Write at least one."))
+            self._lines.setFocus(Qt.FocusReason.OtherFocusReason)
+            return
         self.submitted.emit(replace(self._edited, name=self._name.text(), questions=questions))
 
 

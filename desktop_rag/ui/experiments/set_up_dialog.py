@@ -22,11 +22,13 @@ from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.widgets.content_scroll import ContentScroll
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, note, number_field, show_number
 from desktop_rag.ui.widgets.item_list import ItemList
 
 _WIDTH_PX = 720
+_LEAST_PX = 480
 _LIST_PX = 92
 _LINES_PX = 64
 _MOST_SET_UPS = 6
@@ -37,6 +39,7 @@ _CHUNKINGS = (
     ChunkSettings("tokens", 200), ChunkSettings("words", 200),
 )  # fmt: skip
 _CHUNKS = tr("Other chunks are made in a library of their own, which takes long.")
+_NO_MODEL = tr("Excerpts ask no model, so instructions change nothing.")
 _INTRO = tr(
     "Each set-up answers every question. Change one thing at a time, and you learn what it is good"
     " for. What is left as usual is as in the settings."
@@ -47,13 +50,20 @@ _INTRO = tr(
 class SetUpChoices:
     """What can be chosen, as (words, value): models as (address, name), the rest as ids.
 
-    `usual` is the name of the model that answers as usual.
+    `usual` is the name of the model that answers as usual; without `has_model` it is excerpts, but
+    with an assistant of `own_models`, whose ids are those of assistants with models of their own.
     """
 
     models: Sequence[tuple[str, tuple[str, str]]]
     assistants: Sequence[tuple[str, str]]
     collections: Sequence[tuple[str, str]]
     usual: str
+    has_model: bool
+    own_models: frozenset[str]
+
+    def asks_model(self, set_up: SetUp) -> bool:
+        """False where a set-up answers by excerpts."""
+        return bool(self.has_model or set_up.model or set_up.assistant_id in self.own_models)
 
 
 class SetUpDialog(QDialog):
@@ -77,7 +87,7 @@ class SetUpDialog(QDialog):
         self._bridge = bridge
         self._estimate = estimate
         self._job: Job | None = None
-        self._usual = choices.usual
+        self._offered = choices
         self._set_ups = [*begun] or [SetUp(choices.usual)]
         self._list = ItemList(tr("Set-ups"))
         self._list.setFixedHeight(_LIST_PX)
@@ -98,10 +108,14 @@ class SetUpDialog(QDialog):
         self._instructions = QPlainTextEdit()
         self._instructions.setFixedHeight(_LINES_PX)
         self._instructions.setTabChangesFocus(True)
+        self._no_model = PlainLabel(_NO_MODEL, tone="warning", scale="small", wrap=True)
         self._said = PlainLabel(tone="muted", wrap=True)
         self._start = TextButton(tr("Ask"), kind="primary")
         self._cancel = TextButton(tr("Cancel"))
         self._build()
+        # As high as all of it, and no higher than the window under it.
+        room_px = max(_LEAST_PX, parent.window().height())
+        self.resize(_WIDTH_PX, min(self.sizeHint().height(), room_px))
         self._connect()
         self._fill(0)
 
@@ -116,6 +130,7 @@ class SetUpDialog(QDialog):
         section.add_row(tr("Chunks"), self._chunking, is_wide=True)
         section.add_note(note(_CHUNKS))
         section.add_row(tr("Instructions"), self._instructions, is_wide=True)
+        section.add_note(self._no_model)
         beside = QHBoxLayout()
         beside.addWidget(self._add)
         beside.addWidget(self._remove)
@@ -130,10 +145,9 @@ class SetUpDialog(QDialog):
         column.addWidget(PlainLabel(_INTRO, tone="muted", wrap=True))
         column.addWidget(self._list)
         column.addLayout(beside)
-        column.addWidget(section)
+        column.addWidget(ContentScroll(section), 1)
         column.addLayout(buttons)
         self._start.setDefault(True)
-        self.resize(_WIDTH_PX, self.sizeHint().height())
 
     def _connect(self) -> None:
         self._add_endpoint.clicked.connect(self._on_add_endpoint_clicked)
@@ -173,6 +187,7 @@ class SetUpDialog(QDialog):
             self._instructions.setPlainText(chosen.instructions)
         self._name.setText(chosen.name)
         show_number(self._passages, chosen.passages)
+        self._warn()
 
     @Slot()
     def _on_edited(self) -> None:
@@ -181,7 +196,7 @@ class SetUpDialog(QDialog):
         before = self._set_ups[row]
         name = self._name.text()
         if name == before.name and model != before.model:
-            name = model or self._usual
+            name = model or self._offered.usual
         self._set_ups[row] = replace(
             before, name=name, base_url=address, model=model,
             assistant_id=self._assistant.currentData(),
@@ -192,7 +207,14 @@ class SetUpDialog(QDialog):
         if name != self._name.text():
             self._name.setText(name)
         self._list.item(row).setText(one_line(name))
+        self._warn()
         self._look_up()
+
+    def _warn(self) -> None:
+        """Say that instructions are for nobody."""
+        chosen = self._set_ups[max(0, self._list.currentRow())]
+        is_idle = chosen.instructions.strip() and not self._offered.asks_model(chosen)
+        self._no_model.setVisible(bool(is_idle))
 
     @Slot()
     def _on_add_clicked(self) -> None:

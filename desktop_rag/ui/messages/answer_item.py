@@ -1,7 +1,7 @@
 """The widget of one answer: it shows a `Turn` and emits what was pressed. Qt thread."""
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_rag.core.conversation import Message
 from desktop_rag.core.language.translation import tr
@@ -26,6 +26,7 @@ from desktop_rag.ui.widgets.controls import (
     ElidedLabel,
     PlainLabel,
     TextButton,
+    ToolButton,
     set_property,
 )
 from desktop_rag.ui.widgets.spinner import Spinner
@@ -50,7 +51,7 @@ class CollapsibleThinking(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._thinking = ""
-        self._button = QToolButton()
+        self._button = ToolButton()
         self._button.setObjectName("thinkingButton")
         self._button.setCheckable(True)
         self._button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)

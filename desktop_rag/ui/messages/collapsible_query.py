@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtGui import QFontDatabase
-from PySide6.QtWidgets import QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.widgets.controls import ToolButton
 from desktop_rag.ui.widgets.marked_text import MarkedText
 
 
@@ -22,7 +23,7 @@ class CollapsibleQuery(QWidget):
         self.hide()
 
     def _build(self) -> None:
-        self._button = QToolButton()
+        self._button = ToolButton()
         self._button.setObjectName("queryButton")
         self._button.setText(tr("Calculated with a query"))
         self._button.setCheckable(True)

@@ -15,13 +15,13 @@ from PySide6.QtGui import (
     QTextFrame,
     QTextTable,
 )
-from PySide6.QtWidgets import QTextEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QTextEdit, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.clipboard_data import clipboard_data
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.markdown.copied_blocks import Block, BlockKind, as_html_table, as_tabs
-from desktop_rag.ui.widgets.controls import plain_tooltip
+from desktop_rag.ui.widgets.controls import ToolButton, plain_tooltip
 
 _SAID_MS = 2_000
 _GAP_PX = 4
@@ -29,7 +29,7 @@ _ICON_PX = 14
 _NAMES = {BlockKind.CODE: tr("Copy code"), BlockKind.DIAGRAM: tr("Copy diagram source")}
 
 
-class CopyButton(QToolButton):
+class CopyButton(ToolButton):
     """A small button, painted only while it is revealed; the keyboard always reaches it."""
 
     def __init__(

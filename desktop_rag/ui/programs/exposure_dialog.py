@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.programs.token_facts import TokenFacts
 from desktop_rag.ui.foundation.wording import one_line
-from desktop_rag.ui.programs.content_scroll import ContentScroll
 from desktop_rag.ui.programs.ticked_list import TickedList
+from desktop_rag.ui.widgets.content_scroll import ContentScroll
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 
 _WIDTH_PX = 480

@@ -21,8 +21,8 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.programs.access_rule import ALGORITHMS, USUAL_ALGORITHMS, AccessRule
 from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.wording import one_line
-from desktop_rag.ui.programs.content_scroll import ContentScroll
 from desktop_rag.ui.programs.ticked_list import TickedList
+from desktop_rag.ui.widgets.content_scroll import ContentScroll
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note
 

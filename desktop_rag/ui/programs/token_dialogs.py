@@ -19,9 +19,9 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.programs.token_facts import TokenWish
 from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.wording import one_line
-from desktop_rag.ui.programs.content_scroll import ContentScroll
 from desktop_rag.ui.programs.token_limits import TokenLimits
 from desktop_rag.ui.programs.token_words import ALLOWED
+from desktop_rag.ui.widgets.content_scroll import ContentScroll
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 
 _WIDTH_PX = 480

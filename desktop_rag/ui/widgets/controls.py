@@ -7,8 +7,10 @@ can load local files.
 import html
 
 from PySide6.QtCore import QSize, Qt, Slot
-from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
+    QAbstractButton,
+    QDialog,
     QFrame,
     QHBoxLayout,
     QLabel,
@@ -23,6 +25,7 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.theme import Theme
 
 ICON_PX = 18
+_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
 def plain_tooltip(text: str) -> str:
@@ -57,6 +60,18 @@ def set_property(widget: QWidget, name: str, value: object) -> None:
     widget.setProperty(name, value)
     widget.style().unpolish(widget)
     widget.style().polish(widget)
+
+
+def press_by_enter(button: QAbstractButton, event: QKeyEvent) -> bool:
+    """Press a focused button for Enter or Return; False where the key is left to Qt.
+
+    Outside dialogs only Space presses a button of Qt. In dialogs Enter presses the default button.
+    """
+    if event.key() not in _ENTER or isinstance(button.window(), QDialog):
+        return False
+    if not event.isAutoRepeat():
+        button.click()
+    return True
 
 
 def centred(widget: QWidget, max_px: int) -> QHBoxLayout:
@@ -161,7 +176,15 @@ class ElidedLabel(PlainLabel):
         set_tip(self, self._tip or whole)
 
 
-class IconButton(QToolButton):
+class ToolButton(QToolButton):
+    """A tool button that Enter presses as Space does."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if not press_by_enter(self, event):
+            super().keyPressEvent(event)
+
+
+class IconButton(ToolButton):
     """A button with only an icon; `name` is its accessible name and tooltip."""
 
     def __init__(self, theme: Theme, icon: str, name: str, parent: QWidget | None = None) -> None:
@@ -223,6 +246,10 @@ class TextButton(QPushButton):
         if theme and icon:
             theme.set_icon(self, icon)
             self.setIconSize(QSize(ICON_PX - 2, ICON_PX - 2))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if not press_by_enter(self, event):
+            super().keyPressEvent(event)
 
 
 class Card(QFrame):

@@ -1,10 +1,10 @@
 """A button that elides text too long for it. Qt thread."""
 
 from PySide6.QtCore import QEvent, QSize, Qt
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QWidget
 
-from desktop_rag.ui.widgets.controls import set_tip
+from desktop_rag.ui.widgets.controls import press_by_enter, set_tip
 
 
 class ElidedButton(QPushButton):
@@ -44,6 +44,10 @@ class ElidedButton(QPushButton):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._elide()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if not press_by_enter(self, event):
+            super().keyPressEvent(event)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

@@ -13,13 +13,14 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.widgets.controls import ToolButton
 
 # The arrow and the padding around it.
 _ARROW_PX = 40
 _MIN_PX = 72
 
 
-class MenuButton(QToolButton):
+class MenuButton(ToolButton):
     """A menu button that elides its text, so that a long name never widens the window."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:

@@ -1,11 +1,11 @@
 """The navigation rail on the left edge of the window. Qt thread."""
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
-from PySide6.QtWidgets import QButtonGroup, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.widgets.controls import set_property, set_tip
+from desktop_rag.ui.widgets.controls import ToolButton, set_property, set_tip
 
 _LEAST_PX = 62
 _ICON = QSize(22, 22)
@@ -54,8 +54,8 @@ class NavigationRail(QWidget):
         theme.changed.connect(self._tint)
         self.choose(0)
 
-    def _button(self, name: str, icon: str) -> QToolButton:
-        button = QToolButton()
+    def _button(self, name: str, icon: str) -> ToolButton:
+        button = ToolButton()
         button.setText(name)
         button.setAccessibleName(name)
         button.setProperty("icon_name", icon)

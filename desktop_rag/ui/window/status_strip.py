@@ -1,13 +1,14 @@
 """One line below every page with the library's progress; a click opens the library. Qt thread."""
 
 from PySide6.QtCore import QSize, Qt, QTimer, Slot
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import IndexProgress
 from desktop_rag.progress_words import progress_line
 from desktop_rag.ui.foundation.wording import one_line
-from desktop_rag.ui.widgets.controls import ElidedLabel
+from desktop_rag.ui.widgets.controls import ElidedLabel, press_by_enter
 
 _REPAINT_MS = 200
 _STEPS = 1000
@@ -46,6 +47,10 @@ class StatusStrip(QPushButton):
 
     def sizeHint(self) -> QSize:
         return QSize(200, self.fontMetrics().height() + 12)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if not press_by_enter(self, event):
+            super().keyPressEvent(event)
 
     def show_progress(self, progress: IndexProgress) -> None:
         """Show newer progress: after a short delay, or immediately when the stage changes."""

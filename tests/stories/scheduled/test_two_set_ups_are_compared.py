@@ -153,3 +153,20 @@ def _report(person: Person, file: Path) -> str:
     person.sees(f"Saved: {file.name}")
     dialog.place.close()
     return file.read_bytes().decode("utf-8", "replace")
+
+
+def test_a_set_is_saved_with_a_question(asker: Person) -> None:
+    asker.chooses_entry("New set", "Write questions…")
+    dialog = asker.in_the_dialog()
+    dialog.sees("Name of the set")
+    dialog.sees("Questions, one a line")
+    dialog.types("Name of the set", "When is the lamp lit?")
+    dialog.clicks("Save")
+    dialog.sees("There is no question yet. Write at least one.")
+    lines = dialog.field("Questions, one a line")
+    assert dialog.place.focusWidget() is lines
+    assert isinstance(lines, QPlainTextEdit)
+    assert not asker.app.services.run_worker.experiments.sets()
+    lines.setPlainText("When is the lamp lit?")
+    dialog.clicks("Save")
+    asker.sees("Press “Ask…” to have the questions answered.")

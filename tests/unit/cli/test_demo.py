@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.cli.demo import own_command
+from desktop_rag.cli.demo import next_commands, own_command
 
 
 def test_the_command_is_named_by_its_place_where_its_name_is_not_found(
@@ -23,3 +23,9 @@ def test_the_command_is_named_by_its_place_where_its_name_is_not_found(
     assert own_command() == str(Path(".venv/bin/desktop-rag"))
     monkeypatch.setenv("PATH", str(scripts))
     assert own_command() == "desktop-rag"
+
+
+def test_the_windows_of_the_demo_and_of_the_own_library_are_named_apart() -> None:
+    own, demo = (line.split(": ") for line in next_commands()[1:])
+    assert own == ["The window with your own library", own_command()]
+    assert demo == ["The window with the demo, where there is a display", f"{own_command()} demo"]

@@ -7,13 +7,13 @@ readers reach it.
 from collections.abc import Mapping
 
 from PySide6.QtCore import QEvent, QRectF, Qt
-from PySide6.QtGui import QBrush, QColor, QEnterEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QBrush, QColor, QEnterEvent, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.facets.facet_values import StateGroup
 from desktop_rag.ui.library.picture.picture_parts import Part
-from desktop_rag.ui.widgets.controls import plain_tooltip
+from desktop_rag.ui.widgets.controls import plain_tooltip, press_by_enter
 
 # The background and the colour of the pattern, with the pattern; none where there is most of it.
 _LOOKS: Mapping[StateGroup, tuple[str, str, Qt.BrushStyle]] = {
@@ -67,6 +67,10 @@ class PictureTile(QAbstractButton):
         super().leaveEvent(event)
         self._is_hovered = False
         self.update()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if not press_by_enter(self, event):
+            super().keyPressEvent(event)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         painter = QPainter(self)

@@ -81,6 +81,18 @@ def test_what_sources_back_is_no_score() -> None:
     assert (silent.mean(), summary(silent).supported) == (None, None)
 
 
+def test_excerpts_are_no_claims_that_their_sources_could_back() -> None:
+    quoted = [answer(n, claims=(RIGHT,), is_excerpts=True) for n in range(3)]
+    written = [answer(n, claims=(RIGHT,)) for n in range(3)]
+    excerpts, model = unexpected("Excerpts", *quoted), unexpected("amber", *written)
+    assert (summary(excerpts).supported, summary(excerpts).excerpts) == (None, 3)
+    assert (summary(model).supported, summary(model).excerpts) == (1.0, 0)
+    assert compare_runs(excerpts, model, ()).in_words() == (
+        "Nothing was judged yet, so neither is called better. Left out: 3 answered by excerpts,"
+        " which only quote."
+    )
+
+
 def unexpected(name: str, *answers: RunAnswer, judged: tuple[Judgement, ...] = ()) -> RunScores:
     questions = tuple(replace(q, expected=()) for q in QUESTIONS)
     made = Run(name, "s", 1, SetUp(name), questions, 0.0)
