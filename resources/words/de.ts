@@ -548,6 +548,10 @@
         <translation>Antworten können falsch sein. Drücken Sie auf eine Zahl, um die Quelle zu lesen, oder auf ein Zeichen, um die Prüfung zu sehen.</translation>
     </message>
     <message>
+        <source>Answers can be wrong. Press a number to read the source.</source>
+        <translation>Antworten können falsch sein. Drücken Sie auf eine Zahl, um die Quelle zu lesen.</translation>
+    </message>
+    <message>
         <source>Editing an earlier question. It will be asked in a copy of this chat.</source>
         <translation>Eine frühere Frage wird bearbeitet. Sie wird in einer Kopie dieses Chats gestellt.</translation>
     </message>
@@ -694,6 +698,10 @@
     <message>
         <source>Assistant</source>
         <translation>Assistent</translation>
+    </message>
+    <message>
+        <source>{kind} in {where}</source>
+        <translation>{kind} in {where}</translation>
     </message>
     <message>
         <source>Files, folders, collections and assistants</source>
@@ -1008,6 +1016,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>Everywhere</source>
         <translation>Überall</translation>
+    </message>
+    <message>
+        <source> or </source>
+        <translation> oder </translation>
     </message>
     <message>
         <source>Watched</source>
@@ -1536,6 +1548,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>Documents are split again in the background, without reading the files again. Until a document is ready, its old passages are used.</source>
         <translation>Dokumente werden im Hintergrund neu aufgeteilt, ohne dass die Dateien erneut gelesen werden. Bis ein Dokument fertig ist, werden seine alten Textstellen verwendet.</translation>
+    </message>
+    <message>
+        <source>Documents are embedded again in the background; until all are done, search uses the old model.</source>
+        <translation>Die Dokumente werden im Hintergrund neu eingebettet; bis alle fertig sind, nutzt die Suche das alte Modell.</translation>
     </message>
     <message>
         <source>One per line. Links may name them besides public addresses.</source>
@@ -2188,6 +2204,10 @@ Die vollständige Adresse lautet:
         <translation>Aus meinen Dokumenten vorgeschlagen</translation>
     </message>
     <message>
+        <source>This set has no questions yet. “Edit…” and “Add questions” give it some.</source>
+        <translation>Dieser Fragensatz hat noch keine Fragen. „Bearbeiten …“ und „Fragen hinzufügen“ geben ihm welche.</translation>
+    </message>
+    <message>
         <source>My questions</source>
         <translation>Meine Fragen</translation>
     </message>
@@ -2274,6 +2294,14 @@ Die vollständige Adresse lautet:
     <message>
         <source>Select fewer, or ask about their folder.</source>
         <translation>Wählen Sie weniger aus, oder fragen Sie zu ihrem Ordner.</translation>
+    </message>
+    <message>
+        <source>By folder</source>
+        <translation>Nach Ordner</translation>
+    </message>
+    <message>
+        <source>By type</source>
+        <translation>Nach Art</translation>
     </message>
     <message>
         <source>Picture of the library</source>
@@ -2736,6 +2764,10 @@ Die vollständige Adresse lautet:
         <translation>Andere Textstellen werden in einer eigenen Bibliothek erzeugt, was lange dauert.</translation>
     </message>
     <message>
+        <source>Excerpts ask no model, so instructions change nothing.</source>
+        <translation>Auszüge fragen kein Modell, daher ändern Anweisungen nichts.</translation>
+    </message>
+    <message>
         <source>Each set-up answers every question. Change one thing at a time, and you learn what it is good for. What is left as usual is as in the settings.</source>
         <translation>Jeder Aufbau beantwortet jede Frage. Ändern Sie nur eines auf einmal, dann erfahren Sie, was es bringt. Was wie gewohnt bleibt, ist wie in den Einstellungen.</translation>
     </message>
@@ -3040,6 +3072,12 @@ Die vollständige Adresse lautet:
         <translation>1. Installieren Sie Ollama. Es führt Modelle auf Ihrem eigenen Computer aus, sodass nichts ihn verlässt.</translation>
     </message>
     <message>
+        <source>2. Enter in a terminal: {command}
+This loads a model of 2 GB; it needs 8 GB of memory.</source>
+        <translation>2. Geben Sie in einem Terminal ein: {command}
+Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
+    </message>
+    <message>
         <source>3. Search again. The model is found and tested.</source>
         <translation>3. Suchen Sie erneut. Das Modell wird gefunden und getestet.</translation>
     </message>
@@ -3130,6 +3168,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>Searching…</source>
         <translation>Suche läuft…</translation>
+    </message>
+    <message>
+        <source>The folder of an ONNX model in sentence-transformers format, or an endpoint such as http://localhost:11434/v1#nomic-embed-text.</source>
+        <translation>Der Ordner eines ONNX-Modells im Format von sentence-transformers oder ein Endpunkt wie http://localhost:11434/v1#nomic-embed-text.</translation>
     </message>
     <message>
         <source>Browse…</source>
@@ -3928,12 +3970,20 @@ Die vollständige Adresse lautet:
         <translation>alle Dokumente</translation>
     </message>
     <message>
+        <source>its collections were removed</source>
+        <translation>ihre Sammlungen wurden entfernt</translation>
+    </message>
+    <message>
         <source>{count_of} removed</source>
         <translation>{count_of} entfernt</translation>
     </message>
     <message>
         <source>collections</source>
         <translation>Sammlungen</translation>
+    </message>
+    <message>
+        <source>may answer from its own knowledge</source>
+        <translation>darf aus eigenem Wissen antworten</translation>
     </message>
     <message>
         <source>rails: {title}</source>
@@ -4812,6 +4862,10 @@ Die vollständige Adresse lautet:
         <translation>Größere Dateien werden übergangen und in der Bibliothek aufgeführt. Gilt nach einem Neustart.</translation>
     </message>
     <message>
+        <source>Takes effect after a restart. All documents are then embedded again in the background; until that is done, search uses the old model.</source>
+        <translation>Gilt nach einem Neustart. Alle Dokumente werden dann im Hintergrund neu eingebettet; bis das geschehen ist, nutzt die Suche das alte Modell.</translation>
+    </message>
+    <message>
         <source>Finds details in long passages that a search by meaning would miss. Indexing takes about twice as long, and the library about 10% more disk space. Takes effect at once: turning it on indexes long passages in the background, turning it off removes that data.</source>
         <translation>Findet Einzelheiten in langen Textstellen, die eine Suche nach Bedeutung übersehen würde. Die Indizierung dauert etwa doppelt so lange, und die Bibliothek braucht etwa 10 % mehr Platz. Gilt sofort: Einschalten indiziert lange Textstellen im Hintergrund, Ausschalten entfernt diese Daten.</translation>
     </message>
@@ -5186,6 +5240,10 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
     <message>
         <source>Saved. {change}</source>
         <translation>Gespeichert. {change}</translation>
+    </message>
+    <message>
+        <source>{saved}. Used from the next start on.</source>
+        <translation>{saved}. Gilt ab dem nächsten Start.</translation>
     </message>
     <message>
         <source>Undo: {change}</source>
@@ -5972,6 +6030,70 @@ Ihre Chats und die Rückmeldungen darin bleiben. Das lässt sich nicht rückgän
         <translation>Nicht geprüft</translation>
     </message>
     <message>
+        <source>Chat model</source>
+        <translation>Chatmodell</translation>
+    </message>
+    <message>
+        <source>Connections</source>
+        <translation>Verbindungen</translation>
+    </message>
+    <message>
+        <source>Hotkeys</source>
+        <translation>Tastenkürzel</translation>
+    </message>
+    <message>
+        <source>Journal</source>
+        <translation>Journal</translation>
+    </message>
+    <message>
+        <source>Keyring</source>
+        <translation>Schlüsselbund</translation>
+    </message>
+    <message>
+        <source>Model files</source>
+        <translation>Modelldateien</translation>
+    </message>
+    <message>
+        <source>Permissions</source>
+        <translation>Zugriffsrechte</translation>
+    </message>
+    <message>
+        <source>Replica</source>
+        <translation>Replikat</translation>
+    </message>
+    <message>
+        <source>Sandbox</source>
+        <translation>Sandbox</translation>
+    </message>
+    <message>
+        <source>Slow searches</source>
+        <translation>Langsame Suchen</translation>
+    </message>
+    <message>
+        <source>Slow statements</source>
+        <translation>Langsame Anweisungen</translation>
+    </message>
+    <message>
+        <source>Free space</source>
+        <translation>Freier Platz</translation>
+    </message>
+    <message>
+        <source>Stored data</source>
+        <translation>Gespeichertes</translation>
+    </message>
+    <message>
+        <source>Tray</source>
+        <translation>Infobereich</translation>
+    </message>
+    <message>
+        <source>Vector index</source>
+        <translation>Vektorindex</translation>
+    </message>
+    <message>
+        <source>Watching folders</source>
+        <translation>Überwachung der Ordner</translation>
+    </message>
+    <message>
         <source>{name}, the way out: {hint}</source>
         <translation>{name}, der Ausweg: {hint}</translation>
     </message>
@@ -6006,6 +6128,26 @@ Ihre Chats und die Rückmeldungen darin bleiben. Das lässt sich nicht rückgän
     <message>
         <source>{count} checks: {result}.</source>
         <translation>{count} Prüfungen: {result}.</translation>
+    </message>
+    <message>
+        <source>problem</source>
+        <translation>Problem</translation>
+    </message>
+    <message>
+        <source>problems</source>
+        <translation>Probleme</translation>
+    </message>
+    <message>
+        <source>warning</source>
+        <translation>Warnung</translation>
+    </message>
+    <message>
+        <source>warnings</source>
+        <translation>Warnungen</translation>
+    </message>
+    <message>
+        <source>nothing that needs attention</source>
+        <translation>nichts, was Aufmerksamkeit braucht</translation>
     </message>
     <message>
         <source>Check again</source>
@@ -7144,6 +7286,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Ein anderes Programm hat diesen Namen.</translation>
     </message>
     <message>
+        <source>1 folder is watched of the {most:,} that the system allows</source>
+        <translation>1 Ordner wird überwacht, von {most:,}, die das System erlaubt</translation>
+    </message>
+    <message>
         <source>No more programs can be registered.</source>
         <translation>Mehr Programme können nicht eingetragen werden.</translation>
     </message>
@@ -7476,6 +7622,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Bewertung</translation>
     </message>
     <message>
+        <source>only quotes</source>
+        <translation>zitiert nur</translation>
+    </message>
+    <message>
         <source>backed by sources</source>
         <translation>durch Quellen belegt</translation>
     </message>
@@ -7508,8 +7658,8 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Läufe</translation>
     </message>
     <message>
-        <source>No runs yet. “Ask…” begins one.</source>
-        <translation>Noch keine Läufe. „Fragen …“ beginnt einen.</translation>
+        <source>No runs yet.</source>
+        <translation>Noch keine Läufe.</translation>
     </message>
     <message>
         <source>score {share:.0f} %</source>
@@ -7542,6 +7692,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
     <message>
         <source>Questions, one a line</source>
         <translation>Fragen, eine je Zeile</translation>
+    </message>
+    <message>
+        <source>There is no question yet. Write at least one.</source>
+        <translation>Es gibt noch keine Frage. Schreiben Sie mindestens eine.</translation>
     </message>
     <message>
         <source>Your rails</source>
@@ -10742,6 +10896,10 @@ Was kostet der Eintritt?</translation>
         <translation>Das System nennt seine Grenzen nicht.</translation>
     </message>
     <message>
+        <source>The text of all documents is sent to an endpoint; its key is the one entered for its address as the chat&apos;s endpoint.</source>
+        <translation>Der Text aller Dokumente wird an einen Endpunkt gesendet; sein Schlüssel ist der, der für dessen Adresse als Endpunkt des Chats eingegeben wurde.</translation>
+    </message>
+    <message>
         <source>The texts of pictures can&apos;t be kept.</source>
         <translation>Die Texte der Bilder lassen sich nicht aufbewahren.</translation>
     </message>
@@ -11698,6 +11856,10 @@ Was kostet der Eintritt?</translation>
         <translation>{named}; in den Einstellungen stehen die Endpunkte.</translation>
     </message>
     <message>
+        <source>{name} answers with vectors of {dimensions:,} numbers.</source>
+        <translation>{name} antwortet mit Vektoren aus {dimensions:,} Zahlen.</translation>
+    </message>
+    <message>
         <source>{name} can&apos;t be read.</source>
         <translation>{name} kann nicht gelesen werden.</translation>
     </message>
@@ -11728,6 +11890,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>{name} is checked once a minute.</source>
         <translation>{name} wird einmal in der Minute geprüft.</translation>
+    </message>
+    <message>
+        <source>{name} is complete and unaltered.</source>
+        <translation>{name} ist vollständig und unverändert.</translation>
     </message>
     <message>
         <source>{name} is in the library already.</source>
@@ -12292,6 +12458,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>{count:,} not answered yet</source>
         <translation>{count:,} noch nicht beantwortet</translation>
+    </message>
+    <message>
+        <source>{count:,} answered by excerpts, which only quote</source>
+        <translation>{count:,} mit Auszügen beantwortet, die nur zitieren</translation>
     </message>
     <message>
         <source>{count:,} not judged</source>
