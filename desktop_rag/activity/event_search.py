@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from desktop_rag.activity.activity_event import ActivityEvent, EventKind
 from desktop_rag.activity.event_wording import detail_of, kind_of, title_of
-from desktop_rag.core.language.translation import count_of, tr
+from desktop_rag.core.language.translation import count_of, decimal_in_words, tr
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +58,18 @@ class Totals:
         if self.questions:
             asked = count_of(self.questions, tr("question"), tr("questions"))
             parts.append(
-                tr("{asked} in {seconds} s", asked=asked, seconds=_tenths(self.question_seconds))
+                tr(
+                    "{asked} in {seconds} s",
+                    asked=asked,
+                    seconds=decimal_in_words(self.question_seconds, 1),
+                )
             )
         if self.calls:
             parts.append(
                 tr(
                     "{calls} in {seconds} s, {tokens_in:,} tokens in, {tokens_out:,} out",
                     calls=count_of(self.calls, tr("call"), tr("calls")),
-                    seconds=_tenths(self.call_seconds),
+                    seconds=decimal_in_words(self.call_seconds, 1),
                     tokens_in=self.tokens_in,
                     tokens_out=self.tokens_out,
                 )
@@ -80,7 +84,3 @@ class FoundEvents:
     events: list[ActivityEvent]
     chat_titles: Mapping[str, str]
     totals: Totals = field(default_factory=Totals)
-
-
-def _tenths(seconds: float) -> str:
-    return f"{seconds:,.1f}"

@@ -11,7 +11,14 @@ from desktop_rag.activity.activity_event import (
     Outcome,
     Purpose,
 )
-from desktop_rag.core.language.translation import told, tr
+from desktop_rag.activity.setting_names import setting_name
+from desktop_rag.core.language.translation import (
+    count_of,
+    decimal_in_words,
+    number_in_words,
+    told,
+    tr,
+)
 
 KIND_NAMES = {
     EventKind.QUESTION: tr("Questions"),
@@ -37,8 +44,19 @@ _OPINIONS = {
     Opinion.WITHDRAWN: tr("Withdrew the feedback on an answer"),
     Opinion.REWRITTEN: tr("Rewrote an answer"),
 }
+_OUTCOMES = {Outcome.STOPPED: tr("stopped"), Outcome.FAILED: tr("failed")}
+_COUNTS = {
+    "added": tr("added"),
+    "changed": tr("changed"),
+    "failed": tr("failed"),
+    "moved": tr("moved"),
+    "read": tr("read"),
+    "removed": tr("removed"),
+    "skipped": tr("skipped"),
+    "sources": tr("sources"),
+}
 _CHANGES = {IndexChange.SCANNED: tr("was scanned"), IndexChange.READ: tr("was read")}
-_NO_TITLE = "a chat"
+_NO_TITLE = tr("a chat")
 
 
 def title_of(event: ActivityEvent, chat_title: str = "") -> str:
@@ -51,7 +69,7 @@ def title_of(event: ActivityEvent, chat_title: str = "") -> str:
             what = _named(_PURPOSES, event.subject) or tr("Request")
             return tr("{what} by {value}", what=what, value=event.model or tr("an endpoint"))
         case EventKind.INDEX:
-            change = _named(_CHANGES, event.detail) or "changed"
+            change = _named(_CHANGES, event.detail) or tr("was changed")
             subject = event.subject or tr("A source")
             return f"{subject} {change}"
         case EventKind.SETTINGS:
@@ -70,19 +88,19 @@ def detail_of(event: ActivityEvent) -> str:
     """The rest of the event on one line; "" when its title says all."""
     match event.kind:
         case EventKind.QUESTION:
-            by = event.model or "excerpts"
-            sources = _counted(event.count("sources"), "source")
-            return _joined(
-                *_ending(event), told(event.detail), sources, f"{event.seconds:.1f} s", by
-            )
+            by = event.model or tr("excerpts")
+            sources = count_of(event.count("sources"), tr("source"), tr("sources"))
+            seconds = f"{decimal_in_words(event.seconds, 1)} s"
+            return _joined(*_ending(event), told(event.detail), sources, seconds, by)
         case EventKind.CALL:
             tokens = tokens_in_words(event)
             at = tr("at {host}", host=event.host) if event.host else ""
-            return _joined(
-                *_ending(event), told(event.detail), tokens, f"{event.seconds:.1f} s", at
-            )
+            seconds = f"{decimal_in_words(event.seconds, 1)} s"
+            return _joined(*_ending(event), told(event.detail), tokens, seconds, at)
         case EventKind.INDEX:
-            return ", ".join(f"{number:,} {name}" for name, number in event.counts)
+            return counts_in_words(event)
+        case EventKind.SETTINGS:
+            return settings_in_words(event)
         case EventKind.FEEDBACK:
             return event.model
         case EventKind.REFUSED:
@@ -102,11 +120,28 @@ def kind_of(event: ActivityEvent) -> str:
     }.get(event.kind, KIND_NAMES[event.kind])
 
 
+def counts_in_words(event: ActivityEvent) -> str:
+    """`3 added, 1 removed`."""
+    return ", ".join(
+        f"{number_in_words(number)} {_COUNTS.get(name, name)}" for name, number in event.counts
+    )
+
+
+def settings_in_words(event: ActivityEvent) -> str:
+    """The settings that were changed, as the rows where they are set call them."""
+    return ", ".join(dict.fromkeys(map(setting_name, event.detail.split(", "))))
+
+
+def outcome_in_words(event: ActivityEvent) -> str:
+    """How it ended; "" when all went well."""
+    return _OUTCOMES.get(event.outcome, "")
+
+
 def tokens_in_words(event: ActivityEvent) -> str:
     """`812 tokens in, 41 out`, with "about" for an estimate; "" when none are known."""
     if not event.tokens_in and not event.tokens_out:
         return ""
-    about = "about " if event.is_estimate else ""
+    about = tr("about ") if event.is_estimate else ""
     return tr(
         "{about}{tokens_in:,} tokens in, {tokens_out:,} out",
         about=about,
@@ -116,15 +151,11 @@ def tokens_in_words(event: ActivityEvent) -> str:
 
 
 def _ending(event: ActivityEvent) -> tuple[str, ...]:
-    return () if event.outcome is Outcome.DONE else (event.outcome.value,)
+    return (outcome_in_words(event),)
 
 
 def _named(names: Mapping[Any, str], value: str) -> str:
     return names.get(value, "")
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _joined(*parts: str) -> str:

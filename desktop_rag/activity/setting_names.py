@@ -2,6 +2,12 @@
 
 from desktop_rag.core.language.translation import tr
 
+# Names in the log of what the form tells in other words.
+_MORE_NAMES = {
+    "API key": tr("API key"),
+    "endpoint.base_url": tr("Address"),
+    "other_endpoints": tr("Endpoints"),
+}
 SETTING_NAMES = {
     "answers.asks_few_files": tr("Ask file by file when nothing is found"),
     "answers.checks_claims": tr("Check each sentence against the sources"),
@@ -61,3 +67,11 @@ SETTING_NAMES = {
     "transcription.model": tr("Speech model"),
     "transcription.timeout_s": tr("Timeout"),
 }
+
+
+def setting_name(key: str) -> str:
+    """What a setting such as `answers.checks_claims` is called; other names are kept."""
+    section, _, name = key.partition(".")
+    if key in _MORE_NAMES:
+        return _MORE_NAMES[key]
+    return SETTING_NAMES.get(key) or SETTING_NAMES.get(section) or name or key

@@ -67,6 +67,8 @@ class _Finder(ast.NodeVisitor):
             self.found.append(f"{node.lineno}: {text}")
         for part in node.values:
             if isinstance(part, ast.FormattedValue):
+                if part.format_spec and ast.unparse(part.format_spec) == "f','":
+                    self.found.append(f"{node.lineno}: {ast.unparse(part)}")
                 self.visit(part.value)
 
     def visit_Call(self, node: ast.Call) -> None:

@@ -10,7 +10,7 @@ from desktop_rag.core.experiments.answer_match import token_f1, without_citation
 from desktop_rag.core.experiments.question_set import SetQuestion
 from desktop_rag.core.experiments.run import Run, RunAnswer
 from desktop_rag.core.experiments.scoring import RunScores
-from desktop_rag.core.language.translation import count_of, tr
+from desktop_rag.core.language.translation import count_of, decimal_in_words, tr
 from desktop_rag.core.markup.plain_markdown import plain_markdown
 
 # Answers with a token F1 below this say something else, as far as words tell.
@@ -127,4 +127,6 @@ def _foot(answer: RunAnswer) -> str:
     badges = " ".join(f"{SIGNS[v][0]} {n}" for v, n in counts.items() if n)
     cited = len({(s.path, s.url) for s in answer.sources if s.is_cited})
     sources = count_of(cited, tr("source"), tr("sources"))
-    return " · ".join(part for part in (badges, sources, f"{answer.seconds:.1f} s") if part)
+    return " · ".join(
+        part for part in (badges, sources, f"{decimal_in_words(answer.seconds, 1)} s") if part
+    )

@@ -7,6 +7,7 @@ before the rooms of the window are.
 `told` is for texts made outside the window's rooms, which are English until somebody shows them.
 """
 
+import re
 import string
 from collections.abc import Callable, Iterable
 
@@ -18,17 +19,22 @@ class _Language:
 
     lookup: Callable[[str], str] | None = None
     separator = ","
+    decimal = "."
     told: ToldTexts | None = None
 
 
 def use_language(
-    lookup: Callable[[str], str] | None, separator: str = ",", told_texts: Iterable[str] = ()
+    lookup: Callable[[str], str] | None,
+    separator: str = ",",
+    told_texts: Iterable[str] = (),
+    decimal: str = ".",
 ) -> None:
     """Translate by `lookup`, which returns "" for what it doesn't know; None for English.
 
-    `separator` stands between the thousands of a number. `told_texts` are those that `told` knows.
+    `separator` stands between the thousands of a number, `decimal` before its fractions.
+    `told_texts` are those that `told` knows.
     """
-    _Language.lookup, _Language.separator = lookup, separator
+    _Language.lookup, _Language.separator, _Language.decimal = lookup, separator, decimal
     _Language.told = ToldTexts(told_texts, lookup, separator) if lookup else None
 
 
@@ -51,7 +57,12 @@ def tr(text: str, /, **values: object) -> str:
 
 def number_in_words(number: int) -> str:
     """`1,998`, as the person's language writes it."""
-    return f"{number:,}".replace(",", _Language.separator)
+    return _written(f"{number:,}")
+
+
+def decimal_in_words(number: float, places: int) -> str:
+    """`1,998.5` with this many places after the point, as the person's language writes it."""
+    return _written(f"{number:,.{places}f}")
 
 
 def count_of(number: int, one: str, many: str) -> str:
@@ -62,7 +73,14 @@ def count_of(number: int, one: str, many: str) -> str:
 class _Formatter(string.Formatter):
     def format_field(self, value: object, format_spec: str) -> str:
         text = str(super().format_field(value, format_spec))
-        return text.replace(",", _Language.separator) if format_spec == "," else text
+        return _written(text) if _NUMBER.fullmatch(format_spec) else text
 
 
+def _written(number: str) -> str:
+    """A number in digits with the separators of the language."""
+    separators = {",": _Language.separator, ".": _Language.decimal}
+    return "".join(separators.get(each, each) for each in number)
+
+
+_NUMBER = re.compile(r",|,?\.\d+f")
 _FORMATTER = _Formatter()

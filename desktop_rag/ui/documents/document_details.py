@@ -24,6 +24,7 @@ from desktop_rag.core.language.translation import count_of, told, tr
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.ui.documents.document_text import DocumentText
 from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.place_words import place_in_words
 from desktop_rag.ui.foundation.shortcuts import bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line, value_in_words
@@ -200,7 +201,7 @@ class DocumentDetails(QWidget):
         chunk = self._chunk
         if chunk is None:
             return
-        place = one_line(chunk.anchor.label())
+        place = one_line(place_in_words(chunk.anchor))
         total = len(self._read.chunks)
         self._number.setText(
             tr("{value:,} of {total:,}", value=index.row() + 1, total=total)
@@ -244,7 +245,7 @@ def _details(document: Document) -> str:
 
 
 def _entry(chunk: Chunk) -> str:
-    place = chunk.anchor.label().rpartition(HEADING_SEPARATOR)[2]
+    place = place_in_words(chunk.anchor).rpartition(HEADING_SEPARATOR)[2]
     words = " ".join(chunk.text[: 2 * _FIRST_WORDS].split())[:_FIRST_WORDS]
     return one_line(f"{chunk.position + 1} · {place} · {words}" if place else words)
 

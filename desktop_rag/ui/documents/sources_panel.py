@@ -15,6 +15,7 @@ from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.markup.plain_markdown import is_markdown
 from desktop_rag.core.shared_library import is_shared
 from desktop_rag.ui.documents.passage_text import PassageText
+from desktop_rag.ui.foundation.place_words import place_in_words
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import (
@@ -131,7 +132,7 @@ class SourceCard(Card):
         title.setObjectName("sourceTitle")
         # The end of a heading path is the most specific part.
         place = _muted(
-            source.anchor.label(), Qt.TextElideMode.ElideLeft, is_small=not self._follows
+            place_in_words(source.anchor), Qt.TextElideMode.ElideLeft, is_small=not self._follows
         )
         where = source.url or source.path
         file = _muted(_name_of(source), Qt.TextElideMode.ElideMiddle, where)
@@ -321,7 +322,7 @@ class SourcesPanel(QWidget):
             self._last_document_id = ""
         else:
             is_same = item.is_in_library and item.document_id == self._last_document_id
-            follows = is_same and bool(item.anchor.label())
+            follows = is_same and bool(place_in_words(item.anchor))
             widget = self._cards[item.n] = SourceCard(self._theme, item, follows=follows)
             self._last_document_id = item.document_id
             widget.ask_requested.connect(self.ask_requested)

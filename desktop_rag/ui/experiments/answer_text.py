@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QTextEdit, QWidget
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.experiments.run import RunAnswer
 from desktop_rag.core.language.translation import told, tr
+from desktop_rag.ui.foundation.place_words import place_in_words
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.messages.cited_text import CitedText
@@ -77,7 +78,7 @@ class CitedSources(QWidget):
         self._none.setVisible(is_answered and not cited)
 
     def _button(self, source: SourceRef) -> ElidedButton:
-        names = dict.fromkeys((source.title or source.path, source.anchor.label()))
+        names = dict.fromkeys((source.title or source.path, place_in_words(source.anchor)))
         named = " · ".join(name for name in names if name)
         button = ElidedButton(one_line(f"[{source.n}] {named}"), "quiet", self)
         button.clicked.connect(lambda: self.read_requested.emit(source))

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from desktop_rag.core.experiments.run_summary import RunSummary, summary
 from desktop_rag.core.experiments.scoring import RunScores
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import decimal_in_words, tr
 from desktop_rag.ui.foundation.theme import Theme
 
 _HEIGHT_PX = 190
@@ -52,7 +52,7 @@ def _run_in_words(run: RunSummary) -> str:
     )
     known = [f"{words} {100 * share:.0f} %" for share, words in figures if share is not None]
     said = [*known, _QUOTES] if _only_quotes(run) else known
-    said += [] if run.seconds is None else [f"{run.seconds:.1f} s"]
+    said += [] if run.seconds is None else [f"{decimal_in_words(run.seconds, 1)} s"]
     return f"{run.name}: {', '.join(said)}"
 
 
@@ -186,7 +186,7 @@ class RunCharts(QWidget):
         painter.drawText(QPointF(left.left(), plot.top() + 8), "100")
         painter.drawText(QPointF(left.left() + 12, plot.bottom()), "0")
         below = QRectF(plot.left(), plot.bottom() + 3, plot.width(), 18)
-        painter.drawText(below, Qt.AlignmentFlag.AlignRight, f"{longest:.1f} s")
+        painter.drawText(below, Qt.AlignmentFlag.AlignRight, f"{decimal_in_words(longest, 1)} s")
         for n, run in enumerate(self._values.runs):
             if run in placed:
                 x = plot.left() + plot.width() * (run.seconds or 0.0) / longest

@@ -9,7 +9,7 @@ from desktop_rag.core.experiments.run import RunState
 from desktop_rag.core.experiments.run_names import model_of
 from desktop_rag.core.experiments.run_summary import summary
 from desktop_rag.core.experiments.scoring import RunScores
-from desktop_rag.core.language.translation import told, tr
+from desktop_rag.core.language.translation import decimal_in_words, told, tr
 from desktop_rag.ui.foundation.days import clock_in_words
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import plain_tooltip
@@ -58,7 +58,7 @@ def run_in_words(scores: RunScores) -> str:
     run, figures = scores.run, summary(scores)
     answered = tr("{done:,} of {total:,}", done=figures.answered, total=figures.questions)
     score = "" if figures.score is None else tr("score {share:.0f} %", share=100 * figures.score)
-    seconds = "" if figures.seconds is None else f"{figures.seconds:.1f} s"
+    seconds = "" if figures.seconds is None else f"{decimal_in_words(figures.seconds, 1)} s"
     cost = "" if figures.cost is None else tr("cost {cost:,.4g}", cost=figures.cost)
     parts = (one_line(scores.name), _STATES[run.state], answered, score, seconds, cost,
              one_line(told(run.error_title)))  # fmt: skip

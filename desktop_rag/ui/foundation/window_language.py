@@ -44,17 +44,29 @@ def choose_language(folder: Path, chosen: str) -> str:
         lambda text: translator.translate("", text) or "",
         QLocale(code).groupSeparator(),
         _told_texts(folder),
+        QLocale(code).decimalPoint(),
     )
     return code
 
 
 def translate_qt(app: QApplication, code: str) -> None:
-    """Have Qt's own dialogs and the direction of the window follow the language."""
+    """Have Qt's own dialogs, its dates and numbers, and the direction follow the language."""
+    QLocale.setDefault(locale_of(code, QLocale.system()))
     translator = QTranslator(app)
     folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
     if translator.load(f"qtbase_{code}", folder):
         QCoreApplication.installTranslator(translator)
     app.setLayoutDirection(QLocale(code).textDirection())
+
+
+def locale_of(code: str, system: QLocale) -> QLocale:
+    """How dates and numbers are written: as the system does it, if that speaks the language."""
+    locale = QLocale(code)
+    if locale.language() == system.language():
+        return system
+    # English days come before their months in most countries.
+    there = QLocale(locale.language(), system.territory())
+    return there if there.language() == locale.language() else locale
 
 
 def _told_texts(folder: Path) -> list[str]:

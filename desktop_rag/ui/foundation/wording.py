@@ -5,7 +5,7 @@ import unicodedata
 from enum import Enum
 
 from desktop_rag.core.domain import Collection, DocumentState, SourceState
-from desktop_rag.core.language.translation import count_of, tr
+from desktop_rag.core.language.translation import count_of, decimal_in_words, number_in_words, tr
 from desktop_rag.core.library_events import ChangeSummary, DocumentCounts
 from desktop_rag.core.shared_library import is_shared
 
@@ -109,7 +109,7 @@ def counts_in_words(counts: DocumentCounts) -> str:
     if not counts.total:
         return tr("No files yet")
     parts = [
-        f"{counts.of(state):,} {words}"
+        f"{number_in_words(counts.of(state))} {words}"
         for state, words in (
             (DocumentState.SEARCHABLE, tr("searchable")),
             (DocumentState.SEARCHABLE_BY_WORDS, tr("by words only so far")),
@@ -145,7 +145,7 @@ def changes_in_words(summary: ChangeSummary) -> str:
         (summary.moved, tr("moved")),
         (summary.gone, tr("removed")),
     )
-    return ", ".join(f"{n:,} {verb}" for n, verb in counts if n) or tr("No changes")
+    return ", ".join(f"{number_in_words(n)} {verb}" for n, verb in counts if n) or tr("No changes")
 
 
 def time_in_words(seconds: float) -> str:
@@ -165,5 +165,5 @@ def size_in_words(size_bytes: int) -> str:
     for unit in ("KB", "MB", "GB"):
         amount /= _KB
         if amount < _KB:
-            return f"{amount:.1f} {unit}"
+            return f"{decimal_in_words(amount, 1)} {unit}"
     return tr("{value:.1f} TB", value=amount / _KB)

@@ -13,7 +13,7 @@ from typing import Any
 
 from desktop_rag.core.anchors import HEADING_SEPARATOR
 from desktop_rag.core.domain import Document, DocumentState
-from desktop_rag.core.language.translation import told, tr
+from desktop_rag.core.language.translation import number_in_words, told, tr
 from desktop_rag.ui.foundation.days import moment_in_words
 from desktop_rag.ui.foundation.wording import (
     one_line,
@@ -180,7 +180,7 @@ def cell_text(row: Row, column: int) -> str:
         case Column.REASON:
             return one_line(told(document.reason))
         case Column.PASSAGES:
-            return f"{document.chunk_count:,}" if document.chunk_count else ""
+            return number_in_words(document.chunk_count) if document.chunk_count else ""
         case Column.SIZE:
             return size_in_words(document.stat.size_bytes)
         case _:

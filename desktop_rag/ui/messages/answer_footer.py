@@ -5,7 +5,7 @@ from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QMenu, QToolButton, QVBoxLayout, QWidget
 
 from desktop_rag.core.conversation import Feedback, Message, MessageState
-from desktop_rag.core.language.translation import count_of, tr
+from desktop_rag.core.language.translation import count_of, decimal_in_words, tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.messages.failure_card import BROKEN_OFF
@@ -163,7 +163,7 @@ def byline(message: Message) -> str:
     if outcome := _OUTCOMES.get(message.state):
         parts.insert(0, outcome)
     if message.seconds:
-        parts.append(f"{message.seconds:.1f} s")
+        parts.append(f"{decimal_in_words(message.seconds, 1)} s")
     if message.is_rewritten:
         parts.append(tr("rewritten by you"))
     return " · ".join(part for part in parts if part)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.ui.foundation.place_words import place_in_words
 from desktop_rag.ui.foundation.wording import one_line
 
 _MAX_CHARS = 320
@@ -15,5 +16,5 @@ def citation_tip(source: SourceRef) -> str:
         cut = words.rfind(" ", _MAX_CHARS // 2, _MAX_CHARS)
         words = f"{words[: cut if cut > 0 else _MAX_CHARS]} …"
     file = source.url or Path(source.path).name
-    where = [piece for piece in (file, source.part, source.anchor.label()) if piece]
+    where = [piece for piece in (file, source.part, place_in_words(source.anchor)) if piece]
     return f"{one_line(words)}\n\n{one_line(' · '.join(where))}"

@@ -9,6 +9,7 @@ from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.claims import Verdict
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.language.translation import told, tr
+from desktop_rag.ui.foundation.place_words import place_in_words
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.markdown.claim_marks import tone_of, verdict_in_words
@@ -156,7 +157,7 @@ class ClaimPanel(Card):
         if self.isHidden() or claim != self.claim or place is None:
             return
         self._place = place
-        where = " · ".join(filter(None, (place.title, place.anchor.label())))
+        where = " · ".join(filter(None, (place.title, place_in_words(place.anchor))))
         self._verify.set_full_text(tr("Verify in {one_line}", one_line=one_line(where)))
         self._verify.show()
 
@@ -190,7 +191,7 @@ class ClaimPanel(Card):
             self._source.set_full_text(tr("The sources"))
             self._evidence.show_marked(_NO_EVIDENCE, [])
             return
-        where = " · ".join(filter(None, (source.title, source.anchor.label())))
+        where = " · ".join(filter(None, (source.title, place_in_words(source.anchor))))
         self._source.set_full_text(
             one_line(tr("Source {n} ({where}) says", n=source.n, where=where))
         )

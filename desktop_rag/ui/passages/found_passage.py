@@ -6,6 +6,7 @@ from pathlib import Path
 from desktop_rag.core.domain import Passage
 from desktop_rag.core.markup.plain_markdown import shown_text
 from desktop_rag.core.markup.snippet import snippet
+from desktop_rag.ui.foundation.place_words import place_in_words
 from desktop_rag.ui.foundation.wording import one_line
 
 
@@ -24,7 +25,7 @@ class FoundPassage:
         """The row for a passage found with this query."""
         text = shown_text(passage.text, passage.path, passage.url)
         piece, spans = snippet(text, query)
-        place, title = passage.anchor.label(), passage.title or passage.path
+        place, title = place_in_words(passage.anchor), passage.title or passage.path
         # The path of headings often begins with the title.
         parts = [place] if place.startswith(title) else [title, place]
         heading = " · ".join(one_line(part) for part in parts if part)
@@ -34,7 +35,7 @@ class FoundPassage:
 
 def copied(passage: Passage) -> str:
     """A passage with its source, as it is copied."""
-    place = passage.anchor.label()
+    place = place_in_words(passage.anchor)
     where = passage.url or passage.path
     named = " · ".join(part for part in (passage.title, place) if part)
     return f"“{passage.text.strip()}”\n{named}\n{where}"

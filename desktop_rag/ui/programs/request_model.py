@@ -7,7 +7,7 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import decimal_in_words, number_in_words, tr
 from desktop_rag.core.programs.request_record import RequestKind, RequestRecord
 from desktop_rag.ui.foundation.wording import one_line
 
@@ -91,7 +91,7 @@ def _text(record: RequestRecord, column: RequestColumn) -> str:
         case RequestColumn.RESULT:
             return RESULTS[record.kind]
         case RequestColumn.SECONDS:
-            return f"{record.ms / 1000:,.2f}"
+            return decimal_in_words(record.ms / 1000, 2)
 
 
 def facts_of(record: RequestRecord) -> str:
@@ -107,8 +107,8 @@ def facts_of(record: RequestRecord) -> str:
         lines.append(
             tr(
                 "{asked} characters asked, {answered} answered",
-                asked=f"{record.asked_chars:,}",
-                answered=f"{record.answer_chars:,}",
+                asked=number_in_words(record.asked_chars),
+                answered=number_in_words(record.answer_chars),
             )
         )
     if record.question:

@@ -1,6 +1,6 @@
 """Words for tokens and what they allow. Pure."""
 
-from desktop_rag.core.language.translation import count_of, tr
+from desktop_rag.core.language.translation import count_of, number_in_words, tr
 from desktop_rag.core.programs.token_facts import TokenFacts
 from desktop_rag.ui.foundation.days import day_and_time
 from desktop_rag.ui.foundation.wording import one_line
@@ -24,7 +24,7 @@ def limits_in_words(token: TokenFacts) -> str:
     if token.origins:
         parts.append(tr("from pages of {origins}", origins=_listed(token.origins)))
     if token.requests_per_minute:
-        parts.append(tr("{count} a minute", count=f"{token.requests_per_minute:,}"))
+        parts.append(tr("{count} a minute", count=number_in_words(token.requests_per_minute)))
     if token.lists_sources:
         parts.append(tr("with a list of sources"))
     return _SEPARATOR.join(parts)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QWidget
 
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import decimal_in_words, number_in_words, tr
 from desktop_rag.core.programs.usage_figures import Usage, UsageFigures
 from desktop_rag.core.settings import Settings
 from desktop_rag.ui.foundation.bridge import Bridge
@@ -84,7 +84,9 @@ class UsageSection(SettingsSection):
         self._add_line(0, heads, tone="muted")
         for number, usage in enumerate(figures.tokens[:_MOST_TOKENS], 1):
             name = one_line(usage.label) or tr("without a valid token")
-            numbers = [f"{each:,}" for each in (usage.requests, usage.answers, usage.refused)]
+            numbers = [
+                number_in_words(each) for each in (usage.requests, usage.answers, usage.refused)
+            ]
             self._add_line(number, (name, *numbers, _seconds(usage.median_ms)))
 
     def _add_line(self, line: int, texts: Sequence[str], tone: str = "") -> None:
@@ -108,16 +110,16 @@ def _in_words(usage: Usage) -> str:
     return tr(
         "{requests} requests, {answers} answers, {refused} refused, {errors} errors;"
         " {asked} characters asked, {answered} answered; median {median}, slowest {slowest}.",
-        requests=f"{usage.requests:,}",
-        answers=f"{usage.answers:,}",
-        refused=f"{usage.refused:,}",
-        errors=f"{usage.errors:,}",
-        asked=f"{usage.asked_chars:,}",
-        answered=f"{usage.answer_chars:,}",
+        requests=number_in_words(usage.requests),
+        answers=number_in_words(usage.answers),
+        refused=number_in_words(usage.refused),
+        errors=number_in_words(usage.errors),
+        asked=number_in_words(usage.asked_chars),
+        answered=number_in_words(usage.answer_chars),
         median=_seconds(usage.median_ms),
         slowest=_seconds(usage.slowest_ms),
     )
 
 
 def _seconds(ms: int) -> str:
-    return f"{ms / 1000:,.2f} s" if ms else "–"
+    return f"{decimal_in_words(ms / 1000, 2)} s" if ms else "–"

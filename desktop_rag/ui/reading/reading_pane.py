@@ -18,6 +18,7 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.shared_library import is_shared
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.error_words import hint_of, title_of
+from desktop_rag.ui.foundation.place_words import place_in_words
 from desktop_rag.ui.foundation.shortcuts import INSIDE, PLACE, bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
@@ -213,7 +214,7 @@ class ReadingPane(QWidget):
             is_text=loaded.kind is not ContentKind.PAGES,
         )  # fmt: skip
         if loaded.stored is not None and loaded.span[1] > loaded.span[0]:
-            self._header.show_place(loaded.anchor.label())
+            self._header.show_place(place_in_words(loaded.anchor))
         self.title_changed.emit(title)
 
     def _look_at_file(self, document: Document) -> None:

@@ -7,7 +7,7 @@ from datetime import date
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QMenu, QWidget
 
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import number_in_words, tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import value_in_words
 from desktop_rag.ui.search.date_dialog import DateDialog
@@ -129,7 +129,7 @@ class FilterBar(QWidget):
             self._add_entry(menu, choice, choice.filter.label)
 
     def _add_entry(self, menu: QMenu, choice: Choice, label: str) -> None:
-        count = f"\t{choice.files:,}" if choice.files is not None else ""
+        count = f"\t{number_in_words(choice.files)}" if choice.files is not None else ""
         action = menu.addAction(f"{_literal(label)}{count}")
         action.setCheckable(True)
         action.setChecked(choice.filter in self._filters)

@@ -10,6 +10,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.query import parse_query
 from desktop_rag.ui.foundation.days import day_in_words, day_of
+from desktop_rag.ui.foundation.place_words import place_in_words
 from desktop_rag.ui.foundation.wording import isolated, one_line
 from desktop_rag.ui.passages.found_passage import FoundPassage
 
@@ -107,7 +108,9 @@ def _within(found: Sequence[FoundPassage]) -> tuple[FoundPassage, ...]:
 
 def _place(passage: Passage) -> str:
     """Where a passage is in its document, without the title."""
-    place = passage.anchor.label().removeprefix(passage.title).removeprefix(HEADING_SEPARATOR)
+    place = (
+        place_in_words(passage.anchor).removeprefix(passage.title).removeprefix(HEADING_SEPARATOR)
+    )
     return one_line(place.strip())
 
 

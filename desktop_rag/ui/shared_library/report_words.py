@@ -1,6 +1,6 @@
 """What a test of the shared library found, in words. Pure."""
 
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import decimal_in_words, number_in_words, tr
 from desktop_rag.core.shared_library import SharedLibraryReport
 from desktop_rag.ui.foundation.wording import one_line, size_in_words
 
@@ -17,7 +17,7 @@ def report_in_words(report: SharedLibraryReport) -> str:
         ),
         tr(
             "{passages} passages in {size}. {index}",
-            passages=f"{report.passages:,}",
+            passages=number_in_words(report.passages),
             size=size_in_words(report.size_bytes),
             index=_index_in_words(report),
         ),
@@ -49,7 +49,12 @@ def _slow_in_words(report: SharedLibraryReport) -> list[str]:
     if not report.slow:
         return []
     rows = [
-        tr("{ms} ms on average, {calls} times: {query}", ms=f"{ms:,.0f}", calls=f"{n:,}", query=q)
+        tr(
+            "{ms} ms on average, {calls} times: {query}",
+            ms=decimal_in_words(ms, 0),
+            calls=number_in_words(n),
+            query=q,
+        )
         for q, ms, n in report.slow
     ]
     return [tr("Slowest queries:"), *rows]

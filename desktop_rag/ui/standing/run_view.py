@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFrame, QWidget
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.standing.standing_run import ComparedSentence, SentenceChange, StandingRun
+from desktop_rag.ui.foundation.place_words import place_in_words
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.messages.cited_text import CitedText
@@ -74,7 +75,7 @@ class RunView(CitedText):
             self._add("", QTextCharFormat())
             self._add(tr("Sources"), self._bold())
         for source in sources:
-            place = source.anchor.label()
+            place = place_in_words(source.anchor)
             name = one_line(source.url or source.path)
             line = f"[{source.n}] {name}" + (f", {place}" if place else "")
             self._add(line, self.linking(source.n, self._muted()))

@@ -6,7 +6,15 @@ from datetime import datetime
 from enum import IntEnum
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QDate,
+    QLocale,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    Qt,
+)
 
 from desktop_rag.activity.activity_event import ActivityEvent
 from desktop_rag.activity.event_search import FoundEvents
@@ -143,5 +151,6 @@ def time_of_day(moment: float, now: float | None = None) -> str:
     today = datetime.fromtimestamp(time.time() if now is None else now).astimezone()
     if then.date() == today.date():
         return f"{then:%H:%M:%S}"
-    year = "" if then.year == today.year else f" {then.year}"
-    return f"{then.day} {then:%b}{year} {then:%H:%M}"
+    form = tr("d MMM") if then.year == today.year else tr("d MMM yyyy")
+    day = QLocale().toString(QDate(then.year, then.month, then.day), form)
+    return f"{day} {then:%H:%M}"

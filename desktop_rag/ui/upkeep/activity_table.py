@@ -10,8 +10,16 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_rag.activity.activity_event import ActivityEvent, EventKind, Outcome
-from desktop_rag.activity.event_wording import kind_of, title_of, tokens_in_words
-from desktop_rag.core.language.translation import tr
+from desktop_rag.activity.event_wording import (
+    counts_in_words,
+    kind_of,
+    outcome_in_words,
+    settings_in_words,
+    title_of,
+    tokens_in_words,
+)
+from desktop_rag.core.language.translation import decimal_in_words, told, tr
+from desktop_rag.ui.foundation.days import written_day
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.upkeep.activity_model import EVENT_ROLE, ActivityColumn, ActivityModel
@@ -123,16 +131,19 @@ class ActivityDetails(Card):
 def _facts_of(event: ActivityEvent) -> list[str]:
     """Lines such as `Model: llama`."""
     moment = datetime.fromtimestamp(event.at).astimezone()
-    ending = "" if event.outcome is Outcome.DONE else f" · {event.outcome.value}"
+    at_time = f"{written_day(moment.date())}, {moment:%H:%M:%S}"
+    outcome = outcome_in_words(event)
+    ending = f" · {outcome}" if outcome else ""
+    detail = settings_in_words(event) if event.kind is EventKind.SETTINGS else told(event.detail)
     at = tr(" at {host}", host=event.host) if event.host else ""
     facts = {
-        "Time": f"{moment:%A}, {moment.day} {moment:%B %Y, %H:%M:%S}",
-        "Kind": kind_of(event) + (ending if event.kind is not EventKind.NOTICE else ""),
-        "Model": f"{event.model}{at}" if event.model else "",
-        "Host": "" if event.model else event.host,
-        "Tokens": tokens_in_words(event),
-        "Duration": f"{event.seconds:,.2f} s" if event.seconds else "",
-        "Numbers": ", ".join(f"{number:,} {name}" for name, number in event.counts),
-        "Details": "" if event.kind is EventKind.INDEX else event.detail,
+        tr("Time"): at_time,
+        tr("Kind"): kind_of(event) + (ending if event.kind is not EventKind.NOTICE else ""),
+        tr("Model"): f"{event.model}{at}" if event.model else "",
+        tr("Host"): "" if event.model else event.host,
+        tr("Tokens"): tokens_in_words(event),
+        tr("Duration"): f"{decimal_in_words(event.seconds, 2)} s" if event.seconds else "",
+        tr("Numbers"): counts_in_words(event),
+        tr("Details"): "" if event.kind is EventKind.INDEX else detail,
     }
     return [f"{name}: {one_line(fact)}" for name, fact in facts.items() if fact]

@@ -170,7 +170,7 @@ class SheetViewer(Viewer):
         if self._model is None or not index.isValid():
             return
         letters = self._model.headerData(index.column(), Qt.Orientation.Horizontal)
-        cell = f"{letters}{self._model.grid.number(index.row()):,}".replace(",", "")
+        cell = f"{letters}{self._model.grid.number(index.row())}"
         name = self._model.grid.name
         self.place_changed.emit(
             f"{one_line(name)} · {cell}" if name else tr("cell {cell}", cell=cell)

@@ -4,7 +4,7 @@ from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, QTimer, Signal, 
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
 
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import number_in_words, tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.word_search import MAX_HITS
 from desktop_rag.ui.widgets.controls import IconButton, PlainLabel, add_clear_button
@@ -62,7 +62,7 @@ class FindBar(QWidget):
     def show_count(self, words: str, current: int, count: int) -> None:
         """Show how many places have these words, and which is the current one, counted from 0."""
         self._words = words
-        total = f"{count:,}" + ("+" if count >= MAX_HITS else "")
+        total = number_in_words(count) + ("+" if count >= MAX_HITS else "")
         if count:
             self._count.setText(tr("{value:,} of {total}", value=current + 1, total=total))
         else:

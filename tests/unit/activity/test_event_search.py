@@ -5,6 +5,7 @@ import io
 import json
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,9 @@ from desktop_rag.activity.event_files import EventFiles
 from desktop_rag.activity.event_log import EventLog
 from desktop_rag.activity.event_search import EventFilter, FoundEvents
 from desktop_rag.activity.event_wording import KIND_NAMES, detail_of, title_of
+from desktop_rag.activity.setting_names import setting_name
+from desktop_rag.core.language.translation import use_language
+from desktop_rag.core.settings import Settings
 
 QUESTION = ActivityEvent(
     100.0, EventKind.QUESTION, chat_id="c1", model="llama", seconds=4.0, counts=(("sources", 5),)
@@ -38,6 +42,11 @@ SCAN = ActivityEvent(
     97.0, EventKind.INDEX, "Letters", IndexChange.SCANNED, counts=(("added", 3), ("removed", 1))
 )
 LIKED = ActivityEvent(98.5, EventKind.FEEDBACK, Opinion.LIKED, chat_id="c1", model="llama")
+# Set in the file of the settings only.
+UNNAMED = {
+    "background.asks_for_hotkeys", "index.database_memory_mb", "server.public_address",
+    "store.read_address", "store.read_lag_s",
+}  # fmt: skip
 TITLES = {"c1": "When is the lamp lit?"}
 
 
@@ -124,3 +133,26 @@ def test_the_exports_hold_what_is_shown() -> None:
     assert first["chat_title"] == "When is the lamp lit?"
     assert first["counts"] == {"sources": 5}
     assert second["details"].startswith("failed")
+
+
+def test_settings_are_named_as_in_their_form() -> None:
+    changed = "appearance.language, background.when_closed, shared_library.host, API key"
+    event = ActivityEvent(1.0, EventKind.SETTINGS, detail=changed)
+    assert detail_of(event) == "Language, Closing the window, Shared library, API key"
+
+
+def test_every_name_that_is_recorded_has_words() -> None:
+    """A name with an underscore is one of the code."""
+    for section in fields(Settings):
+        value = getattr(Settings(), section.name)
+        for each in fields(value) if is_dataclass(value) else ():
+            key = f"{section.name}.{each.name}"
+            assert key in UNNAMED or "_" not in setting_name(key), key
+
+
+def test_the_numbers_of_events_are_told_in_the_language(request: pytest.FixtureRequest) -> None:
+    german = {"sources": "Quellen", "excerpts": "Auszüge"}
+    request.addfinalizer(lambda: use_language(None))
+    use_language(lambda text: german.get(text, ""), ".", decimal=",")
+    said = detail_of(replace(QUESTION, model="", counts=(("sources", 8),), seconds=3.04))
+    assert said == "8 Quellen · 3,0 s · Auszüge"

@@ -60,6 +60,7 @@ def test_no_text_is_outside_of_translation() -> None:
         'title = f"{count} files were read"',
         'words = {Kind.A: "in your documents"}',
         'note = f"{forms} All are read again; until then the old ones are used, as http://a says."',
+        'label.setText(f"{count:,} ×")',
         'result = counts or "nothing that needs attention"',
         'words = " and ".join(counts)',
         'button = TextButton(grouping.value, kind="chip")',

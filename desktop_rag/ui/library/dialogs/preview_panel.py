@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.language.translation import count_of, told, tr
+from desktop_rag.core.language.translation import count_of, number_in_words, told, tr
 from desktop_rag.core.library_events import FolderPreview, LeftOut
 from desktop_rag.ui.foundation.error_words import hint_of, title_of
 from desktop_rag.ui.foundation.wording import one_line, size_in_words, time_in_words
@@ -88,7 +88,7 @@ class PreviewPanel(Card):
 
 def _formats_in_words(by_format: dict[str, int]) -> str:
     ordered = sorted(by_format.items(), key=lambda entry: -entry[1])
-    shown = [f"{count:,} {name}" for name, count in ordered[:_MAX_FORMATS]]
+    shown = [f"{number_in_words(count)} {name}" for name, count in ordered[:_MAX_FORMATS]]
     others = sum(count for _, count in ordered[_MAX_FORMATS:])
     return ", ".join(
         [*shown, count_of(others, tr("other file"), tr("other files"))] if others else shown
@@ -97,5 +97,5 @@ def _formats_in_words(by_format: dict[str, int]) -> str:
 
 def _left_out_label(left_out: LeftOut) -> PlainLabel:
     examples = "\n".join(f"    {one_line(path)}" for path in left_out.examples)
-    text = f"{left_out.files:,} × {one_line(told(left_out.reason))}"
+    text = f"{number_in_words(left_out.files)} × {one_line(told(left_out.reason))}"
     return PlainLabel(f"{text}\n{examples}" if examples else text, scale="small", wrap=True)

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import number_in_words, tr
 from desktop_rag.ui.foundation.wording import literal, value_in_words
 from desktop_rag.ui.library.facets.facet_groups import FacetGroup, FacetValue
 from desktop_rag.ui.library.facets.facet_values import Facet
@@ -43,11 +43,11 @@ class FacetBox(QCheckBox):
     def show_value(self, value: FacetValue) -> None:
         """Show the count, and whether it is chosen."""
         self._label = value.label
-        self._number.setText(f"{value.count:,}")
+        self._number.setText(number_in_words(value.count))
         self._number.adjustSize()
         self.setChecked(value.is_chosen)
         set_property(self, "tone", "" if value.count or value.is_chosen else "muted")
-        self.setAccessibleName(f"{value.label} {value.count:,}")
+        self.setAccessibleName(f"{value.label} {number_in_words(value.count)}")
         self._arrange()
 
     def hitButton(self, place: QPoint) -> bool:

@@ -7,7 +7,7 @@ from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QVBoxLayout, QWidget
 
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import number_in_words, tr
 from desktop_rag.ui.foundation.presses import ClickWatch
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.document_model import DocumentModel
@@ -45,7 +45,7 @@ class PictureCanvas(QWidget):
             self._rebuild(parts)
         self._parts = parts
         for title, tiles, group in zip(self._titles, self._tiles, parts, strict=True):
-            title.set_full_text(f"{group.label} · {group.count:,}")
+            title.set_full_text(f"{group.label} · {number_in_words(group.count)}")
             title.setAccessibleName(group.words)
             for tile, part in zip(tiles, group.parts, strict=True):
                 tile.show_part(part)

@@ -10,6 +10,7 @@ from PySide6.QtCore import QEvent, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QEnterEvent, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
+from desktop_rag.core.language.translation import number_in_words
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.facets.facet_values import StateGroup
 from desktop_rag.ui.library.picture.picture_parts import Part
@@ -108,7 +109,9 @@ class PictureTile(QAbstractButton):
         lines = [metrics.elidedText(self._words, Qt.TextElideMode.ElideRight, room)]
         if self.height() >= 2 * line + 2 * _PADDING_PX:
             lines.append(
-                metrics.elidedText(f"{self.part.count:,}", Qt.TextElideMode.ElideRight, room)
+                metrics.elidedText(
+                    number_in_words(self.part.count), Qt.TextElideMode.ElideRight, room
+                )
             )
         width = max(metrics.horizontalAdvance(text) for text in lines) + 2 * _PADDING_PX
         is_mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft

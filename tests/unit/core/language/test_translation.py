@@ -4,7 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from desktop_rag.core.language.translation import number_in_words, tr, use_language
+from desktop_rag.core.language.translation import (
+    decimal_in_words,
+    number_in_words,
+    tr,
+    use_language,
+)
 
 GERMAN = {"{count:,} files in {folder}": "{count:,} Dateien in {folder}", "Save": "Sichern"}
 
@@ -32,3 +37,13 @@ def test_a_language_has_its_texts_and_its_numbers() -> None:
 @pytest.mark.usefixtures("german")
 def test_an_unknown_text_stays_english() -> None:
     assert tr("Open {name}", name="a.pdf") == "Open a.pdf"
+
+
+def test_numbers_have_the_separators_of_the_language() -> None:
+    use_language(lambda text: "", ".", decimal=",")
+    try:
+        assert (number_in_words(1998), decimal_in_words(1998.26, 1)) == ("1.998", "1.998,3")
+        assert tr("{value:.1f} TB of {all:,}", value=1.5, all=2000) == "1,5 TB of 2.000"
+        assert tr("{year} v{version}", year=2026, version="1.2") == "2026 v1.2"
+    finally:
+        use_language(None)

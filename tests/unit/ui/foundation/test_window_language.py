@@ -6,10 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QLocale
+from PySide6.QtCore import QDate, QLocale
 
 from desktop_rag.core.language.translation import tr, use_language
-from desktop_rag.ui.foundation.window_language import choose_language, language_name, languages
+from desktop_rag.ui.foundation.window_language import (
+    choose_language,
+    language_name,
+    languages,
+    locale_of,
+)
 
 LRELEASE = Path(sys.executable).with_name("pyside6-lrelease")
 TS = """<?xml version="1.0" encoding="utf-8"?>
@@ -44,6 +49,21 @@ def test_without_a_choice_it_is_the_language_of_the_system(
     austrian = QLocale("de_AT")
     monkeypatch.setattr(QLocale, "system", lambda: austrian)
     assert choose_language(words, "") == "de"
+
+
+@pytest.mark.parametrize(
+    ("code", "system", "day"),
+    [
+        ("de", "en_GB", "Donnerstag"),
+        ("de", "de_AT", "Donnerstag"),
+        ("en", "de_DE", "Thursday"),
+        ("en", "en_GB", "Thursday"),
+    ],
+)
+def test_days_are_named_in_the_language_of_the_window(code: str, system: str, day: str) -> None:
+    locale = locale_of(code, QLocale(system))
+    said = locale.toString(QDate(2026, 11, 26), QLocale.FormatType.LongFormat)
+    assert said.startswith(day)
 
 
 def test_a_language_is_named_in_itself() -> None:
