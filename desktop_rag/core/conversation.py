@@ -87,7 +87,7 @@ class FileCounts:
                 files=count_of(self.total, tr("file"), tr("files")),
                 matched=self.matched,
             )
-        files = count_of(self.matched, tr("file"), tr("files")) if self.matched else tr("no file")
+        files = count_of(self.matched, tr("file"), tr("files")) if self.matched else tr("No file")
         if not self.read:
             return tr("{files} matched", files=files)
         return tr("{files} matched, {read:,} read", files=files, read=self.read)

@@ -205,8 +205,8 @@ class LibraryDocuments:
         """
         return self._attacher.attach(path, cancel=cancel)
 
-    def retry_failed(self) -> int:
-        """Read failed files again, and fetch failed pages; returns the number of files."""
+    def retry_failed(self) -> list[str]:
+        """Read failed files again, and fetch failed pages; returns the ids of their documents."""
         failed = self._store.documents(state=DocumentState.FAILED)
         self._pipeline.pictures.forget(failed)
         to_fetch = self._link_sources() & {d.source_id for d in failed}
@@ -216,7 +216,7 @@ class LibraryDocuments:
             if source.source_id in to_fetch:
                 self._pipeline.scans.request(source)
         self._changed(waiting)
-        return len(waiting)
+        return [d.document_id for d in waiting]
 
     def read_again(self, document_ids: Sequence[str]) -> int:
         """Read these files again, even unchanged ones, and fetch failed pages; returns how many.

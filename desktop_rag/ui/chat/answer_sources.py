@@ -7,13 +7,17 @@ from desktop_rag.ui.chat.side_panels import SidePanels
 from desktop_rag.ui.documents.sources_panel import SourcesPanel
 from desktop_rag.ui.messages.message_model import MessageModel
 
+# A question and its answer.
+_FIRST_TURNS = 2
+
 
 class AnswerSources:
     """Follows the last answer; a picked answer stays until the last one has new sources.
 
-    The panel opens with the first question of a conversation, before there is an answer to read,
-    and stays: opening it later, or for a moment only, would move the text. A question without
-    documents has none.
+    The panel opens with the first question of a conversation, before there is an answer to read:
+    opening it later would move the text. It closes when that answer has no sources, and opens again
+    with the first answer that has some. From then on it stays, so that no later question moves the
+    text. A question without documents has none.
     """
 
     def __init__(self, panel: SourcesPanel, sides: SidePanels) -> None:
@@ -21,6 +25,9 @@ class AnswerSources:
         self._sides = sides
         self._model: MessageModel | None = None
         self._followed: tuple[SourceRef, ...] = ()
+        self._stays = False
+        self._is_asked = False
+        self._has_content = False
 
     def follow(self, model: MessageModel) -> None:
         """Show the sources of the last answer if they changed."""
@@ -33,13 +40,29 @@ class AnswerSources:
         if is_other or (sources != self._followed and (sources or not waits)):
             self._model, self._followed = model, sources
             self._show(sources, is_searching=waits)
-        is_asked = last is not None and not last.scope.is_without_documents
-        self._sides.set_right_content(has_content=is_asked)
+        self._stays = bool(sources) or (self._stays and not is_other)
+        self._is_asked = last is not None and not last.scope.is_without_documents
+        is_first = waits and model.rowCount() <= _FIRST_TURNS
+        self._set_content(has_content=self._is_asked and (self._stays or is_first))
 
     def show(self, message: Message) -> None:
         """Show the sources of this answer, or the nearest passages if it has none."""
+        self._stays = True  # what the person asked to see stays
         self._show(message.sources, message.nearest)
-        self._sides.set_right_content(has_content=True)
+        self._set_content(has_content=True)
+
+    def toggle(self) -> None:
+        """Show or hide the panel; at the person's wish also one without sources."""
+        if self._is_asked and not self._has_content:
+            self._stays = True
+            self._set_content(has_content=True)
+            self._sides.open_right()
+        else:
+            self._sides.toggle_right()
+
+    def _set_content(self, *, has_content: bool) -> None:
+        self._has_content = has_content
+        self._sides.set_right_content(has_content=has_content)
 
     def _show(
         self,

@@ -89,7 +89,7 @@ class SourceReading(QObject):
             self.sides.close_reading()
             self.sides.open_right()
         else:
-            self.sides.toggle_right()
+            self._sources.toggle()
 
     @Slot(object)
     def read(self, source: SourceRef) -> None:

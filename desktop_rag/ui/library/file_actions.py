@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from desktop_rag.core.domain import Document
+from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.language.translation import count_of, tr
-from desktop_rag.core.library_events import Notice
+from desktop_rag.core.library_events import DocumentsChanged, Notice
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import cut_line
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
 
 _LONGEST_NAME = 60
+_UNDER_WAY = (DocumentState.WAITING, DocumentState.READING)
 
 
 class FileActions(QObject):
@@ -27,6 +28,9 @@ class FileActions(QObject):
         super().__init__(page)
         self._bridge = bridge
         self._library = library
+        # Files that failed and are read again, and their states. None while they are not known.
+        self._retried: list[str] | None = []
+        self._states: dict[str, DocumentState] = {}
 
     @Slot(object)
     def exclude(self, documents: Sequence[Document]) -> None:
@@ -66,6 +70,51 @@ class FileActions(QObject):
                 )
 
         self._bridge.run(self, lambda: library.read_again(ids), tell)
+
+    @Slot()
+    def retry_failed(self) -> None:
+        """Read all files that failed again, and tell what became of them."""
+        library, self._retried = self._library, None
+        self._states.clear()
+
+        def tell(ids: list[str]) -> None:
+            self._retried = ids
+            if ids:
+                self.notified.emit(_retry_in_words(len(ids), library.indexing.is_paused))
+            self._tell_retried()
+
+        self._bridge.run(self, library.documents.retry_failed, tell)
+
+    def on_library_event(self, event: object) -> None:
+        """Follow the files that are read again; other events are ignored."""
+        if isinstance(event, DocumentsChanged):
+            # Before their ids are known one of them may already be read.
+            wanted = self._retried
+            for document in event.documents:
+                if wanted is None or document.document_id in wanted:
+                    self._states[document.document_id] = document.state
+            self._tell_retried()
+
+    def _tell_retried(self) -> None:
+        states = [self._states.get(each) for each in self._retried or ()]
+        if not states or any(state is None or state in _UNDER_WAY for state in states):
+            return
+        failed = states.count(DocumentState.FAILED)
+        title = tr(
+            "{read:,} of {files} could be read.",
+            read=len(states) - failed,
+            files=count_of(len(states), tr("file"), tr("files")),
+        )
+        hint = tr("The column Reason says what is wrong with the others.") if failed else ""
+        self.notified.emit(Notice(title, hint))
+        self._retried = []
+        self._states.clear()
+
+
+def _retry_in_words(count: int, is_paused: bool) -> Notice:
+    title = tr("{count:,} files are read again.", count=count)
+    hint = tr("Indexing is paused. They are read when it goes on.") if is_paused else ""
+    return Notice(tr("1 file is read again.") if count == 1 else title, hint)
 
 
 def _ids(documents: Sequence[Document]) -> list[str]:

@@ -50,7 +50,7 @@ class LibraryPage(QWidget):
     """Adds, shows and removes sources, and shows the state of their files.
 
     `summary_requested` carries the QuestionScope to sum up, `undo_offered` a Notice and the undo
-    function;
+    function, `notified` a Notice to show for a while;
     `demo_requested` and `settings_requested` come from the page of an empty library.
     `long_pictures_chosen` carries a LongReading.
     """
@@ -59,6 +59,7 @@ class LibraryPage(QWidget):
     settings_requested = Signal()
     summary_requested = Signal(object)
     undo_offered = Signal(object, object)
+    notified = Signal(object)
     long_pictures_chosen = Signal(object)
 
     def __init__(
@@ -110,6 +111,7 @@ class LibraryPage(QWidget):
             self._shared.show_status(event.status)
         elif not isinstance(event, NothingUsed):
             self._feed.handle_event(event)
+            self._files.on_library_event(event)
         elif not self.window().isVisible():
             self.let_go()
 
@@ -218,12 +220,12 @@ class LibraryPage(QWidget):
         self._picture.filter_chosen.connect(self._on_filter_chosen)
         self._reading.library_requested.connect(self._reading.close_document)
         self._changes.read_requested.connect(self._reading.read_document)
-        self._panel.retry_failed_requested.connect(self._on_retry_requested)
+        self._panel.retry_failed_requested.connect(self._files.retry_failed)
         self._panel.retry_requested.connect(self._files.read_again)
         self._panel.exclude_requested.connect(self._files.exclude)
         self._panel.include_requested.connect(self._files.include)
         self._files.undo_offered.connect(self.undo_offered)
-        self._files.notified.connect(self._bridge.post)
+        self._files.notified.connect(self.notified)
         self._panel.password_requested.connect(self._passwords.ask)
         self._panel.forgetting_requested.connect(self._passwords.forget)
         self._panel.tags_requested.connect(self._tags.edit)
@@ -373,10 +375,6 @@ class LibraryPage(QWidget):
     @Slot(object)
     def _on_folder_requested(self, document: Document) -> None:
         self._opener.show_in_folder(document.path)
-
-    @Slot()
-    def _on_retry_requested(self) -> None:
-        self._bridge.run(self, self._library.documents.retry_failed)
 
     # --- drag and drop ---------------------------------------------------------------------------
 

@@ -201,7 +201,7 @@ def test_failed_files_are_read_again_on_request(services: Services, folder: Path
     assert states(services)["report.pdf"] is DocumentState.FAILED
     report = DEMO / "documents" / "records" / "lantern-survey-2025.pdf"
     path.write_bytes(report.read_bytes())
-    assert services.library.documents.retry_failed() == 1
+    assert len(services.library.documents.retry_failed()) == 1
     assert services.library.indexing.wait_until_idle(20)
     assert states(services)["report.pdf"] is DocumentState.SEARCHABLE
 

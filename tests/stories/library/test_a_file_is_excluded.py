@@ -55,6 +55,17 @@ def test_one_failed_file_is_read_again(person: Person, papers: Path) -> None:
     assert cells(person, "broken.pdf")[2] == "Failed"
 
 
+def test_all_failed_files_are_read_again_and_the_person_is_told(
+    person: Person, papers: Path
+) -> None:
+    person.drops(papers)
+    person.sees("3 files: 2 searchable, 1 failed")
+    person.clicks("Retry failed")
+    person.sees("1 file is read again.")
+    person.sees("0 of 1 file could be read.")
+    person.sees("The column Reason says what is wrong with the others.")
+
+
 def indexed_at(person: Person, name: str) -> float:
     documents = person.app.services.library.documents.all()
     return next(d.indexed_at for d in documents if d.path.name == name)

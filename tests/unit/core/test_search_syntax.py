@@ -83,8 +83,8 @@ def test_only_whole_words_are_repaired_in_a_text() -> None:
     [
         (FileCounts(12_000, 4), "12,000 files matched, 4 read"),
         (FileCounts(1, 1), "1 file matched, 1 read"),
-        (FileCounts(0, 20), "no file matched, 20 read"),
-        (FileCounts(0, 0), "no file matched"),
+        (FileCounts(0, 20), "No file matched, 20 read"),
+        (FileCounts(0, 0), "No file matched"),
     ],
 )
 def test_files_that_matched_and_were_read_are_told(counts: FileCounts, expected: str) -> None:

@@ -256,6 +256,29 @@ def test_a_narrow_window_shows_one_side_at_a_time(room: Room, qtbot: QtBot) -> N
     assert not panel.isVisible()
 
 
+def test_a_conversation_without_sources_has_no_panel_until_there_are_some(
+    room: Room, qtbot: QtBot
+) -> None:
+    panel = room.page.findChildren(SourcesPanel)[0]
+    ask(room, qtbot, "Hello!")
+    qtbot.waitUntil(lambda: not panel.isVisible())
+    button(room.page, "Show or hide sources").click()
+    assert panel.isVisible()
+    button(room.page, "Close sources").click()
+    button(room.page, "Show or hide sources").click()
+    assert panel.isVisible()
+
+
+def test_the_panel_opens_with_the_first_sources_and_stays(room: Room, qtbot: QtBot) -> None:
+    panel = room.page.findChildren(SourcesPanel)[0]
+    ask(room, qtbot, "Hello!")
+    qtbot.waitUntil(lambda: not panel.isVisible())
+    ask(room, qtbot)
+    qtbot.waitUntil(panel.isVisible)
+    ask(room, qtbot, "Hello!")
+    assert panel.isVisible()
+
+
 def test_the_sources_stay_while_the_next_question_is_asked(
     room: Room, server: ChatServer, qtbot: QtBot
 ) -> None:
