@@ -31,6 +31,7 @@ from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+from desktop_rag.ui.widgets.flow_row import FlowRow
 
 if TYPE_CHECKING:
     from desktop_rag.experiments.experiments import SetResults
@@ -84,7 +85,11 @@ class ExperimentsPage(QWidget):
         self._new.setMenu(self._set_menu(is_new=True))
         self._sets = QComboBox()
         self._sets.setAccessibleName(tr("Set of questions"))
-        self._sets.setMinimumContentsLength(24)
+        self._sets.setMinimumContentsLength(20)
+        # A long name is no reason to wrap the row.
+        self._sets.setSizeAdjustPolicy(
+            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        )
         self._edit = TextButton(tr("Edit…"))
         self._more = TextButton(tr("Add questions"))
         self._more.setMenu(self._set_menu(is_new=False))
@@ -142,25 +147,21 @@ class ExperimentsPage(QWidget):
         inside = QVBoxLayout(self._body)
         inside.setContentsMargins(0, 0, 0, 0)
         inside.setSpacing(10)
-        inside.addLayout(_row(self._sets, self._edit, self._more, self._delete, None, self._ask))
+        inside.addLayout(_row(self._sets, self._edit, self._more, self._delete, self._ask))
         band = QHBoxLayout()
         left = QVBoxLayout()
         left.addWidget(self._runs, 1)
-        left.addLayout(_row(self._pause, self._remove, None))
+        below = QHBoxLayout()
+        below.addWidget(self._pause)
+        below.addWidget(self._remove)
+        below.addStretch(1)
+        left.addLayout(below)
         band.addLayout(left, 2)
         band.addWidget(self._charts, 3)
         inside.addLayout(band)
         inside.addWidget(self._compared)
         inside.addLayout(
-            _row(
-                self._filter,
-                self._tag,
-                None,
-                self._beside,
-                self._judge,
-                self._let_judge,
-                self._report,
-            )
+            _row(self._filter, self._tag, self._beside, self._judge, self._let_judge, self._report)
         )
         inside.addWidget(self._matrix, 1)
         self._runs.setFixedHeight(150)
@@ -376,12 +377,9 @@ class ExperimentsPage(QWidget):
             self._actions.show_answers(self._model.matrix, rows, at, runs, chosen.set_id)
 
 
-def _row(*widgets: QWidget | None) -> QHBoxLayout:
-    """Widgets side by side; None stands for the room that is left."""
-    row = QHBoxLayout()
+def _row(*widgets: QWidget) -> FlowRow:
+    """Widgets side by side, in further lines where there is no more room."""
+    row = FlowRow(spacing=10)
     for widget in widgets:
-        if widget is None:
-            row.addStretch(1)
-        else:
-            row.addWidget(widget)
+        row.addWidget(widget)
     return row

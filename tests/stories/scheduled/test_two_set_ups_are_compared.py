@@ -5,13 +5,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QPoint, QRect
 from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QTextBrowser
 
 from desktop_rag.core.experiments.run import Preference
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
+from desktop_rag.ui.experiments.experiments_page import ExperimentsPage
+from desktop_rag.ui.experiments.run_list import RunList
 from desktop_rag.ui.reading.reading_window import ReadingWindow
+from desktop_rag.ui.widgets.controls import TextButton
 from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
 from tests.unit.ui.rooms import marked_words
@@ -170,3 +174,19 @@ def test_a_set_is_saved_with_a_question(asker: Person) -> None:
     lines.setPlainText("When is the lamp lit?")
     dialog.clicks("Save")
     asker.sees("Press “Ask…” to have the questions answered.")
+
+
+def test_a_small_window_shows_a_set_without_questions_in_full(asker: Person) -> None:
+    asker.place.resize(900, 600)
+    asker.app.services.run_worker.experiments.add("Empty")
+    asker.sees("This set has no questions yet.")
+    page = asker.place.findChild(ExperimentsPage)
+    assert page is not None
+    buttons = [b for b in page.findChildren(TextButton) if b.isVisible()]
+    assert len(buttons) > 8
+    cut = [b.text() for b in buttons if b.width() < b.sizeHint().width()]
+    assert not cut
+    places = [QRect(b.mapTo(page, QPoint()), b.size()) for b in buttons]
+    assert all(page.rect().contains(place) for place in places)
+    [runs] = page.findChildren(RunList)
+    assert not any(QRect(runs.mapTo(page, QPoint()), runs.size()).intersects(p) for p in places)
