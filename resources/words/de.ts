@@ -76,12 +76,24 @@
         <translation>Umgeschriebene Antwort</translation>
     </message>
     <message>
+        <source>stopped</source>
+        <translation>angehalten</translation>
+    </message>
+    <message>
+        <source>read</source>
+        <translation>gelesen</translation>
+    </message>
+    <message>
         <source>was scanned</source>
         <translation>wurde durchsucht</translation>
     </message>
     <message>
         <source>was read</source>
         <translation>wurde gelesen</translation>
+    </message>
+    <message>
+        <source>a chat</source>
+        <translation>einem Chat</translation>
     </message>
     <message>
         <source>Question in {chat}</source>
@@ -100,6 +112,10 @@
         <translation>einem Endpunkt</translation>
     </message>
     <message>
+        <source>was changed</source>
+        <translation>wurde geändert</translation>
+    </message>
+    <message>
         <source>A source</source>
         <translation>Eine Quelle</translation>
     </message>
@@ -110,6 +126,10 @@
     <message>
         <source>{value} in {chat}</source>
         <translation>{value} in {chat}</translation>
+    </message>
+    <message>
+        <source>excerpts</source>
+        <translation>Auszüge</translation>
     </message>
     <message>
         <source>at {host}</source>
@@ -134,6 +154,10 @@
     <message>
         <source>Repair</source>
         <translation>Reparatur</translation>
+    </message>
+    <message>
+        <source>about </source>
+        <translation>etwa </translation>
     </message>
     <message>
         <source>{about}{tokens_in:,} tokens in, {tokens_out:,} out</source>
@@ -440,8 +464,8 @@
         <translation>Dateien</translation>
     </message>
     <message>
-        <source>no file</source>
-        <translation>keine Datei</translation>
+        <source>No file</source>
+        <translation>Keine Datei</translation>
     </message>
     <message>
         <source>{files} matched</source>
@@ -2008,6 +2032,26 @@ Die vollständige Adresse lautet:
         <translation>Eine Regel schließt diese Dateien aus.</translation>
     </message>
     <message>
+        <source>{read:,} of {files} could be read.</source>
+        <translation>Gelesen: {read:,} von {files}.</translation>
+    </message>
+    <message>
+        <source>The column Reason says what is wrong with the others.</source>
+        <translation>Die Spalte „Grund“ sagt, was den anderen fehlt.</translation>
+    </message>
+    <message>
+        <source>{count:,} files are read again.</source>
+        <translation>{count:,} Dateien werden erneut gelesen.</translation>
+    </message>
+    <message>
+        <source>Indexing is paused. They are read when it goes on.</source>
+        <translation>Die Indizierung ist pausiert. Sie werden gelesen, wenn sie weitergeht.</translation>
+    </message>
+    <message>
+        <source>1 file is read again.</source>
+        <translation>1 Datei wird erneut gelesen.</translation>
+    </message>
+    <message>
         <source>“{cut_line}” is</source>
         <translation>„{cut_line}“ wurde</translation>
     </message>
@@ -3046,6 +3090,10 @@ Die vollständige Adresse lautet:
     <message>
         <source>Input price</source>
         <translation>Preis der Eingabe</translation>
+    </message>
+    <message>
+        <source>Endpoints</source>
+        <translation>Endpunkte</translation>
     </message>
     <message>
         <source>Output price</source>
@@ -5724,6 +5772,18 @@ Ihre Chats und die Rückmeldungen darin bleiben. Das lässt sich nicht rückgän
     <message>
         <source> at {host}</source>
         <translation> an {host}</translation>
+    </message>
+    <message>
+        <source>Host</source>
+        <translation>Host</translation>
+    </message>
+    <message>
+        <source>Duration</source>
+        <translation>Dauer</translation>
+    </message>
+    <message>
+        <source>Numbers</source>
+        <translation>Zahlen</translation>
     </message>
     <message>
         <source>Backups (*{ENDING})</source>
@@ -11590,6 +11650,22 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>library</source>
         <translation>Bibliothek</translation>
+    </message>
+    <message>
+        <source>page {label} ({page})</source>
+        <translation>Seite {label} ({page})</translation>
+    </message>
+    <message>
+        <source>page {page}</source>
+        <translation>Seite {page}</translation>
+    </message>
+    <message>
+        <source>slide {number}</source>
+        <translation>Folie {number}</translation>
+    </message>
+    <message>
+        <source>cells {cells}</source>
+        <translation>Zellen {cells}</translation>
     </message>
     <message>
         <source>line {line}</source>
