@@ -12521,7 +12521,7 @@ Was kostet der Eintritt?</translation>
     </message>
     <message>
         <source>Nothing was judged yet, so neither is called better.</source>
-        <translation>Noch wurde nichts beurteilt, daher heißt keiner besser.</translation>
+        <translation>Noch wurde nichts beurteilt, daher gilt keiner als besser.</translation>
     </message>
     <message>
         <source>More of the answer is backed by sources: {second} in {better:,}, {first} in {worse:,}, equal in {same:,}.</source>

@@ -164,7 +164,9 @@ class ExperimentsPage(QWidget):
             _row(self._filter, self._tag, self._beside, self._judge, self._let_judge, self._report)
         )
         inside.addWidget(self._matrix, 1)
-        self._runs.setFixedHeight(150)
+        # In a small window it gives way to the buttons below it.
+        self._runs.setMinimumHeight(64)
+        self._runs.setMaximumHeight(150)
         self._body.hide()
 
     def _connect(self) -> None:
