@@ -7,15 +7,16 @@ there is no switch.
 """
 
 import sys
-from importlib import import_module
 from types import ModuleType
+
+import PySide6.QtCore
 
 _HOOK, _SEARCH = "shibokensupport.feature", "_mod_uses_pyside"
 
 
 def leave_sources_unread() -> None:
     """Have PySide take every module for one that asks for no feature. Before other imports."""
-    import_module("PySide6.QtCore")  # it loads the hook
+    assert PySide6.QtCore.__name__ in sys.modules, "it loads the hook"
     hook = sys.modules.get(_HOOK)
     # It is not documented: another version may lack it, and then the start is slower.
     if hook is not None and hasattr(hook, _SEARCH):

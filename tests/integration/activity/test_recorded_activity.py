@@ -279,7 +279,7 @@ def test_the_verb_asks_the_open_window(home: Home, services: Services) -> None:
         [row] = run_json("events", "--kind", "settings")
     finally:
         server.close()
-    assert row["details"] == "answers.checks_claims"
+    assert row["details"] == "Check each sentence against the sources"
 
 
 def test_events_are_listed_when_the_library_cannot_be_opened(home: Home, indexed: Services) -> None:
