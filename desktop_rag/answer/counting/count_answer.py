@@ -75,10 +75,10 @@ class CountAnswer:
         question = counting_question(request.query.text)
         if question is None or request.attachments:
             return False
-        if files := self._sets.library_files(request):
-            draft.text = file_count(question, files)
-        if draft.text:
-            yield TextDelta(draft.text)
+        files = self._sets.library_files(request)
+        if files and (text := file_count(question, files)):
+            draft.text = text
+            yield TextDelta(text)
             return True
         counted_set = self._sets.of(request, content_words(question))
         if counted_set is None:
