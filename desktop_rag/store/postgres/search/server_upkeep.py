@@ -18,7 +18,8 @@ from desktop_rag.store.postgres.search.server_vectors import (
 _NEIGHBOURS = 16
 _CANDIDATES = 128
 _INDEX = f"hnsw (vector halfvec_ip_ops) WITH (m = {_NEIGHBOURS}, ef_construction = {_CANDIDATES})"
-_BUILD_MEMORY = "512MB"
+# What the graph takes for each vector while it is built, beside two bytes for each dimension.
+_LINK_BYTES = 600
 
 
 class ServerUpkeep:
@@ -35,22 +36,22 @@ class ServerUpkeep:
     def run(self) -> None:
         """Merge, and build what is missing; rows written meanwhile are in it too."""
         self._merge.run()
-        for table in self._without_index():
+        for table, dimensions in self._without_index():
             with self._database.outside_transactions() as connection:
-                connection.execute(
-                    "SELECT set_config('maintenance_work_mem', %s, false)", [_BUILD_MEMORY]
-                )
+                allow_memory(connection, table, dimensions)
                 _build_index(connection, table)
                 for name in (table, "chunks", "documents"):
                     connection.execute(f"ANALYZE {name}".encode())
 
-    def _without_index(self) -> list[str]:
+    def _without_index(self) -> list[tuple[str, int]]:
+        """The tables of vectors that lack an index, with the dimensions of each."""
         with self._database.read() as con:
             models = con.execute(
-                "SELECT model_id FROM models WHERE dimensions <= ?", [MOST_INDEXED_DIMENSIONS]
+                "SELECT model_id, dimensions FROM models WHERE dimensions <= ?",
+                [MOST_INDEXED_DIMENSIONS],
             ).fetchall()
-            found: list[str] = []
-            for (model_id,) in models:
+            found: list[tuple[str, int]] = []
+            for model_id, dimensions in models:
                 table = vector_table(model_id)
                 ready = con.execute(
                     "SELECT 1 FROM pg_index WHERE indisvalid AND indexrelid = to_regclass(?)",
@@ -60,8 +61,23 @@ class ServerUpkeep:
                     f"SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT {EXACT_BELOW + 1}) few"
                 ).fetchall()
                 if ready is None and count > EXACT_BELOW:
-                    found.append(table)
+                    found.append((table, dimensions))
         return found
+
+
+def allow_memory(connection: Own, table: str, dimensions: int) -> None:
+    """Let builds of this connection hold the whole graph: without, they take many times as long.
+
+    At most half of what the server expects of the computer's memory for its files
+    (`effective_cache_size`), unless `maintenance_work_mem` allows more already.
+    """
+    connection.execute(
+        "SELECT set_config('maintenance_work_mem', greatest("
+        " pg_size_bytes(current_setting('maintenance_work_mem')), least("
+        " pg_size_bytes(current_setting('effective_cache_size')) / 2,"
+        f" (SELECT count(*) FROM {table}) * %s)) / 1024 || 'kB', false)".encode(),
+        [2 * dimensions + _LINK_BYTES],
+    )
 
 
 def _build_index(connection: Own, table: str) -> None:
