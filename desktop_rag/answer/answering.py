@@ -43,6 +43,7 @@ from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.answer.writing.extractive_answer import excerpts
 from desktop_rag.answer.writing.model_answer import answer_with
+from desktop_rag.answer.writing.source_tables import surroundings_of
 from desktop_rag.answer.writing.unanswered import Refusal, refusal, unread_files
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.attachment import Image
@@ -334,26 +335,20 @@ class Answering:
         marks, headings, _ = places_from_json(self._documents.content(document_id)[1])
         return Places(marks, headings) if marks or headings else None
 
-    def _header(self, source: SourceRef) -> str:
-        """The header row of the table that a source is a part of; "" for none."""
-        tables = places_from_json(self._documents.content(source.document_id)[1])[2]
-        inside = (t.text for t in tables if t.start <= source.start < t.end)
-        return next(inside, "")
-
     def _from_excerpts(self, draft: AnswerDraft, request: AnswerRequest) -> Iterator[AnswerEvent]:
         draft.is_excerpts = True
         previous = _previous_answer(draft, request)
         yield SourcesFound(draft.sources, draft.notes)
         asked = draft.plain_question
         asked = draft.notes.repair(asked) if draft.notes else asked
-        headers = {source.n: self._header(source) for source in draft.sources}
+        around = surroundings_of(self._documents, draft.sources)
         embedder = self._finder.embedder_for(asked) or self._embedder
         dispute = dispute_of(request.question, request.history)
         if dispute:
             draft.text = excerpt(checked_dispute(dispute, draft.sources, self._check))
         draft.text = (
             draft.text
-            or excerpts(asked, draft.sources, embedder, previous, headers)
+            or excerpts(asked, draft.sources, embedder, previous, around)
             or refusal(Refusal.NOTHING_FOUND, *_written_in(request))
         )
         yield TextDelta(draft.text)

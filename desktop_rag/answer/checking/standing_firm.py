@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from desktop_rag.answer.checking.disputes import CheckedDispute, Finding
 from desktop_rag.answer.prompting.prompt_sanitizer import sanitized
-from desktop_rag.answer.writing.extractive_answer import quoted
+from desktop_rag.answer.writing.excerpt_markdown import quoted
 
 OTHERWISE = "The sources say otherwise."
 _AGREED = "The sources say this too."

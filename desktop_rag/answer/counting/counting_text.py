@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from desktop_rag.answer.counting.record_choice import Choice
 from desktop_rag.answer.counting.record_forms import Kind, Record
-from desktop_rag.answer.writing.extractive_answer import quoted
+from desktop_rag.answer.writing.excerpt_markdown import quoted
 
 # Citations have up to three digits; the records after them are named without one.
 MOST_CITED = 999

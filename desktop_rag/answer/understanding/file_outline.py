@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 
 from desktop_rag.answer.sources.source_merging import numbered
 from desktop_rag.answer.sources.whole_text import passage_of
+from desktop_rag.answer.writing.excerpt_candidates import is_prose
+from desktop_rag.answer.writing.excerpt_markdown import quoted
 from desktop_rag.answer.writing.excerpt_units import units_of
-from desktop_rag.answer.writing.extractive_answer import is_prose, quoted
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.domain import Document
 from desktop_rag.core.parsed import Heading, Mark, TableHeader

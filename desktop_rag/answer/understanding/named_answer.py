@@ -9,7 +9,7 @@ from desktop_rag.answer.sources.whole_text import WholeTexts
 from desktop_rag.answer.understanding.file_outline import outline_of
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest
-from desktop_rag.answer.writing.extractive_answer import quoted
+from desktop_rag.answer.writing.excerpt_markdown import quoted
 from desktop_rag.core.conversation import (
     AnswerEvent,
     FileCounts,

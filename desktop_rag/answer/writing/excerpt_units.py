@@ -6,9 +6,10 @@ sentences around them; they are taken apart here.
 
 import re
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate, groupby
 
+from desktop_rag.answer.writing.figure_columns import TableHead, columns_of, head_of
 from desktop_rag.core.text import sentences
 
 COLUMN = " | "
@@ -21,27 +22,18 @@ _ENVIRONMENT = re.compile(
     r"\\(?:begin|end)\{(?:abstract|center|description|enumerate|itemize|quotation|quote)\}|\\item\b"
 )
 _ITEM = re.compile(r"^\s*(?:[-*•+]|\d{1,2}[.)])\s+")
-_FIGURE = r"(?:[(\-−–]?[$€£]?\s?\d[\d.,]*\s?%?\)?|[—–-])"
+_FIGURE = r"(?:[(\-−–+]?(?:[$€£]\s?)?\d[\d.,]*\s?%?\)?(?:\s?%)?|[—–-])"
 # A label, then two figures or more; notes such as "(1)" may follow the label.
 _FILLER = re.compile(r"(?:[._‥…·=~-]{4,}\s*|(?:[._·] ){3,}[._·]?\s*)+")
+# The number of a note behind a label.
+_NOTE = re.compile(r"\(\d\)")
 _CELL = re.compile(rf"(?:[$€£]\s*)?{_FIGURE}")
 _FIGURES = re.compile(
     r"^(?P<label>[^\d$€£|]*?[^\W\d][^\d$€£|]*?)\s+"
     rf"(?P<cells>{_CELL.pattern}(?:\s+{_CELL.pattern})+)\s*$"
 )
-# What the figures of a table are in, in the words of reports of many languages.
-_SCALE_WORD = (
-    r"(?:thousands?|millions?|billions?|tausend|tsd|mio|mrd|millionen|milliarden|teur|t€|milliers"
-    r"|milliards|miles|millones|migliaia|milioni|miliardi|duizend(?:en)?|miljoen(?:en)?|miljard"
-    r"|tys|mln|mld|milhares|milhões)(?!\w)"
-)
-_SCALE = re.compile(
-    rf"(?i)(?:^[(\[]|(?<!\w)(?:in|en|im|w|em|di)\s)\s*(?:(?:US)?[$€£]\s*)?{_SCALE_WORD}"
-    rf"|^{_SCALE_WORD}\.?\s*(?:[$€£]|[A-Z]{{3}})?$"
-)
-_LONGEST_SCALE = 60
-_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _FEWEST_FIGURES = 2
+_ENDED = re.compile(r"[.!?…。！？][\"'”’»)\]]*$")
 _LONGEST_LABEL = 80
 _LONGEST_TITLE = 70
 _TITLE_SHARE = 0.6
@@ -57,8 +49,9 @@ _LONGEST_LABELS = 16
 class Unit:
     """A piece at `start` of a passage, in plain words.
 
-    A row of a table has `cells`, and the names of its columns in `header` if they are known;
-    `scale` is what its figures are in, "dollars in millions".
+    A row of a table has `cells`, and the names of its columns in `header` if they are known. For a
+    row of figures, `scale` is what they are in, "dollars in millions", and `caption` the title of
+    the table.
     """
 
     text: str
@@ -67,13 +60,19 @@ class Unit:
     header: tuple[str, ...] = ()
     is_item: bool = False
     scale: str = ""
+    caption: str = ""
+    is_figures: bool = False
 
 
-def units_of(text: str, header: str = "") -> Iterator[Unit]:
-    """The pieces of a passage in order; `header` is the header row of its table, if known."""
+def units_of(text: str, header: str = "", above: str = "") -> Iterator[Unit]:
+    """The pieces of a passage in order.
+
+    `header` is the header row of its table, if known, and `above` the text before the passage,
+    which may have the head of its rows of figures.
+    """
     names = _cells_of(header)
     rows_before: tuple[str, ...] = ()
-    above = _Above()
+    head = head_of(above)
     for start, end in sentences(text):
         piece = text[start:end]
         if COLUMN in piece and "\n" not in piece.strip():
@@ -87,10 +86,11 @@ def units_of(text: str, header: str = "") -> Iterator[Unit]:
             continue
         rows_before = ()
         lines = piece.splitlines()
-        if sum(bool(_FIGURES.match(line.strip())) for line in lines) >= _FEWEST_FIGURES:
-            above = yield from _figures(lines, start, above)
+        if sum(map(_is_figures, lines)) >= _FEWEST_FIGURES:
+            head = yield from _figures(lines, start, head)
             continue
-        above = replace(above, scale=_scale_of(lines[-1]) or above.scale)
+        for line in lines:
+            head = head.below(line)
         yield from _prose(piece, start)
 
 
@@ -104,7 +104,7 @@ def _prose(piece: str, start: int) -> Iterator[Unit]:
     if len(lines) >= _MANY_LINES and sum(map(_ends_in_figure, lines)) >= _FEWEST_FIGURES:
         yield from _wordy_table(lines, start)
         return
-    shouted = next((n for n, line in enumerate(lines) if n and _is_shouted(line)), len(lines))
+    shouted = next((n for n, line in enumerate(lines) if n and is_shouted(line)), len(lines))
     if text := plain("\n".join(lines[:shouted])):
         yield Unit(text, start, is_item=bool(_ITEM.match(lines[0])))
 
@@ -122,41 +122,42 @@ def _wordy_table(lines: Sequence[str], start: int) -> Iterator[Unit]:
         start += sum(len(line) + 1 for line in run)
 
 
-@dataclass(frozen=True, slots=True)
-class _Above:
-    """What the last lines above a row say about its figures: their years, what they are in."""
-
-    years: tuple[str, ...] = ()
-    scale: str = ""
-
-
-def _figures(lines: Sequence[str], start: int, above: _Above) -> Generator[Unit, None, _Above]:
-    """A row for each line of a label and figures, below the last line of years."""
-    years, scale = above.years, above.scale
-    for line in lines:
-        found = tuple(_YEAR.findall(line))
+def _figures(lines: Sequence[str], start: int, head: TableHead) -> Generator[Unit, None, TableHead]:
+    """A row for each line of a label and figures, and the sentence behind the last one."""
+    last = max(n for n, line in enumerate(lines) if _is_figures(line))
+    for line in lines[: last + 1]:
         match = _FIGURES.match(line.strip())
-        scale = _scale_of(line) or scale
-        if len(found) >= _FEWEST_FIGURES and not _has_other_figures(line):
-            years = found
-        elif match and len(match["label"]) <= _LONGEST_LABEL:
-            cells = tuple(" ".join(c.split()) for c in _CELL.findall(match["cells"]))
-            label = match["label"].strip(" .:…")
-            header = (scale, *years) if len(years) == len(cells) else ()
-            named = zip(header[1:], cells, strict=True) if header else (("", c) for c in cells)
-            said = ", ".join(" ".join(pair).strip() for pair in named)
-            yield Unit(f"{label}: {said}", start, (label, *cells), header, scale=scale)
+        if columns_of(line) or not match or len(match["label"]) > _LONGEST_LABEL:
+            head = head.below(line)
+        else:
+            head = head.at_row()
+            yield _row(match, start, head)
         start += len(line) + 1
-    return _Above(years, scale)
+    behind = lines[last + 1 :]
+    for line in behind:
+        head = head.below(line)
+    if behind and _ENDED.search(behind[-1].rstrip()):
+        yield from _prose("\n".join(behind), start)
+    return head
 
 
-def _scale_of(line: str) -> str:
-    """What figures are in, from a line with nothing else but years: "in millions"."""
-    said = " ".join(_YEAR.sub("", line).split())
-    is_sentence = re.search(r"\w{4}[.!?]$", line.rstrip())
-    if is_sentence or len(said) > _LONGEST_SCALE or re.search(r"\d", said):
-        return ""
-    return said.strip("()[] ") if _SCALE.search(said) else ""
+def _row(match: re.Match[str], start: int, head: TableHead) -> Unit:
+    found = tuple(" ".join(cell.split()) for cell in _CELL.findall(match["cells"]))
+    label = match["label"].strip(" .:…")
+    names, cells = head.names_of(found)
+    if not names and _NOTE.fullmatch(found[0]):
+        names, cells = head.names_of(found[1:])
+    pairs = zip(names, cells, strict=True) if names else (("", cell) for cell in found)
+    said = ", ".join(" ".join(pair).strip() for pair in pairs if pair[1])
+    header = (head.scale, *names) if names else ()
+    return Unit(
+        f"{label}: {said}", start, (label, *(cells or found)), header,
+        scale=head.scale, caption=head.caption, is_figures=True,
+    )  # fmt: skip
+
+
+def _is_figures(line: str) -> bool:
+    return bool(_FIGURES.match(line.strip())) and not columns_of(line)
 
 
 def plain(text: str) -> str:
@@ -182,18 +183,14 @@ def _are_labels(lines: Sequence[str]) -> bool:
     return sum(map(len, said)) <= _LONGEST_LABELS * len(said)
 
 
-def _has_other_figures(line: str) -> bool:
-    return bool(re.search(r"\d", _YEAR.sub("", re.sub(r"\b\d{1,2},", "", line))))
-
-
 def _ends_in_figure(line: str) -> bool:
     """True for a line such as `Spring 2027 Rail in fresh lead 22,600`, which is no sentence."""
     last = line.split()[-1:]
     return bool(last) and bool(re.fullmatch(_FIGURE, last[0])) and len(line.split()) > 1
 
 
-def _is_shouted(line: str) -> bool:
-    """True for a line in capitals, such as the names of columns."""
+def is_shouted(line: str) -> bool:
+    """True for words in capitals, such as the names of columns or of a company on a cover."""
     letters = [character for character in line if character.isalpha()]
     capitals = sum(map(str.isupper, letters))
     return len(letters) > _FEWEST_FIGURES and capitals >= _SHOUTED_SHARE * len(letters)

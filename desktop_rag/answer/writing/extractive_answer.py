@@ -5,55 +5,44 @@ with the question, weighted by rarity among the passages, its meaning, and the r
 """
 
 import math
-import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice, takewhile
-from types import MappingProxyType
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from desktop_rag.answer.writing.excerpt_units import Unit, plain, units_of
+from desktop_rag.answer.writing.excerpt_candidates import (
+    LONGEST,
+    NO_SURROUNDINGS,
+    Candidate,
+    all_candidates,
+    asked_words,
+    candidates_of,
+    named_in,
+    telling_words,
+    whole_passage,
+)
+from desktop_rag.answer.writing.excerpt_markdown import blocks, quoted
+from desktop_rag.answer.writing.excerpt_units import Unit
+from desktop_rag.answer.writing.source_tables import Surroundings
 from desktop_rag.core.conversation import SourceRef
-from desktop_rag.core.markup.formulas import formulas
 from desktop_rag.core.terms import terms
 from desktop_rag.models.ports import Embedder
 
 _PASSAGES = 5
 _SENTENCES = 3
-_LONGEST = 600
 # The number of sentences that a summary compares; embedding them takes a second.
 _MOST_COMPARED = 40
-# Question words are ignored: a "when" in a sentence does not answer "when".
-_ASKING = frozenset(terms("who whom whose what which when where why how do does did is are was"))
-_SHORTEST = 4
+# Below this share of the question's words, those that match may do so by chance.
+_LEAST_SHARED = 0.34
 _MEANING_SHARE = 0.5
 _RANK_SHARE = 0.25
-_LABEL_SHARE = 0.25
+_LABEL_SHARE = 0.4
 # A second sentence must be nearly as good as the first, or it only dilutes the answer.
 _RELATIVE_FLOOR = 0.72
-# Text that is not prose: comments, front matter, link definitions.
-_NOT_PROSE = re.compile(r"<!--|^---|^[\w.-]+:\s|: \[")
-_LEAST_LETTERS = 0.6
-_MOST_LISTED = 8
-# The stop of a sentence, with what may stand behind it: quotation marks, numbers of notes.
-_ENDED = re.compile(r"""[.!?:;…。！？](?:\s?\[\d{1,4}\]|["'”’»)\]」])*$""")
-_NO_HEADERS: Mapping[int, str] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    """A piece that may be quoted, with the items or rows that it `listed` below itself."""
-
-    n: int
-    rank: int
-    unit: Unit
-    terms: frozenset[str]
-    listed: tuple[Unit, ...] = ()
-
-    @property
-    def text(self) -> str:
-        """The words, without the names of columns."""
-        return self.unit.text
+# It also needs this share of the words that the first one has of the question.
+_RELATIVE_WORDS = 0.5
+# Figures below unknown columns say little, even in the right row, and so does half a sentence.
+_UNNAMED_SHARE = 0.8
+_CUT_SHARE = 0.7
 
 
 def excerpts(
@@ -61,95 +50,53 @@ def excerpts(
     sources: Sequence[SourceRef],
     embedder: Embedder | None,
     said: str = "",
-    headers: Mapping[int, str] = _NO_HEADERS,
+    surroundings: Mapping[int, Surroundings] = NO_SURROUNDINGS,
 ) -> str:
     """An answer of up to three pieces of the sources, each with its [n], best first.
 
-    Rows of a table become a table, below its `headers` by number of the source where these are
-    known. Pieces of the previous answer, `said`, are used only when there are no others. With
-    nothing to quote, it is empty.
+    Rows of a table become a table, with the names of columns that the passage itself or the
+    `surroundings` of the source, by its number, give. Pieces of the previous answer, `said`, are
+    used only when there are no others. With nothing to quote, it is empty.
     """
-    best = sorted(sources, key=lambda source: -source.score)[:_PASSAGES]
-    asked = _asked(question)
-    candidates = [
-        candidate
-        for rank, source in enumerate(best, 1)
-        for candidate in _candidates(source, rank, headers.get(source.n, ""))
-        # A row is quoted for its words, not for its place.
-        if not candidate.unit.cells or asked & candidate.terms
-    ]
+    ranked = sorted(sources, key=lambda source: -source.score)
+    asked = asked_words(question)
+    best = ranked[:_PASSAGES]
+    candidates = all_candidates(best, asked, surroundings)
+    if embedder and _tell_little(asked, candidates):
+        # Words tell little, as in another language: the meaning decides, among all passages.
+        by_meaning = all_candidates(ranked, asked, surroundings, any_row=True)
+        candidates = [replace(candidate, rank=1) for candidate in by_meaning]
+        question = _without_names(question, ranked)
     if not candidates:
         # Fragments only: shown as they are rather than not at all.
-        candidates = [c for source in best[:1] for c in _whole(source)]
+        candidates = [c for source in best[:1] for c in whole_passage(source)]
     if not candidates:
         return ""
     candidates = [c for c in candidates if quoted(c.text) not in said] or candidates
-    scores = _scores(question, candidates, embedder)
+    return "\n\n".join(blocks(_best(question, asked, candidates, embedder)))
+
+
+def _best(
+    question: str,
+    asked: set[str],
+    candidates: Sequence[Candidate],
+    embedder: Embedder | None,
+) -> list[Candidate]:
+    """The best pieces, fewer where the others are far behind."""
+    words = _shared_words(asked, candidates)
+    scores = _scores(question, candidates, words, embedder)
     order = sorted(range(len(candidates)), key=lambda i: -scores[i])
     floor = scores[order[0]] * _RELATIVE_FLOOR
-    chosen: list[_Candidate] = []
+    fewest = words[order[0]] * _RELATIVE_WORDS
+    chosen: list[Candidate] = []
     for index in order:
         candidate = candidates[index]
         if len(chosen) == _SENTENCES or (chosen and scores[index] < floor):
             break
-        if not any(_is_repeat(candidate, other) for other in chosen):
+        is_near = words[index] >= fewest
+        if is_near and not any(_is_repeat(candidate, other) for other in chosen):
             chosen.append(candidate)
-    return "\n\n".join(_blocks(chosen))
-
-
-def _blocks(chosen: Sequence[_Candidate]) -> Iterator[str]:
-    """The pieces as Markdown; rows and items of one source stand together, in order."""
-    left = list(chosen)
-    while left:
-        first = left[0]
-        together = [c for c in left if _is_together(first, c)]
-        left = [c for c in left if c not in together]
-        together.sort(key=lambda c: c.unit.start)
-        if first.unit.header:
-            yield _table(together)
-        elif first.unit.cells:
-            yield "\n".join(f"- {_figures(c.unit)} [{c.n}]" for c in together)
-        elif first.unit.is_item:
-            yield "\n".join(f"- {quoted(c.text)} [{c.n}]" for c in together)
-        else:
-            yield f"{quoted(first.text)} [{first.n}]"
-            yield from _blocks([replace(first, unit=unit, listed=()) for unit in first.listed])
-
-
-def _is_together(one: _Candidate, other: _Candidate) -> bool:
-    """True for the same piece, rows of one table, and items of one source."""
-    if one.listed or other.listed:
-        return one == other
-    if one.n != other.n or not (one.unit.cells or one.unit.is_item):
-        return one == other
-    is_row = bool(one.unit.cells and other.unit.cells)
-    same_columns = len(one.unit.cells) == len(other.unit.cells)
-    same_table = is_row and same_columns and one.unit.header == other.unit.header
-    return same_table or (one.unit.is_item and other.unit.is_item)
-
-
-def _table(rows: Sequence[_Candidate]) -> str:
-    """A Markdown table of rows, each cited in its last cell."""
-    width = max(len(row.unit.cells) for row in rows)
-    names = rows[0].unit.header
-    names = names if len(names) >= width else (*names, *("",) * (width - len(names)))
-    lines = [_row([quoted(name) for name in names]), _row(["---"] * len(names))]
-    for row in rows:
-        cells = [quoted(cell) for cell in row.unit.cells]
-        cells += [""] * (len(names) - len(cells))
-        lines.append(_row([*cells[:-1], f"{cells[-1]} [{row.n}]".strip()]))
-    return "\n".join(lines)
-
-
-def _figures(row: Unit) -> str:
-    """A row whose columns have no names, on one line."""
-    label, *figures = map(quoted, row.cells)
-    scale = f" ({quoted(row.scale)})" if row.scale else ""
-    return f"{label}: {' · '.join(figures)}{scale}"
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    return chosen
 
 
 def central_sentences(sources: Sequence[SourceRef], embedder: Embedder | None, most: int) -> str:
@@ -157,7 +104,7 @@ def central_sentences(sources: Sequence[SourceRef], embedder: Embedder | None, m
 
     Without an embedder, the first ones; "" when there are no sentences.
     """
-    found = [c for source in sources for c in _candidates(source, 1)]
+    found = [c for source in sources for c in candidates_of(source, 1)]
     candidates = [c for c in found if not c.unit.cells]
     step = max(1, math.ceil(len(candidates) / _MOST_COMPARED))
     candidates = candidates[::step]
@@ -175,102 +122,77 @@ def central_sentences(sources: Sequence[SourceRef], embedder: Embedder | None, m
     return " ".join(f"{quoted(c.text)} [{c.n}]" for c in kept)
 
 
-def _candidates(source: SourceRef, rank: int, header: str = "") -> list[_Candidate]:
-    found: list[_Candidate] = []
-    units = list(units_of(source.text, header))
-    for place, unit in enumerate(units):
-        if unit.cells:
-            held = frozenset(terms(f"{unit.text} {' '.join(unit.header)}"))
-            found.append(_Candidate(source.n, rank, unit, held))
-            continue
-        words = terms(unit.text)
-        listed = _listed_below(units, place)
-        is_unfinished = unit.text.endswith(":") and not listed
-        if len(words) >= _SHORTEST and is_prose(unit.text) and not is_unfinished:
-            is_last = place == len(units) - 1
-            text = _cut_marked(_shortened(unit.text)) if is_last else _shortened(unit.text)
-            found.append(
-                _Candidate(source.n, rank, replace(unit, text=text), frozenset(words), listed)
-            )
-    return found
+def _without_names(question: str, sources: Sequence[SourceRef]) -> str:
+    """The question without the words that name a document.
+
+    Sentences with the name of a company are nearer to a question with it, whatever they say.
+    """
+    asked = asked_words(question)
+    names = frozenset[str]().union(*(named_in(source, asked) for source in sources))
+    kept = [word for word in question.split() if not set(terms(word)) & names]
+    return " ".join(kept) or question
 
 
-def _listed_below(units: Sequence[Unit], place: int) -> tuple[Unit, ...]:
-    """The items or rows that a sentence with a colon announces."""
-    if not units[place].text.endswith(":"):
-        return ()
-    below = takewhile(lambda unit: unit.cells or unit.is_item, units[place + 1 :])
-    return tuple(islice(below, _MOST_LISTED))
+def _tell_little(asked: set[str], candidates: Sequence[Candidate]) -> bool:
+    """True when the words of the question hardly occur, apart from names of the documents."""
+    others = asked.difference(*(c.named for c in candidates))
+    shared = _shared_words(others, candidates)
+    return bool(others) and max(shared, default=0.0) < _LEAST_SHARED
 
 
-def _cut_marked(text: str) -> str:
-    """A sentence that goes on in the next passage, with a sign for that."""
-    return text if _ENDED.search(text) else f"{text} …"
-
-
-def _whole(source: SourceRef) -> list[_Candidate]:
-    text = _shortened(plain(source.text))
-    words = terms(text)
-    return [_Candidate(source.n, 1, Unit(text, 0), frozenset(words))] if words else []
-
-
-def _shortened(text: str) -> str:
-    """The beginning of a long text, up to the end of a word."""
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST].rsplit(' ', 1)[0]} …"
-
-
-def is_prose(text: str) -> bool:
-    """True when the text reads as prose rather than markup or numbers."""
-    letters = sum(character.isalpha() or character == " " for character in text)
-    return not _NOT_PROSE.search(text) and letters >= _LEAST_LETTERS * len(text)
-
-
-def _asked(question: str) -> set[str]:
-    """The words of a question that may answer it."""
-    words = set(terms(question))
-    return words - _ASKING or words
+def _shared_words(asked: set[str], candidates: Sequence[Candidate]) -> list[float]:
+    """The share of the question's words that each piece has, rare ones counting more."""
+    held = [c.terms | c.named for c in candidates]
+    frequency = Counter(term for each in held for term in each)
+    # What all pieces have tells none from another: the company in its own report.
+    telling = {t for t in asked if frequency[t] < len(candidates)} or asked
+    weight = {t: math.log(1 + len(candidates) / (1 + frequency[t])) for t in telling}
+    total = sum(weight.values()) or 1.0
+    return [sum(weight[t] for t in telling & each) / total for each in held]
 
 
 def _scores(
-    question: str, candidates: Sequence[_Candidate], embedder: Embedder | None
+    question: str,
+    candidates: Sequence[Candidate],
+    shared: Sequence[float],
+    embedder: Embedder | None,
 ) -> list[float]:
-    asked = _asked(question)
-    frequency = Counter(term for c in candidates for term in c.terms)
-    weight = {t: math.log(1 + len(candidates) / (1 + frequency[t])) for t in asked}
-    total = sum(weight.values()) or 1.0
-    shared = [sum(weight[t] for t in asked & c.terms) / total for c in candidates]
-    by_rank = [_RANK_SHARE / c.rank + _LABEL_SHARE * _named(c.unit, asked) for c in candidates]
+    asked = asked_words(question)
+    by_rank = [_RANK_SHARE / c.rank + _LABEL_SHARE * _named(c, asked) for c in candidates]
+    trust = [_trust(c.unit) for c in candidates]
     if embedder is None:
-        return [s + r for s, r in zip(shared, by_rank, strict=True)]
-    meaning = embedder.embed_passages([c.text for c in candidates]) @ embedder.embed_query(question)
+        return [t * (s + r) for t, s, r in zip(trust, shared, by_rank, strict=True)]
+    meaning = embedder.embed_passages([_meant(c) for c in candidates]) @ embedder.embed_query(
+        question
+    )
     return [
-        (1 - _MEANING_SHARE) * s + _MEANING_SHARE * float(m) + r
-        for s, m, r in zip(shared, meaning, by_rank, strict=True)
+        t * ((1 - _MEANING_SHARE) * s + _MEANING_SHARE * float(m) + r)
+        for t, s, m, r in zip(trust, shared, meaning, by_rank, strict=True)
     ]
 
 
-def _named(row: Unit, asked: set[str]) -> float:
-    """The share of a row's label that the question names."""
-    label = set(terms(row.cells[0])) if row.cells else set[str]()
-    return len(label & asked) / len(label) if label else 0.0
+def _meant(candidate: Candidate) -> str:
+    """The words whose meaning is compared: figures have none."""
+    unit = candidate.unit
+    return f"{unit.caption} {unit.cells[0]}".strip() if unit.is_figures else unit.text
 
 
-def _is_repeat(one: _Candidate, other: _Candidate) -> bool:
+def _trust(unit: Unit) -> float:
+    if unit.is_figures and not unit.header:
+        return _UNNAMED_SHARE
+    is_cut = unit.text.startswith("…") or (unit.text.endswith("…") and len(unit.text) < LONGEST)
+    return _CUT_SHARE if is_cut else 1.0
+
+
+def _named(row: Candidate, asked: set[str]) -> float:
+    """How far a row's label and the question have the same words (Dice's coefficient)."""
+    label = set(terms(row.unit.cells[0])) if row.unit.cells else set[str]()
+    telling = telling_words(asked, row.named)
+    return 2 * len(label & telling) / (len(label) + len(telling)) if label else 0.0
+
+
+def _is_repeat(one: Candidate, other: Candidate) -> bool:
     if one.n == other.n and (one.unit in other.listed or other.unit in one.listed):
         return True
     smaller = min(len(one.terms), len(other.terms))
     return len(one.terms & other.terms) >= 0.8 * smaller  # four words in five
-
-
-def quoted(text: str) -> str:
-    """The sentence with Markdown escaped: document text is not our markup, but for formulas."""
-    parts: list[str] = []
-    done = 0
-    for formula in formulas(text):
-        parts += [_escaped(text[done : formula.start]), text[formula.start : formula.end]]
-        done = formula.end
-    return "".join([*parts, _escaped(text[done:])])
-
-
-def _escaped(text: str) -> str:
-    return re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", text)

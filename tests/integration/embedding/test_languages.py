@@ -163,3 +163,16 @@ def test_progress_counts_the_work_of_both_models(
     services.library.apply(Settings(index=IndexSettings(makes_windows=True)))
     assert services.library.indexing.wait_until_idle(60)
     assert sum(refined) == begun[0] > 1
+
+
+def test_excerpts_for_a_question_in_another_language_are_more_than_a_name(
+    services: Services, tmp_path: Path
+) -> None:
+    text = (
+        "Lanternco lanterns, Lanternco lamps and Lanternco oil are trademarks of Lanternco.\n\n"
+        "The revenue of the company was four million last year.\n\n"
+        "Lanternco is known to every harbour, and Lanternco has been kept for a century.\n"
+    )
+    index(services, tmp_path / "papers", {"lanternco.md": text, "bees.md": ENGLISH[1]})
+    answer = ask(services, "Wie hoch war der Umsatz von Lanternco?").text
+    assert answer.startswith("The revenue of the company was four million last year.")

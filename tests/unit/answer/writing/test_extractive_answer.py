@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 from desktop_rag.answer.writing.extractive_answer import excerpts
+from desktop_rag.answer.writing.source_tables import Surroundings
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import SourceRef
 
@@ -61,7 +62,7 @@ def test_a_very_long_sentence_ends_after_a_word() -> None:
 def test_rows_become_a_table_below_its_columns() -> None:
     text = "Insurance premiums | 5700 | 6450\nShop stock | 3000 | 3300"
     said = excerpts("How much are insurance premiums?", [source(1, text)], None,
-                    headers={1: "Line | 2025 | 2026"})  # fmt: skip
+                    surroundings={1: Surroundings("Line | 2025 | 2026")})  # fmt: skip
     assert said == (
         "| Line | 2025 | 2026 |\n| --- | --- | --- |\n| Insurance premiums | 5700 | 6450 [1] |"
     )
@@ -113,3 +114,51 @@ def test_a_sentence_that_goes_on_in_another_passage_has_a_sign() -> None:
     )
     whole = "The lamp of the tower is lit by the keeper.[25]"
     assert "…" not in excerpts("Who lights the lamp?", [source(1, whole)], None)
+
+
+def report(text: str, n: int = 1, path: str = "/reports/LANTERNCO_2025.pdf") -> SourceRef:
+    return SourceRef(n, "d", path, "Annual report", Anchor(), text, 1.0)
+
+
+def test_figures_have_the_columns_and_the_title_from_the_text_above_the_passage() -> None:
+    above = "CARE OF THE TOWER\n(in thousands) 2025 2024\nOil 700 650\n"
+    text = "Panes of glass 1,200 900\nPaint and brushes 80 75\n"
+    said = excerpts(
+        "What did the panes of glass cost?", [report(text)], None,
+        surroundings={1: Surroundings(above=above)},
+    )  # fmt: skip
+    assert said == (
+        "CARE OF THE TOWER: [1]\n\n| in thousands | 2025 | 2024 |\n| --- | --- | --- |\n"
+        "| Panes of glass | 1,200 | 900 [1] |"
+    )
+
+
+def test_a_row_is_not_quoted_for_the_name_of_its_report() -> None:
+    text = (
+        "Lantern Co total return 100.00 84.25\nGlass 1,200 900\n\n"
+        "The inventories of glass were worth two million."
+    )
+    said = excerpts("What were Lantern Co's inventories?", [report(text)], None)
+    assert said == "The inventories of glass were worth two million. [1]"
+
+
+def test_the_row_with_the_label_that_was_asked_for_leads() -> None:
+    text = "2025 2024\nOther (income) expense, net 78 66\nNet income 4,029 1,933\n"
+    said = excerpts("What was the net income?", [report(text)], None)
+    assert "Net income | 4,029 | 1,933 [1]" in said
+
+
+def test_a_sentence_that_began_in_another_passage_has_a_sign() -> None:
+    text = "the lamp to everybody who climbs the tower. It is cold there."
+    said = excerpts(
+        "lamp tower", [source(1, text)], None,
+        surroundings={1: Surroundings(above="The keeper shows\n")},
+    )  # fmt: skip
+    assert said.startswith("… the lamp to everybody who climbs the tower. [1]")
+
+
+def test_words_in_capitals_are_no_sentence() -> None:
+    text = "LANTERN KEEPERS OF THE NORTH, INC. The lantern is kept by three people."
+    assert excerpts("Who are the lantern keepers?", [source(1, text)], None) == (
+        "The lantern is kept by three people. [1]"
+    )

@@ -1,0 +1,170 @@
+"""What may be quoted from the passages: sentences, items and rows, with their words. Pure."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, takewhile
+from pathlib import PurePath
+from types import MappingProxyType
+
+from desktop_rag.answer.writing.excerpt_units import Unit, is_shouted, plain, units_of
+from desktop_rag.answer.writing.source_tables import Surroundings
+from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.terms import terms
+
+LONGEST = 600
+# Question words are ignored: a "when" in a sentence does not answer "when".
+_ASKING = frozenset(terms("who whom whose what which when where why how do does did is are was"))
+_SHORTEST = 4
+_SHORTEST_PART = 3
+# Text that is not prose: comments, front matter, link definitions.
+_NOT_PROSE = re.compile(r"<!--|^---|^[\w.-]+:\s|: \[")
+_LEAST_LETTERS = 0.6
+_MOST_LISTED = 8
+# The stop of a sentence, with what may stand behind it: quotation marks, numbers of notes.
+_ENDED = re.compile(r"""[.!?:;…。！？](?:\s?\[\d{1,4}\]|["'”’»)\]」])*$""")
+_NOWHERE = Surroundings()
+NO_SURROUNDINGS: Mapping[int, Surroundings] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A piece that may be quoted, with the items or rows that it `listed` below itself.
+
+    `terms` are those of its words, of the names of its columns and of the title of its table;
+    `named` are those of the question that its document's name has, which hold for all its pieces.
+    """
+
+    n: int
+    rank: int
+    unit: Unit
+    terms: frozenset[str]
+    named: frozenset[str] = frozenset()
+    listed: tuple[Unit, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The words, without the names of columns."""
+        return self.unit.text
+
+    @property
+    def own_terms(self) -> frozenset[str]:
+        """The terms that tell a row of figures from those beside it."""
+        return frozenset(terms(self.unit.cells[0])) if self.unit.is_figures else self.terms
+
+
+def all_candidates(
+    sources: Sequence[SourceRef],
+    asked: set[str],
+    surroundings: Mapping[int, Surroundings],
+    *,
+    any_row: bool = False,
+) -> list[Candidate]:
+    """What may be quoted. A row is quoted for its words, not for its place, unless it is any."""
+    return [
+        candidate
+        for rank, source in enumerate(sources, 1)
+        for candidate in candidates_of(
+            source, rank, surroundings.get(source.n, _NOWHERE), named_in(source, asked)
+        )
+        if any_row
+        or not candidate.unit.cells
+        or candidate.own_terms & telling_words(asked, candidate.named)
+    ]
+
+
+def candidates_of(
+    source: SourceRef,
+    rank: int,
+    around: Surroundings = _NOWHERE,
+    named: frozenset[str] = frozenset(),
+) -> list[Candidate]:
+    """The pieces of one passage, in order; see `Candidate` for `named`."""
+    found: list[Candidate] = []
+    units = list(units_of(source.text, around.header, around.above))
+    for place, unit in enumerate(units):
+        if unit.cells:
+            held = frozenset(terms(f"{unit.text} {' '.join(unit.header)} {unit.caption}"))
+            found.append(Candidate(source.n, rank, unit, held, named))
+            continue
+        words = terms(unit.text)
+        listed = _listed_below(units, place)
+        is_unfinished = unit.text.endswith(":") and not listed
+        if len(words) < _SHORTEST or not is_prose(unit.text) or is_unfinished:
+            continue
+        if not is_shouted(unit.text):
+            text = _shortened(unit.text)
+            text = _cut_marked(text) if place == len(units) - 1 else text
+            text = f"… {text}" if unit.start == 0 and _goes_on(around.above) else text
+            cut = replace(unit, text=text)
+            found.append(Candidate(source.n, rank, cut, frozenset(words), named, listed))
+    return found
+
+
+def named_in(source: SourceRef, asked: set[str]) -> frozenset[str]:
+    """The words of a question that a document's title or its file's name has.
+
+    Names of files run words together: "bestbuy" has "best" and "buy".
+    """
+    name = set(terms(f"{source.title} {re.sub(r'[_.-]', ' ', PurePath(source.path).stem)}"))
+    return frozenset(
+        term
+        for term in asked
+        if term in name or (len(term) >= _SHORTEST_PART and _is_part(term, name))
+    )
+
+
+def _is_part(term: str, name: set[str]) -> bool:
+    return any(each.startswith(term) or each.endswith(term) for each in name)
+
+
+def _listed_below(units: Sequence[Unit], place: int) -> tuple[Unit, ...]:
+    """The items or rows that a sentence with a colon announces."""
+    if not units[place].text.endswith(":"):
+        return ()
+    below = takewhile(lambda unit: unit.cells or unit.is_item, units[place + 1 :])
+    return tuple(islice(below, _MOST_LISTED))
+
+
+def _goes_on(above: str) -> bool:
+    """True when a sentence of the text above goes on in the passage."""
+    last = above.splitlines()[-1].strip() if above.strip() else ""
+    return (
+        bool(last)
+        and not above.endswith("\n\n")
+        and not re.search(r"[.!?:…。！？][\"'”’»)\]]*$", last)
+    )
+
+
+def _cut_marked(text: str) -> str:
+    """A sentence that goes on in the next passage, with a sign for that."""
+    return text if _ENDED.search(text) else f"{text} …"
+
+
+def whole_passage(source: SourceRef) -> list[Candidate]:
+    """The passage as one piece, for one of fragments only; none when it has no words."""
+    text = _shortened(plain(source.text))
+    words = terms(text)
+    return [Candidate(source.n, 1, Unit(text, 0), frozenset(words))] if words else []
+
+
+def _shortened(text: str) -> str:
+    """The beginning of a long text, up to the end of a word."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST].rsplit(' ', 1)[0]} …"
+
+
+def is_prose(text: str) -> bool:
+    """True when the text reads as prose rather than markup or numbers."""
+    letters = sum(character.isalpha() or character == " " for character in text)
+    return not _NOT_PROSE.search(text) and letters >= _LEAST_LETTERS * len(text)
+
+
+def asked_words(question: str) -> set[str]:
+    """The words of a question that may answer it."""
+    words = set(terms(question))
+    return words - _ASKING or words
+
+
+def telling_words(asked: set[str], named: frozenset[str]) -> set[str]:
+    """The words of a question that the name of a document does not have, if any."""
+    return asked - named or asked
