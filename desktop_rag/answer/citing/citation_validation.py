@@ -8,8 +8,9 @@ word; small models forget them.
 import logging
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from desktop_rag.answer.citing.answer_wrapping import unwrapped
 from desktop_rag.answer.citing.citations import normalise
@@ -25,6 +26,8 @@ log = logging.getLogger(__name__)
 # source has weighs as much as a rare one.
 _LEAST_SHARE = 0.2
 _UNKNOWN_WEIGHT = 3.0
+# A row of a table has a label and this many figures.
+_FEWEST_FIGURES = 2
 
 
 def finish_answer(text: str, sources: Sequence[SourceRef]) -> tuple[str, tuple[SourceRef, ...]]:
@@ -66,7 +69,7 @@ def _located(
     passages = {
         source.n: [(span, frozenset(terms(source.text[slice(*span)]))) for span in spans]
         for source in sources
-        for spans in [sentences(source.text)]
+        for spans in [[*sentences(source.text), *_rows(source.text)]]
     }
     frequency = Counter(term for found in passages.values() for _, ts in found for term in ts)
     total = sum(map(len, passages.values()))
@@ -79,13 +82,30 @@ def _located(
     )
 
 
+def _rows(text: str) -> Iterator[tuple[int, int]]:
+    """The spans of lines with a label and figures: tables in the text of a PDF, which have no stops
+    between them.
+    """
+    start = 0
+    for line in text.splitlines(keepends=True):
+        behind = list(takewhile(_has_no_letter, reversed(line.split())))
+        figures = sum(any(map(str.isdigit, part)) for part in behind)
+        if figures >= _FEWEST_FIGURES and len(behind) < len(line.split()):
+            yield start, start + len(line.rstrip())
+        start += len(line)
+
+
+def _has_no_letter(word: str) -> bool:
+    return not any(map(str.isalpha, word))
+
+
 def _quoted(
     source: SourceRef,
     passage: list[tuple[tuple[int, int], frozenset[str]]],
     claims: list[frozenset[str]],
     weights: dict[str, float],
 ) -> SourceRef:
-    """The source, quoting its sentence that has most in common with a citing one, by term weight.
+    """The source, quoting the sentence or row that has most in common with a citing one, by weight.
 
     With too little in common, as between two languages or when the passage does not support the
     sentence, there is no quote: it would mislead.

@@ -62,6 +62,20 @@ def test_which_sentence_is_quoted(answer: str, quote: str) -> None:
     assert HANDBOOK[found.start : found.end] == quote
 
 
+def test_a_row_of_figures_is_quoted_alone() -> None:
+    passage = (
+        "CARE OF THE TOWER\n2025 2024 % Change\nOil for the lamp $ 700 $ 650 8 %\n"
+        "Panes of glass 1,200 900 33 %\nMost of the oil for the lamp was bought in May of 2025."
+    )
+    answer = (
+        "CARE OF THE TOWER: [1]\n\n|  | 2025 | 2024 | % Change |\n| --- | --- | --- | --- |\n"
+        "| Oil for the lamp | $ 700 | $ 650 | 8 % [1] |"
+    )
+    [cited] = finish_answer(answer, [source(1, passage, 100)])[1]
+    assert cited.quote == "Oil for the lamp $ 700 $ 650 8 %"
+    assert passage[cited.start - 100 : cited.end - 100] == cited.quote
+
+
 @pytest.mark.parametrize(
     "answer", ["Die Leuchte brennt nachts [1].", "[1]", "It is forty-two [1]."]
 )
