@@ -18,7 +18,7 @@ def blocks(chosen: Sequence[Candidate]) -> Iterator[str]:
         left = [c for c in left if c not in together]
         together.sort(key=lambda c: c.unit.start)
         if first.unit.caption:
-            yield f"{quoted(first.unit.caption.rstrip(':'))}: [{first.n}]"
+            yield f"{quoted(first.unit.caption)}: [{first.n}]"
         if first.unit.header:
             yield _table(together)
         elif first.unit.cells:

@@ -43,6 +43,8 @@ _RELATIVE_WORDS = 0.5
 # Figures below unknown columns say little, even in the right row, and so does half a sentence.
 _UNNAMED_SHARE = 0.8
 _CUT_SHARE = 0.7
+# Documents whose names have fewer words of the question, beside those that have more.
+_OTHERS_SHARE = 0.8
 
 
 def excerpts(
@@ -159,7 +161,10 @@ def _scores(
 ) -> list[float]:
     asked = asked_words(question)
     by_rank = [_RANK_SHARE / c.rank + _LABEL_SHARE * _named(c, asked) for c in candidates]
-    trust = [_trust(c.unit) for c in candidates]
+    most_named = max((len(c.named) for c in candidates), default=0)
+    trust = [
+        _trust(c.unit) * (1.0 if len(c.named) == most_named else _OTHERS_SHARE) for c in candidates
+    ]
     if embedder is None:
         return [t * (s + r) for t, s, r in zip(trust, shared, by_rank, strict=True)]
     meaning = embedder.embed_passages([_meant(c) for c in candidates]) @ embedder.embed_query(

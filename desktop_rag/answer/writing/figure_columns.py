@@ -28,6 +28,7 @@ _PERIOD = re.compile(
     r"(?<![\w\-–/.,])(?:(?:Q[1-4]|[1-4]Q|H[12]|FY)\s?)*"
     r"(?:(?:19|20)\d\d(?:/\d{2,4})?|(?<=FY)\d\d)(?![\w\-–/]|[.,]\d)(?:\s*\(\w\))?"
 )
+_AMOUNT = re.compile(r"\d[.,]\d|[$€£]\s?\d")
 _DAY = re.compile(r"\d{1,2}[.,]?")
 _BRACKETED = re.compile(r"[(\[][^()\[\]]*[)\]]?\s*")
 _FEWEST_PERIODS = 2
@@ -75,7 +76,7 @@ class TableHead:
             periods = [column.name for column in columns if column.is_period]
             if len(set(periods)) < len(periods):
                 # The line above says what the same periods are repeated for.
-                caption = " ".join([caption, *self.recent[-1:]])
+                caption = ": ".join(filter(None, [caption, *self.recent[-1:]])).rstrip(",:")
             return TableHead(caption, columns, scale, (said,))
         if self.columns and not self.recent[1:] and _is_comparison(said):
             compared = Column(" ".join(said.split()), is_period=False)
@@ -139,11 +140,16 @@ def columns_of(line: str) -> tuple[Column, ...]:
 
 
 def scale_of(line: str) -> str:
-    """What figures are in, from a line with nothing else but periods: "in millions"."""
-    bracketed = _BRACKETED.match(line.strip())
-    alone = bracketed[0] if bracketed and columns_of(line) else line
-    said = " ".join(_YEAR.sub("", alone).split())
-    is_sentence = re.search(r"\w{4}[.!?]$", alone.rstrip())
+    """What figures are in, as "in millions", in brackets or on a line with periods at most."""
+    for bracketed in _BRACKETED.findall(line):
+        if said := _scale(bracketed):
+            return said
+    return _scale(line)
+
+
+def _scale(words: str) -> str:
+    said = " ".join(_YEAR.sub("", words).split())
+    is_sentence = re.search(r"\w{4}[.!?]$", words.rstrip())
     if is_sentence or len(said) > _LONGEST_SCALE or re.search(r"\d", said):
         return ""
     return said.strip("()[] ") if _SCALE.search(said) else ""
@@ -183,6 +189,7 @@ def _caption(lines: Sequence[str]) -> str:
         first = max((n + 1 for n, line in enumerate(before) if _is_apart(line)), default=0)
         said = " ".join(" ".join(lines[first : ends[-1] + 1]).split())
         if len(said.split()) > _FEWEST_TITLE_WORDS:
+            said = said.removesuffix(":").rstrip(",")
             return said if len(said) <= _LONGEST_CAPTION else f"… {_end_of(said)}"
     titles = [line.rstrip(",") for line in lines if _is_title(line)][-_TITLE_LINES:]
     return ", ".join(" ".join(title.split()) for title in titles)
@@ -190,7 +197,8 @@ def _caption(lines: Sequence[str]) -> str:
 
 def _is_apart(line: str) -> bool:
     """True for a line that no sentence goes on from: a title, or the number of a page."""
-    return _is_title(line) or not any(map(str.isalpha, line))
+    is_link = line.casefold() in _LINKS_BACK
+    return is_link or _is_title(line) or not any(map(str.isalpha, line))
 
 
 def _end_of(text: str) -> str:
@@ -202,6 +210,6 @@ def _is_title(line: str) -> bool:
     said = [word for word in line.split() if word[:1].isalpha()]
     if len(said) < _FEWEST_TITLE_WORDS or len(line) > _LONGEST_TITLE or line.endswith(_STOPS):
         return False
-    if line.casefold() in _LINKS_BACK:
+    if line.casefold() in _LINKS_BACK or _AMOUNT.search(line):
         return False
     return sum(word[0].isupper() for word in said) >= len(said) / 2

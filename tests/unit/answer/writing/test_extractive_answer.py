@@ -162,3 +162,11 @@ def test_words_in_capitals_are_no_sentence() -> None:
     assert excerpts("Who are the lantern keepers?", [source(1, text)], None) == (
         "The lantern is kept by three people. [1]"
     )
+
+
+def test_the_report_that_is_named_leads() -> None:
+    text = "The adjusted revenue was {} million in the year under review."
+    named = replace(report(text.format("four"), 2), score=0.9)
+    other = report(text.format("nine"), 1, "/reports/FERRYLINE_2025.pdf")
+    said = excerpts("What was the adjusted revenue of Lanternco?", [other, named], None)
+    assert said.startswith("The adjusted revenue was four million")

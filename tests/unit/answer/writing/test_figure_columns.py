@@ -53,6 +53,7 @@ def test_what_figures_are_in_is_read_beside_the_periods() -> None:
     assert scale_of("(Dollars in millions, except per share data) FISCAL 2025 FISCAL 2024") == (
         "Dollars in millions, except per share data"
     )
+    assert scale_of("Costs were as follows ($ in millions):") == "$ in millions"
     assert scale_of("Millions of people saw the lamp in 2025 and 2024") == ""
 
 
@@ -76,8 +77,10 @@ def test_a_table_has_the_title_above_it() -> None:
         "17\nNorth Landing\nVisitors at the north landing in the last two\nyears were:\n2025 2024"
     )
     assert head_of(text).at_row().caption == (
-        "Visitors at the north landing in the last two years were:"
+        "Visitors at the north landing in the last two years were"
     )
+    text = "Total costs $ 1,200 $ 900\nTable of Contents\nCare of the Tower\n2025 2024"
+    assert head_of(text).at_row().caption == "Care of the Tower"
 
 
 def test_periods_that_repeat_have_the_line_above_in_their_title() -> None:
