@@ -10,7 +10,7 @@ from threading import Event
 
 from desktop_rag.answer.counting.conditions import Judged, Verdict, has_word, judged
 from desktop_rag.answer.counting.counted_set import CountedSet, CountedSets
-from desktop_rag.answer.counting.counting_text import MOST_CITED, Counted, text_of
+from desktop_rag.answer.counting.counting_text import MOST_CITED, Counted, Note, text_of
 from desktop_rag.answer.counting.counting_words import (
     CountingQuestion,
     content_words,
@@ -27,6 +27,7 @@ from desktop_rag.answer.sources.source_merging import numbered
 from desktop_rag.answer.sources.whole_text import passage_of
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest
+from desktop_rag.answer.writing.answer_texts import AnswerTexts, answer_texts
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import (
     AnswerEvent,
@@ -37,6 +38,7 @@ from desktop_rag.core.conversation import (
     TextDelta,
 )
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.language_names import language_named
 from desktop_rag.core.places import Places, places_from_json
 from desktop_rag.models.ports import ChatModel
 
@@ -56,7 +58,7 @@ class _Asked:
 
     verdicts: dict[int, bool]
     model: str = ""
-    notes: tuple[str, ...] = ()
+    note: Note | None = None
 
 
 class CountAnswer:
@@ -75,8 +77,9 @@ class CountAnswer:
         question = counting_question(request.query.text)
         if question is None or request.attachments:
             return False
+        texts = _texts_for(question, request)
         files = self._sets.library_files(request)
-        if files and (text := file_count(question, files)):
+        if files and (text := file_count(question, files, texts)):
             draft.text = text
             yield TextDelta(text)
             return True
@@ -92,10 +95,16 @@ class CountAnswer:
         found = judged(choice.records, choice.condition, question)
         asked = yield from _ask_about_open(choice, found, request, model, cancel)
         counted = _counted(question, choice, found, asked, counted_set)
-        _write(draft, counted, counted_set)
+        _write(draft, counted, counted_set, texts)
         yield SourcesFound(draft.sources, draft.notes)
         yield TextDelta(draft.text)
         return True
+
+
+def _texts_for(question: CountingQuestion, request: AnswerRequest) -> AnswerTexts:
+    """The sentences in the language that the person prefers, else in that of the question."""
+    preferred = request.setup.settings.preferences.language
+    return answer_texts(language_named(preferred) if preferred.strip() else question.language.code)
 
 
 def _is_sure(
@@ -171,18 +180,17 @@ def _ask_about_open(
     if not places:
         return _Asked({})
     if model is None:
-        return _Asked({}, "", ("Without a model, only fields and words are compared.",))
+        return _Asked({}, note=Note("without_model"))
     records = [choice.records[place] for place in places]
     requests = len(batches_of(records, model))
     if requests > _MOST_REQUESTS and not request.every_file:
-        note = f"Asking the model about each takes {requests:,} requests: “Ask every file” does it."
-        return _Asked({}, "", (note,))
-    verdicts, notes = ItemVerdicts(), tuple[str, ...]()
+        return _Asked({}, note=Note("many_requests", {"count": requests}))
+    verdicts, note = ItemVerdicts(), None
     try:
         yield from ask_items(request.question, records, model, cancel, verdicts)
     except AppError as error:
-        notes = (f"The model could not be asked about all of them: {error.title}",)
-    return _Asked({places[n]: v for n, v in verdicts.said.items()}, model.name, notes)
+        note = Note("not_judged", {"reason": error.title})
+    return _Asked({places[n]: v for n, v in verdicts.said.items()}, model.name, note)
 
 
 def _counted(
@@ -211,7 +219,7 @@ def _counted(
         judge=asked.model,
         asked=len(asked.verdicts),
         unread=counted_set.unread,
-        notes=asked.notes,
+        note=asked.note,
     )
 
 
@@ -228,11 +236,13 @@ def _condition_in_words(question: CountingQuestion, choice: Choice) -> str:
     return " ".join(kept) or question.rest
 
 
-def _write(draft: AnswerDraft, counted: Counted, counted_set: CountedSet) -> None:
+def _write(
+    draft: AnswerDraft, counted: Counted, counted_set: CountedSet, texts: AnswerTexts
+) -> None:
     draft.sources = _sources([*counted.met, *counted.open][:MOST_CITED])
     draft.nearest = ()
     draft.is_excerpts = draft.has_several_steps = True
-    draft.text = text_of(counted)
+    draft.text = text_of(counted, texts)
     read = len(counted_set.documents)
     matched = len({source.document_id for source in draft.sources})
     draft.notes = replace(draft.notes or SearchNotes(), files=FileCounts(matched, read))
