@@ -27,7 +27,7 @@ from desktop_rag.answer.sources.source_merging import numbered
 from desktop_rag.answer.sources.whole_text import passage_of
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest
-from desktop_rag.answer.writing.answer_texts import AnswerTexts, answer_texts
+from desktop_rag.answer.writing.answer_texts import AnswerTexts, texts_for
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import (
     AnswerEvent,
@@ -38,7 +38,6 @@ from desktop_rag.core.conversation import (
     TextDelta,
 )
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.language.language_names import language_named
 from desktop_rag.core.places import Places, places_from_json
 from desktop_rag.models.ports import ChatModel
 
@@ -77,7 +76,8 @@ class CountAnswer:
         question = counting_question(request.query.text)
         if question is None or request.attachments:
             return False
-        texts = _texts_for(question, request)
+        preferred = request.setup.settings.preferences.language
+        texts = texts_for(request.question, preferred, question.language.code)
         files = self._sets.library_files(request)
         if files and (text := file_count(question, files, texts)):
             draft.text = text
@@ -99,12 +99,6 @@ class CountAnswer:
         yield SourcesFound(draft.sources, draft.notes)
         yield TextDelta(draft.text)
         return True
-
-
-def _texts_for(question: CountingQuestion, request: AnswerRequest) -> AnswerTexts:
-    """The sentences in the language that the person prefers, else in that of the question."""
-    preferred = request.setup.settings.preferences.language
-    return answer_texts(language_named(preferred) if preferred.strip() else question.language.code)
 
 
 def _is_sure(

@@ -63,12 +63,15 @@ class NamedAnswer:
         *,
         is_comparison: bool = False,
         is_answer: bool = False,
+        language: str = "",
     ) -> Iterator[AnswerEvent]:
         """Say what is in the named files, in their own words; in place of a comparison, too.
 
-        With `is_answer` the question may be one that this answers, as for the number of rows.
+        With `is_answer` the question may be one that this answers, as for the number of rows;
+        `language` is the code of its language where that is known.
         """
-        texts = texts_for(request.question, request.setup.settings.preferences.language)
+        preferred = request.setup.settings.preferences.language
+        texts = texts_for(request.question, preferred, language)
         named = request.named
         if named is None:
             return

@@ -67,9 +67,13 @@ def answer_texts(language: str) -> AnswerTexts:
     return known.get(language, known[_ENGLISH])
 
 
-def texts_for(question: str, preferred: str = "") -> AnswerTexts:
-    """The sentences in the language `preferred` by its name, else in that of the question."""
-    return answer_texts(language_to_write(question, preferred))
+def texts_for(question: str, preferred: str = "", known: str = "") -> AnswerTexts:
+    """The sentences in the language `preferred` by its name, else in that of the question.
+
+    `known` is the code of the latter where something tells it more surely than its words do.
+    """
+    is_known = known and not preferred.strip()
+    return answer_texts(known if is_known else language_to_write(question, preferred))
 
 
 @cache

@@ -182,5 +182,8 @@ def test_the_number_of_rows_of_a_named_file_is_no_question_beside_it(
     assert "Nothing in" not in answer.text
     answer = ask(services, "Wie viele Zeilen hat counts-2025.csv?")
     assert "3 Zeilen mit den Spalten" in answer.text
+    # Dutch has "wie" and "in" too.
+    answer = ask(services, "Wie viele Robben in counts-2025.csv?")
+    assert answer.text.startswith("Nichts in counts-2025.csv scheint von dieser Frage zu handeln.")
     answer = ask(services, "How many seals are in counts-2025.csv?")
     assert answer.text.startswith("Nothing in counts-2025.csv seems to be about this question.")
