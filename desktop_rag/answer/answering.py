@@ -16,7 +16,7 @@ from desktop_rag.answer.conversations.answer_memory import Memory
 from desktop_rag.answer.conversations.attachments import Attachments
 from desktop_rag.answer.counting.count_answer import CountAnswer
 from desktop_rag.answer.counting.counted_set import CountedSets
-from desktop_rag.answer.counting.counting_words import asks_for_rows
+from desktop_rag.answer.counting.counting_words import asks_for_rows, counting_language
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.map_reduce.few_files import FewFiles
 from desktop_rag.answer.map_reduce.map_reduce import MapReduce
@@ -162,8 +162,9 @@ class Answering:
         if draft.sources or draft.sees_images or cancel.is_set():
             return
         if request.named and not model:
-            is_told = asks_for_rows(request.query.text)
-            yield from self._named.outline(draft, request, is_answer=is_told)
+            text = request.query.text
+            is_told, language = asks_for_rows(text), counting_language(text)
+            yield from self._named.outline(draft, request, is_answer=is_told, language=language)
         if draft.sources:
             return
         if model and setup.is_open and not request.is_summary:

@@ -50,14 +50,29 @@ def insisted_claim(text: str) -> str | None:
 class _Language:
     denials: re.Pattern[str]
     opener: re.Pattern[str]
+    fillers: re.Pattern[str]
     asks: re.Pattern[str]
     clarifies: re.Pattern[str]
+
+    def begun(self, sentence: str) -> str:
+        """The sentence without the fillers that it begins with: "look, …", but not "look again"."""
+        return sentence if self.denials.match(sentence) else self.fillers.sub("", sentence)
+
+    def asks_first(self, sentence: str) -> bool:
+        """True when it begins as a question or a request, and with no longer denial."""
+        begun = self.begun(sentence)
+        asks, denies = (
+            self.asks.match(sentence) or self.asks.match(begun),
+            self.denials.match(begun),
+        )
+        return bool(asks) and not (denies and len(denies[0]) > len(asks[0]))
 
     def insistence(self, sentence: str, *, is_first: bool) -> int:
         """The number of characters that insist; 0 when none does."""
         denied = sum(len(found[0]) for found in self.denials.finditer(sentence))
-        opener = self.opener.match(sentence) if is_first else None
-        has_more = opener and sentence[opener.end() :].strip(_EDGES)
+        begun = self.begun(sentence)
+        opener = self.opener.match(begun) if is_first else None
+        has_more = opener and begun[opener.end() :].strip(_EDGES)
         return denied + (len(opener[0]) if opener and has_more else 0)
 
     def is_request(self, sentence: str) -> bool:
@@ -66,7 +81,7 @@ class _Language:
 
     def claim_in(self, sentence: str) -> str:
         """The sentence without the clauses, or at least the words, that only insist."""
-        clauses = [clause.strip(_EDGES) for clause in _CLAUSE.split(sentence)]
+        clauses = [clause.strip(_EDGES) for clause in _CLAUSE.split(self.begun(sentence))]
         claims = [clause for clause in clauses if not self.denials.search(clause)]
         if claims:
             opener = self.opener.match(claims[0]) if claims[0] == clauses[0] else None
@@ -78,7 +93,7 @@ class _Language:
 
 def _asks(sentence: str) -> bool:
     """True when a sentence begins as a question or a request does."""
-    return any(language.asks.match(sentence) for language in _languages())
+    return any(language.asks_first(sentence) for language in _languages())
 
 
 def _language_of(sentence: str, *, is_first: bool) -> _Language | None:
@@ -102,13 +117,23 @@ def _languages() -> tuple[_Language, ...]:
 def _read(tables: Iterable[dict[str, Any]]) -> Iterator[_Language]:
     for table in tables:
         has_spaces = not table.get("pieces", False)
-        denying = [*table["denials"], *table["assurances"]]
+        denying = _any_of([*table["denials"], *table["assurances"]], has_spaces=has_spaces)
+        fillers = _any_of(table["fillers"], has_spaces=has_spaces)
         yield _Language(
-            _any_of(denying, has_spaces=has_spaces),
+            _with_contrasts(denying, table["contrasts"]),
             _any_of(table["opener"], has_spaces=has_spaces),
+            re.compile(rf"^(?:{fillers.pattern}[\s,.…–—、，-]*)+", re.IGNORECASE),
             _any_of(table["asks"], has_spaces=has_spaces),
             _any_of(table["clarifies"], has_spaces=has_spaces),
         )
+
+
+def _with_contrasts(denying: re.Pattern[str], contrasts: list[str]) -> re.Pattern[str]:
+    """Matches a denial, or a number that is said not to be the one: "not in 2017"."""
+    if not contrasts:
+        return denying
+    number = rf"(?<!\w)(?:{'|'.join(contrasts)})\s+(?:\w{{1,4}}\s+)?\d[\d.,:]*"
+    return re.compile(f"{denying.pattern}|{number}", re.IGNORECASE)
 
 
 def _any_of(phrases: list[str], *, has_spaces: bool) -> re.Pattern[str]:

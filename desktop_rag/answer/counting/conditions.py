@@ -6,7 +6,7 @@ a field, then the words of the record. What words can't tell is left open, for a
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from itertools import pairwise
@@ -34,11 +34,24 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class MetBy:
+    """Which records meet a condition: the name of the sentence that says so, and what it names.
+
+    With `is_negated` these are all others.
+    """
+
+    sentence: str
+    field: str = ""
+    words: tuple[str, ...] = ()
+    is_negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Judged:
-    """A verdict for each record in order, and which records meet the condition, in words."""
+    """A verdict for each record in order, and which records meet the condition."""
 
     verdicts: tuple[Verdict, ...]
-    met_by: str = ""
+    met_by: MetBy | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +94,7 @@ def _without_negations(
 
 def _turned(found: Judged) -> Judged:
     turned = {Verdict.YES: Verdict.NO, Verdict.NO: Verdict.YES, Verdict.OPEN: Verdict.OPEN}
-    met_by = f"all but {found.met_by}" if found.met_by else ""
+    met_by = replace(found.met_by, is_negated=True) if found.met_by else None
     return Judged(tuple(turned[v] for v in found.verdicts), met_by)
 
 
@@ -98,8 +111,7 @@ def _by_state(
     if not state:
         return None
     verdicts = tuple(_verdict(record.fields[STATE] == state) for record in records)
-    box = "without a tick" if state == OPEN else "with a tick"
-    return Judged(verdicts, f"those {box} in the box")
+    return Judged(verdicts, MetBy("met_unticked" if state == OPEN else "met_ticked"))
 
 
 def _verdict(is_met: bool) -> Verdict:
@@ -126,7 +138,7 @@ def _by_field(records: Sequence[Record], words: Sequence[str]) -> Judged | None:
         return None
     _, name, met = best
     verdicts = tuple(_verdict(_is_value(r.fields.get(name, ""), met)) for r in records)
-    return Judged(verdicts, f"those whose “{name}” is “{' '.join(met)}”")
+    return Judged(verdicts, MetBy("met_field", name, met))
 
 
 def _common_fields(records: Sequence[Record]) -> list[str]:
@@ -215,7 +227,7 @@ def _compared(records: Sequence[Record], comparison: _Comparison) -> Judged:
         Verdict.OPEN if value is None else _verdict(test(value, comparison.number))
         for value in read[name]
     )
-    return Judged(verdicts, f"those whose “{name}” is so, by its number")
+    return Judged(verdicts, MetBy("met_number", name))
 
 
 def _is_numbering(values: Sequence[float | None]) -> bool:
@@ -256,9 +268,8 @@ def _by_words(records: Sequence[Record], words: Sequence[str], language: Countin
     verdicts = tuple(
         _verdict_of(record, row, words, language) for record, row in zip(records, hits, strict=True)
     )
-    said = " and ".join(f"“{word}”" for word in words)
-    noun = "word" if len(words) == 1 else "words"
-    return Judged(verdicts, f"those with the {noun} {said}")
+    sentence = "met_word" if len(words) == 1 else "met_words"
+    return Judged(verdicts, MetBy(sentence, words=tuple(words)))
 
 
 def _verdict_of(

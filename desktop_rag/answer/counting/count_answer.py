@@ -10,7 +10,7 @@ from threading import Event
 
 from desktop_rag.answer.counting.conditions import Judged, Verdict, has_word, judged
 from desktop_rag.answer.counting.counted_set import CountedSet, CountedSets
-from desktop_rag.answer.counting.counting_text import MOST_CITED, Counted, text_of
+from desktop_rag.answer.counting.counting_text import MOST_CITED, Counted, Note, text_of
 from desktop_rag.answer.counting.counting_words import (
     CountingQuestion,
     content_words,
@@ -27,6 +27,7 @@ from desktop_rag.answer.sources.source_merging import numbered
 from desktop_rag.answer.sources.whole_text import passage_of
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest
+from desktop_rag.answer.writing.answer_texts import AnswerTexts, texts_for
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import (
     AnswerEvent,
@@ -56,7 +57,7 @@ class _Asked:
 
     verdicts: dict[int, bool]
     model: str = ""
-    notes: tuple[str, ...] = ()
+    note: Note | None = None
 
 
 class CountAnswer:
@@ -75,8 +76,10 @@ class CountAnswer:
         question = counting_question(request.query.text)
         if question is None or request.attachments:
             return False
+        preferred = request.setup.settings.preferences.language
+        texts = texts_for(request.question, preferred, question.language.code)
         files = self._sets.library_files(request)
-        if files and (text := file_count(question, files)):
+        if files and (text := file_count(question, files, texts)):
             draft.text = text
             yield TextDelta(text)
             return True
@@ -92,7 +95,7 @@ class CountAnswer:
         found = judged(choice.records, choice.condition, question)
         asked = yield from _ask_about_open(choice, found, request, model, cancel)
         counted = _counted(question, choice, found, asked, counted_set)
-        _write(draft, counted, counted_set)
+        _write(draft, counted, counted_set, texts)
         yield SourcesFound(draft.sources, draft.notes)
         yield TextDelta(draft.text)
         return True
@@ -171,18 +174,17 @@ def _ask_about_open(
     if not places:
         return _Asked({})
     if model is None:
-        return _Asked({}, "", ("Without a model, only fields and words are compared.",))
+        return _Asked({}, note=Note("without_model"))
     records = [choice.records[place] for place in places]
     requests = len(batches_of(records, model))
     if requests > _MOST_REQUESTS and not request.every_file:
-        note = f"Asking the model about each takes {requests:,} requests: “Ask every file” does it."
-        return _Asked({}, "", (note,))
-    verdicts, notes = ItemVerdicts(), tuple[str, ...]()
+        return _Asked({}, note=Note("many_requests", {"count": requests}))
+    verdicts, note = ItemVerdicts(), None
     try:
         yield from ask_items(request.question, records, model, cancel, verdicts)
     except AppError as error:
-        notes = (f"The model could not be asked about all of them: {error.title}",)
-    return _Asked({places[n]: v for n, v in verdicts.said.items()}, model.name, notes)
+        note = Note("not_judged", {"reason": error.title})
+    return _Asked({places[n]: v for n, v in verdicts.said.items()}, model.name, note)
 
 
 def _counted(
@@ -211,7 +213,7 @@ def _counted(
         judge=asked.model,
         asked=len(asked.verdicts),
         unread=counted_set.unread,
-        notes=asked.notes,
+        note=asked.note,
     )
 
 
@@ -228,11 +230,13 @@ def _condition_in_words(question: CountingQuestion, choice: Choice) -> str:
     return " ".join(kept) or question.rest
 
 
-def _write(draft: AnswerDraft, counted: Counted, counted_set: CountedSet) -> None:
+def _write(
+    draft: AnswerDraft, counted: Counted, counted_set: CountedSet, texts: AnswerTexts
+) -> None:
     draft.sources = _sources([*counted.met, *counted.open][:MOST_CITED])
     draft.nearest = ()
     draft.is_excerpts = draft.has_several_steps = True
-    draft.text = text_of(counted)
+    draft.text = text_of(counted, texts)
     read = len(counted_set.documents)
     matched = len({source.document_id for source in draft.sources})
     draft.notes = replace(draft.notes or SearchNotes(), files=FileCounts(matched, read))

@@ -31,13 +31,13 @@ _MOST_NAMED = 3
 class CountedSet:
     """The documents that were read. `names` are those of the folders, files, tags and collections
     that the set is limited to, none for the whole library. With `is_given` the person said so; else
-    a folder was found by a word of the question. `unread` says of files among them why they were
-    not read.
+    a folder was found by a word of the question. `unread` pairs files among them that were not
+    read with the reason, "" where they only wait for it.
     """
 
     documents: tuple[ReadDocument, ...]
     names: tuple[str, ...] = ()
-    unread: tuple[str, ...] = ()
+    unread: tuple[tuple[str, str], ...] = ()
     is_given: bool = False
 
     @property
@@ -131,14 +131,16 @@ class CountedSets:
             read.append(ReadDocument(row, text, places, headings, tables, front))
         return read
 
-    def _unread(self, rows: Sequence[Document], readable: Readable | None) -> tuple[str, ...]:
+    def _unread(
+        self, rows: Sequence[Document], readable: Readable | None
+    ) -> tuple[tuple[str, str], ...]:
         """Files beside and below those of the set that have no text, and why."""
         counts = self._documents.counts(readable=readable)
         if not counts.total > counts.searchable:
             return ()
         homes = {row.path.parent for row in rows}
         return tuple(
-            f"{row.name}: {row.reason.rstrip('.') or 'not read yet'}"
+            (row.name, row.reason.rstrip("."))
             for row in self._documents.documents(readable=readable)
             if not row.state.is_searchable
             and row.state is not DocumentState.GONE

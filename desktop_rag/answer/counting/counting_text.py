@@ -3,11 +3,13 @@
 Titles are quoted text, and each item cites its record.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
+from desktop_rag.answer.counting.conditions import MetBy
 from desktop_rag.answer.counting.record_choice import Choice
 from desktop_rag.answer.counting.record_forms import Kind, Record
+from desktop_rag.answer.writing.answer_texts import AnswerTexts
 from desktop_rag.answer.writing.excerpt_markdown import quoted
 
 # Citations have up to three digits; the records after them are named without one.
@@ -18,12 +20,20 @@ _MOST_NAMED = 6
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """A further sentence, by its name, with its values."""
+
+    sentence: str
+    values: Mapping[str, object] = field(default_factory=dict[str, object])
+
+
+@dataclass(frozen=True, slots=True)
 class Counted:
     """The records that meet the condition, and those of which it isn't known.
 
     `noun` names them as the question does, "" when it doesn't. `condition` is what the question
     asks of them, `met_by` how that was told, `judge` the name of the model that was asked about
-    `asked` of them. `notes` are further sentences.
+    `asked` of them. `unread` pairs files that could not be read with the reason.
     """
 
     choice: Choice
@@ -31,11 +41,11 @@ class Counted:
     condition: str
     met: tuple[Record, ...]
     open: tuple[Record, ...] = ()
-    met_by: str = ""
+    met_by: MetBy | None = None
     judge: str = ""
     asked: int = 0
-    unread: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    unread: tuple[tuple[str, str], ...] = ()
+    note: Note | None = None
 
     @property
     def is_unknown(self) -> bool:
@@ -43,68 +53,88 @@ class Counted:
         return not self.asked and len(self.open) == len(self.choice.records)
 
 
-def text_of(counted: Counted) -> str:
+def text_of(counted: Counted, texts: AnswerTexts) -> str:
     """The answer in Markdown; its items cite the sources 1, 2, 3 …, first the met ones."""
-    blocks = [" ".join([_headline(counted), *_how(counted)])]
-    blocks += [*counted.notes, *_left_out(counted), *_unread(counted)]
-    blocks.append(_listed(counted.met, 1))
+    blocks = [" ".join([_headline(counted, texts), *_how(counted, texts)])]
+    if note := counted.note:
+        blocks.append(texts.said(note.sentence, **note.values))
+    blocks += [*_left_out(counted, texts), *_unread(counted, texts), _listed(counted.met, 1)]
     if counted.is_unknown:
         blocks.append(_listed(counted.open, 1))
     elif counted.open:
-        blocks += [_open(counted), _listed(counted.open, len(counted.met) + 1)]
-    blocks.append(_rest(len(counted.met) + len(counted.open)))
+        blocks.append(texts.said("open", count=len(counted.open)))
+        blocks.append(_listed(counted.open, len(counted.met) + 1))
+    blocks.append(_rest(len(counted.met) + len(counted.open), texts))
     return "\n\n".join(filter(None, blocks))
 
 
-def _headline(counted: Counted) -> str:
-    total, met = len(counted.choice.records), len(counted.met)
-    kind = counted.choice.structure.kind
-    things = quoted(counted.noun) or kind.of(total)
-    if not counted.condition:
-        return f"**{met:,}** {things}."
+def _headline(counted: Counted, texts: AnswerTexts) -> str:
+    total, met, condition = len(counted.choice.records), len(counted.met), quoted(counted.condition)
+    things = quoted(counted.noun) or texts.form(counted.choice.structure.kind, total)
+    if not condition:
+        return texts.said("all", count=met, things=things)
     if counted.is_unknown:
-        return (
-            f"There are **{total:,}** {things}. Their words don't tell which of them meet"
-            f" “{quoted(counted.condition)}”."
-        )
-    more = f", and {len(counted.open):,} may" if counted.open else ""
-    return f"**{met:,}** of {total:,} {things}: “{quoted(counted.condition)}”{more}."
+        return texts.said("unknown", total=total, things=things, condition=condition)
+    values = {"count": met, "total": total, "things": things, "condition": condition}
+    if counted.open:
+        return texts.said("some_and_open", open=len(counted.open), **values)
+    return texts.said("some", **values)
 
 
-def _how(counted: Counted) -> list[str]:
-    choice = counted.choice
-    kind = choice.structure.kind
-    files = {record.source.document.document_id for record in choice.records}
-    where = "" if kind is Kind.FILE or len(files) == 1 else f" in {len(files):,} files"
-    said = [f"Each {kind.value} was counted as one{where}."]
-    if counted.noun and not choice.strength:
-        said = [f"Nothing there says “{quoted(counted.noun)}”: each {kind.value} was taken as one"]
-        said[0] += f"{where}."
+def _how(counted: Counted, texts: AnswerTexts) -> list[str]:
+    said = [_as_one(counted, texts)]
     if counted.met_by:
-        said.append(f"Counted are {quoted(counted.met_by)}.")
+        said.append(_met_by(counted.met_by, texts))
     if counted.asked:
-        rest = "of each" if counted.asked == len(choice.records) else f"of {counted.asked:,}"
-        said.append(f"{quoted(counted.judge)} said {rest} whether it is one of them.")
+        sentence = "judged_each" if counted.asked == len(counted.choice.records) else "judged_some"
+        said.append(texts.said(sentence, judge=quoted(counted.judge), count=counted.asked))
     return said
 
 
-def _left_out(counted: Counted) -> list[str]:
-    titles = counted.choice.left_out
-    return [f"Not counted, as it looks different: {_names(titles)}."] if titles else []
+def _as_one(counted: Counted, texts: AnswerTexts) -> str:
+    """What was counted as one."""
+    choice = counted.choice
+    kind = choice.structure.kind
+    files = {record.source.document.document_id for record in choice.records}
+    sentence = "each_taken" if counted.noun and not choice.strength else "each_is_one"
+    if kind is not Kind.FILE and len(files) > 1:
+        sentence += "_in_files"
+    each = texts.each(kind)
+    return texts.said(
+        sentence,
+        each=each,
+        Each=f"{each[0].upper()}{each[1:]}",
+        noun=quoted(counted.noun),
+        files=len(files),
+    )
 
 
-def _unread(counted: Counted) -> list[str]:
-    return [f"Could not be read: {_names(counted.unread)}."] if counted.unread else []
+def _met_by(met_by: MetBy, texts: AnswerTexts) -> str:
+    words = [quoted(word) for word in met_by.words]
+    return texts.said(
+        met_by.sentence,
+        those=texts.said("all_but_those" if met_by.is_negated else "those"),
+        field=quoted(met_by.field),
+        value=" ".join(words),
+        words=texts.joined(texts.said("quote", text=word) for word in words),
+    )
 
 
-def _names(names: Sequence[str]) -> str:
-    shown = "; ".join(quoted(name) for name in names[:_MOST_NAMED])
-    more = len(names) - _MOST_NAMED
-    return f"{shown} and {more:,} more" if more > 0 else shown
+def _left_out(counted: Counted, texts: AnswerTexts) -> list[str]:
+    names = [quoted(title) for title in counted.choice.left_out]
+    return [texts.said("left_out", names=_names(names, texts))] if names else []
 
 
-def _open(counted: Counted) -> str:
-    return f"**Not certain**, as the words alone don't tell ({len(counted.open):,}):"
+def _unread(counted: Counted, texts: AnswerTexts) -> list[str]:
+    names = [
+        quoted(texts.said("unread_file", name=name, reason=reason or texts.said("unread_yet")))
+        for name, reason in counted.unread
+    ]
+    return [texts.said("unread", names=_names(names, texts))] if names else []
+
+
+def _names(names: Sequence[str], texts: AnswerTexts) -> str:
+    return texts.first_of(names, _MOST_NAMED, "; ")
 
 
 def _listed(records: Sequence[Record], first: int) -> str:
@@ -115,8 +145,8 @@ def _listed(records: Sequence[Record], first: int) -> str:
     )
 
 
-def _rest(count: int) -> str:
+def _rest(count: int, texts: AnswerTexts) -> str:
     """What a long list lacks."""
-    said = [f"Of these, the first {MOST_CITED} have a source."] if count > MOST_CITED else []
-    said += [f"Only the first {_MOST_LISTED:,} are listed."] if count > _MOST_LISTED else []
+    said = [texts.said("cited", count=MOST_CITED)] if count > MOST_CITED else []
+    said += [texts.said("listed", count=_MOST_LISTED)] if count > _MOST_LISTED else []
     return " ".join(said)

@@ -181,6 +181,12 @@ def asks_for_rows(text: str) -> bool:
     return not (sets["rows"] | sets["entries"]).isdisjoint(plain_words(question.rest))
 
 
+def counting_language(text: str) -> str:
+    """The code of the language in which a text asks how many; "" for any other text."""
+    question = counting_question(text)
+    return question.language.code if question else ""
+
+
 def content_words(question: CountingQuestion) -> list[str]:
     """The words that name what is counted, or under which condition, in order."""
     language = question.language

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from desktop_rag.answer.counting.counting_words import CountingQuestion, content_words
+from desktop_rag.answer.writing.answer_texts import AnswerTexts
 from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.core.text import words
 
@@ -21,7 +22,7 @@ class LibraryFiles:
     formats: Mapping[str, int]
 
 
-def file_count(question: CountingQuestion, files: LibraryFiles) -> str:
+def file_count(question: CountingQuestion, files: LibraryFiles, texts: AnswerTexts) -> str:
     """The answer in Markdown; "" for a question about anything else than the number of files."""
     asked = {word.casefold() for word in words(question.rest.replace("-", " "))}
     if question.is_list or question.is_loose or _has_condition(question, asked):
@@ -32,7 +33,7 @@ def file_count(question: CountingQuestion, files: LibraryFiles) -> str:
     spoken = {word for kind in kinds for word in (kind.casefold(), f"{kind.casefold()}s")}
     if not spoken.issuperset(content_words(question)) or not (are_files or kinds):
         return ""
-    return _of_kinds(kinds, files) if kinds else _of_all(files)
+    return _of_kinds(kinds, files, texts) if kinds else _of_all(files, texts)
 
 
 def _has_condition(question: CountingQuestion, asked: set[str]) -> bool:
@@ -41,21 +42,21 @@ def _has_condition(question: CountingQuestion, asked: set[str]) -> bool:
     return not conditions.isdisjoint(asked) or any(map(str.isdigit, question.rest))
 
 
-def _of_kinds(kinds: list[str], files: LibraryFiles) -> str:
+def _of_kinds(kinds: list[str], files: LibraryFiles, texts: AnswerTexts) -> str:
     count = sum(files.formats[kind] for kind in kinds)
-    one = "document of the kind" if count == 1 else "documents of the kind"
-    return f"**{count:,}** {one} {', '.join(kinds)} can be searched in your library."
+    return texts.counted("of_kind", count, kinds=", ".join(map(texts.format_name, kinds)))
 
 
-def _of_all(files: LibraryFiles) -> str:
+def _of_all(files: LibraryFiles, texts: AnswerTexts) -> str:
     count, rest = files.counts.searchable, files.counts.total - files.counts.searchable
-    sentences = [
-        f"**{count:,}** {'file' if count == 1 else 'files'} can be searched in your library."
-    ]
+    sentences = [texts.counted("searchable", count)]
     if rest:
-        sentences.append(f"{rest:,} more can't be, or not yet; the page Library says why.")
+        sentences.append(texts.said("other_files", count=rest))
     ranked = sorted(files.formats.items(), key=lambda item: (-item[1], item[0]))
     if len(ranked) > 1:
-        kinds = ", ".join(f"{kind} {number:,}" for kind, number in ranked[:_MOST_KINDS])
-        sentences.append(f"By kind, with what is inside of others: {kinds}.")
+        kinds = (
+            f"{texts.format_name(kind)} {texts.number(number)}"
+            for kind, number in ranked[:_MOST_KINDS]
+        )
+        sentences.append(texts.said("by_kind", kinds=", ".join(kinds)))
     return " ".join(sentences)

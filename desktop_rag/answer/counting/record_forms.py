@@ -9,32 +9,22 @@ from desktop_rag.core.parsed import Heading, TableHeader
 
 
 class Kind(StrEnum):
-    """The form in which documents hold records, the outer forms first."""
+    """The form in which documents hold records, the outer forms first.
+
+    Answers call them by their names in resources/questions/answer_texts.toml.
+    """
 
     FILE = "file"
     SECTION = "section"
-    PART = "part between rules"
+    PART = "part"
     ENTRY = "entry"
-    TERM = "definition"
-    TITLED = "paragraph with a bold title"
-    DATED = "dated entry"
-    ROW = "row of a table"
+    TERM = "term"
+    TITLED = "titled"
+    DATED = "dated"
+    ROW = "row"
     TASK = "task"
-    ITEM = "list item"
-    NUMBERED = "numbered item"
-
-    def of(self, count: int) -> str:
-        """The form in words, after a number: `rows of tables`."""
-        return self.value if count == 1 else _PLURALS.get(self, f"{self.value}s")
-
-
-_PLURALS = {
-    Kind.PART: "parts between rules",
-    Kind.ENTRY: "entries",
-    Kind.TITLED: "paragraphs with bold titles",
-    Kind.DATED: "dated entries",
-    Kind.ROW: "rows of tables",
-}
+    ITEM = "item"
+    NUMBERED = "numbered"
 
 
 @dataclass(frozen=True, slots=True)

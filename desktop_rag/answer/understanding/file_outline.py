@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from desktop_rag.answer.sources.source_merging import numbered
 from desktop_rag.answer.sources.whole_text import passage_of
+from desktop_rag.answer.writing.answer_texts import AnswerTexts
 from desktop_rag.answer.writing.excerpt_candidates import is_prose
 from desktop_rag.answer.writing.excerpt_markdown import quoted
 from desktop_rag.answer.writing.excerpt_units import units_of
@@ -49,11 +50,20 @@ class _Entry:
 
 
 def outline_of(
-    document: Document, text: str, places: str, *, first: int = 1, most: int = 20
+    document: Document,
+    text: str,
+    places: str,
+    texts: AnswerTexts,
+    *,
+    first: int = 1,
+    most: int = 20,
 ) -> Outline:
-    """The outline of a document in up to `most` lines; its sources are numbered from `first` on."""
+    """The outline of a document in up to `most` lines; its sources are numbered from `first` on.
+
+    `texts` are the sentences in the language of the question.
+    """
     marks, headings, tables = places_from_json(places)
-    entries = list(_sheets(document, text, marks, tables)) or _parts(text, headings, most)
+    entries = list(_sheets(document, text, marks, tables, texts)) or _parts(text, headings, most)
     entries = entries[:most]
     passages = [
         passage_of(document, text[e.start : min(e.end, e.start + _LONGEST_SOURCE)], places, e.start)
@@ -70,7 +80,11 @@ def _renumbered(sources: Sequence[SourceRef], first: int) -> tuple[SourceRef, ..
 
 
 def _sheets(
-    document: Document, text: str, marks: Sequence[Mark], tables: Sequence[TableHeader]
+    document: Document,
+    text: str,
+    marks: Sequence[Mark],
+    tables: Sequence[TableHeader],
+    texts: AnswerTexts,
 ) -> Iterator[_Entry]:
     """A line for each sheet of a spreadsheet, or the only one of a CSV file."""
     offsets = [mark.offset for mark in marks]
@@ -80,12 +94,11 @@ def _sheets(
         if anchor is None or not anchor.cells:
             return
         rows = [line for line in text[table.start : table.end].splitlines() if line.strip()]
-        columns = [name.strip() for name in table.text.split(_COLUMN) if name.strip()]
-        more = f" and {len(columns) - _MOST_COLUMNS} more" if len(columns) > _MOST_COLUMNS else ""
-        named = ", ".join(map(quoted, columns[:_MOST_COLUMNS])) + more
+        columns = [quoted(name.strip()) for name in table.text.split(_COLUMN) if name.strip()]
+        named = texts.first_of(columns, _MOST_COLUMNS)
         sheet = quoted(anchor.sheet or document.title or document.name)
-        count = "1 row" if len(rows) == 1 else f"{len(rows):,} rows"
-        yield _Entry(f"- **{sheet}**: {count} with the columns {named}", table.start, table.end)
+        said = texts.counted("in_sheet", len(rows), columns=named)
+        yield _Entry(f"- **{sheet}**: {said}", table.start, table.end)
 
 
 def _parts(text: str, headings: Sequence[Heading], most: int) -> list[_Entry]:

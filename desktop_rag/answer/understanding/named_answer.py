@@ -9,6 +9,7 @@ from desktop_rag.answer.sources.whole_text import WholeTexts
 from desktop_rag.answer.understanding.file_outline import outline_of
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest
+from desktop_rag.answer.writing.answer_texts import AnswerTexts, texts_for
 from desktop_rag.answer.writing.excerpt_markdown import quoted
 from desktop_rag.core.conversation import (
     AnswerEvent,
@@ -23,9 +24,6 @@ from desktop_rag.models.ports import ChatModel
 from desktop_rag.store.contract.documents import DocumentStore
 
 _UNREAD = "There is no text to answer from."
-_NOT_ABOUT = "Nothing in {} seems to be about this question. This is what it holds."
-_NOT_ABOUT_ANY = "Nothing in {} seems to be about this question. This is what they hold."
-_NOT_COMPARED = "It takes a model to compare them. This is what they hold, one after the other."
 # The share of the prompt for whole texts.
 _WHOLE_SHARE = 0.7
 _MOST_OUTLINES = 20
@@ -65,11 +63,15 @@ class NamedAnswer:
         *,
         is_comparison: bool = False,
         is_answer: bool = False,
+        language: str = "",
     ) -> Iterator[AnswerEvent]:
         """Say what is in the named files, in their own words; in place of a comparison, too.
 
-        With `is_answer` the question may be one that this answers, as for the number of rows.
+        With `is_answer` the question may be one that this answers, as for the number of rows;
+        `language` is the code of its language where that is known.
         """
+        preferred = request.setup.settings.preferences.language
+        texts = texts_for(request.question, preferred, language)
         named = request.named
         if named is None:
             return
@@ -84,7 +86,7 @@ class NamedAnswer:
         for document in documents:
             text, places = self._documents.content(document.document_id)
             first = len(draft.sources) + 1
-            found = outline_of(document, text or "", places, first=first, most=lines)
+            found = outline_of(document, text or "", places, texts, first=first, most=lines)
             if found.text:
                 said += (
                     [f"**{quoted(_name_among(document, documents))}**"]
@@ -96,10 +98,9 @@ class NamedAnswer:
         if not said:
             return
         if is_comparison:
-            said.insert(0, _NOT_COMPARED)
+            said.insert(0, texts.said("not_compared"))
         elif not (named.asks_for_content or is_answer):
-            sentence = _NOT_ABOUT if len(named.names) == 1 else _NOT_ABOUT_ANY
-            said.insert(0, sentence.format(quoted(" and ".join(named.names))))
+            said.insert(0, _not_about(named, texts))
         draft.is_excerpts, draft.nearest = True, ()
         draft.text = "\n\n".join(said)
         _count(draft, len(documents))
@@ -111,6 +112,11 @@ class NamedAnswer:
         yield SourcesFound((), draft.notes)
         draft.text = "\n\n".join([*map(quoted, named.unread), _UNREAD])
         yield TextDelta(draft.text)
+
+
+def _not_about(named: NamedFiles, texts: AnswerTexts) -> str:
+    sentence = "not_about_file" if len(named.names) == 1 else "not_about_files"
+    return texts.said(sentence, names=quoted(texts.joined(named.names)))
 
 
 def _name_among(document: Document, documents: Sequence[Document]) -> str:

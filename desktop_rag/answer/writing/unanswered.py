@@ -35,10 +35,14 @@ def unread_files(count: int, question: str = "", preferred: str = "") -> str:
     return texts["one_unread"] if count == 1 else texts["many_unread"].format(count=f"{count:,}")
 
 
+def language_to_write(question: str, preferred: str) -> str:
+    """The code of the language `preferred` by its name, else of that of the question."""
+    return language_named(preferred) if preferred.strip() else likely_language(question)
+
+
 def _texts(question: str, preferred: str) -> dict[str, str]:
     known = _by_language()
-    language = language_named(preferred) if preferred.strip() else likely_language(question)
-    return known.get(language, known[_ENGLISH])
+    return known.get(language_to_write(question, preferred), known[_ENGLISH])
 
 
 @cache

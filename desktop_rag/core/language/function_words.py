@@ -50,6 +50,11 @@ def most_likely(words: Sequence[str]) -> str:
     return best if hits[best] > hits[second] else ""
 
 
+def is_likely_english(words: Sequence[str]) -> bool:
+    """True when English has more function words among these than any other, at least two."""
+    return _hits(words)["en"] > 1 and most_likely(words) == "en"
+
+
 def is_hardly_english(words: Sequence[str]) -> bool:
     """True when another language has more function words among these, at least two."""
     hits = _hits(words)

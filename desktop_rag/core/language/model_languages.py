@@ -4,14 +4,16 @@ import re
 
 from desktop_rag.core.language.function_words import (
     is_hardly_english,
+    is_likely_english,
     language_of,
     most_likely,
 )
 from desktop_rag.core.text import words
 
 UNKNOWN = ""
+_ENGLISH = "en"
 # Documents whose language is unknown are short, mostly file names and numbers.
-ENGLISH_MODEL = frozenset({"en", UNKNOWN})
+ENGLISH_MODEL = frozenset({_ENGLISH, UNKNOWN})
 # The languages of the Universal Sentence Encoder Multilingual 3 (Yang et al. 2019).
 MULTILINGUAL_MODEL = frozenset(
     {"ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh"}
@@ -51,6 +53,8 @@ def question_language(text: str) -> str:
     found = words(text)
     if known := language_of(found):
         return known
+    if is_likely_english(found):
+        return _ENGLISH
     if is_hardly_english(found):
         return OTHER_LATIN
     accented = sum(not _PLAIN.fullmatch(word) for word in found if word.isalpha())

@@ -59,8 +59,10 @@ def test_what_is_in_a_file_is_its_outline(indexed: Services) -> None:
 
 
 def test_a_table_is_told_by_its_columns_and_rows(indexed: Services) -> None:
-    answer = ask(indexed, "Was steht in counts-2025.csv?")
+    answer = ask(indexed, "What is in counts-2025.csv?")
     assert "3 rows with the columns week, adults, notes [1]" in answer.text
+    answer = ask(indexed, "Was steht in der Datei counts-2025.csv?")
+    assert "3 Zeilen mit den Spalten week, adults, notes [1]" in answer.text
 
 
 def test_files_of_one_name_are_both_read_and_told(indexed: Services) -> None:
@@ -154,12 +156,12 @@ def test_small_talk_has_an_answer_without_a_search(indexed: Services) -> None:
 
 
 def test_without_a_model_files_to_compare_are_told_one_after_the_other(indexed: Services) -> None:
-    for question in (
-        "Compare emergency-plan.md and helicopters.md",
-        "Vergleiche emergency-plan.md mit helicopters.md",
+    for question, beginning in (
+        ("Compare emergency-plan.md and helicopters.md", "It takes a model to compare them."),
+        ("Vergleiche den Inhalt von emergency-plan.md und helicopters.md", "Um sie zu vergleichen"),
     ):
         answer = ask(indexed, question)
-        assert answer.text.startswith("It takes a model to compare them.")
+        assert answer.text.startswith(beginning)
         assert "Rung without stopping" in answer.text
         assert "needs a large field" in answer.text
 
@@ -178,5 +180,10 @@ def test_the_number_of_rows_of_a_named_file_is_no_question_beside_it(
     answer = ask(services, "How many rows are in counts-2025.csv?")
     assert "3 rows" in answer.text
     assert "Nothing in" not in answer.text
+    answer = ask(services, "Wie viele Zeilen hat counts-2025.csv?")
+    assert "3 Zeilen mit den Spalten" in answer.text
+    # Dutch has "wie" and "in" too.
+    answer = ask(services, "Wie viele Robben in counts-2025.csv?")
+    assert answer.text.startswith("Nichts in counts-2025.csv scheint von dieser Frage zu handeln.")
     answer = ask(services, "How many seals are in counts-2025.csv?")
     assert answer.text.startswith("Nothing in counts-2025.csv seems to be about this question.")

@@ -99,6 +99,29 @@ def test_the_files_of_the_library_are_counted_without_reading_them(indexed: Serv
     assert not answer.sources
 
 
+def test_counts_are_told_in_the_language_of_the_question(indexed: Services, folder: Path) -> None:
+    scope = QuestionScope.of(ScopeItem.of_folder(folder / "recipes"))
+    answer = ask(indexed, "Wie viele Rezepte gibt es?", scope=scope)
+    assert answer.text.startswith("**102** Rezepte. ")
+    assert "weil es anders aussieht: Kitchen." in answer.text
+    assert "Nicht gelesen: broken.docx. Die Seite „Bibliothek“ sagt, warum." in answer.text
+    answer = ask(indexed, "Welche recipes enthalten kein butter?", scope=scope)
+    assert answer.text.startswith(
+        "**51** der 102 recipes: „enthalten kein butter“. Jede Datei wurde einzeln gezählt."
+        " Gezählt sind alle außer denen, bei denen „ingredients“ den Wert „butter“ hat."
+    )
+    answer = ask(indexed, "Zähle alle towers über 17 m")
+    assert "Jeder Abschnitt wurde einzeln gezählt." in answer.text
+    assert "bei denen „height“ der Zahl nach passt" in answer.text
+
+
+def test_counts_are_told_in_the_language_that_the_person_prefers(indexed: Services) -> None:
+    preferences = replace(Settings().preferences, language="Deutsch")
+    indexed.chat.apply(replace(Settings(), preferences=preferences))
+    answer = ask(indexed, "How many towers are there?")
+    assert answer.text.startswith("**20** towers. Jeder Abschnitt wurde einzeln gezählt.")
+
+
 def test_a_folder_is_known_by_what_is_counted(indexed: Services) -> None:
     assert ask(indexed, "How many recipes use butter?").text.startswith("**51** of 102 recipes")
     assert ask(indexed, "How many recipes are open?").text.startswith("**34** of 102 recipes")

@@ -138,6 +138,19 @@ def test_words_still_tell_what_is_relevant_in_the_own_language(
     assert across("¿Con qué se alimentan las abejas?") == {"bread.md": 1.0, "bienen.md": 1.0}
 
 
+@pytest.mark.parametrize(
+    ("question", "is_english"),
+    [("Who had stiring skils?", True), ("Was fressen Bienen?", False)],
+)
+def test_words_that_the_library_lacks_are_slips_in_a_question_that_is_clearly_english(
+    services: Services, tmp_path: Path, question: str, is_english: bool
+) -> None:
+    index(services, tmp_path / "papers", {"bees.md": ENGLISH[1]})
+    search = services.retriever.candidate_search
+    asked = SearchQuestion(question, lambda: services.retriever.reader.read(Query(question)))
+    assert (search.multilingual_for(asked) is None) is is_english
+
+
 def test_progress_counts_the_work_of_both_models(
     services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

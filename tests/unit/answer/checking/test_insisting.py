@@ -41,6 +41,14 @@ def test_turns_that_were_held_out() -> None:
         ("No, it was in Vienna, Austria.", "it was in Vienna, Austria"),
         ("Nein, das war am 3. Mai 2019, das stimmt nicht.", "das war am 3. Mai 2019"),
         ("No puede ser, fue en 2019.", "fue en 2019"),
+        # A denial that begins like a question, or like a request.
+        ("Qué va, fue en 2019.", "fue en 2019"),
+        ("Please correct yourself, it is 14 percent.", "it is 14 percent"),
+        # What is said before it says nothing.
+        ("Well, no, it was 2019.", "it was 2019"),
+        ("Hör mal, das war 2019, nicht 2017!", "das war 2019"),
+        ("It was in 2019, not in 2017.", "It was in 2019"),
+        ("Look again, it was 2019.", "it was 2019"),
     ],
 )
 def test_the_claim_is_what_is_left(turn: str, claim: str) -> None:
@@ -57,6 +65,12 @@ def test_the_claim_is_what_is_left(turn: str, claim: str) -> None:
         "Why?",
         "Are you sure?",
         "No, thanks.",
+        "No idea. What else is in it?",
+        "No sé.",
+        "Well, show me the list.",
+        "Well",
+        "List 3 of them, not 20.",
+        "Look in the report of 2019, not 2018.",
         "x" * 10_000,
         "you are wrong" * 99,
     ],

@@ -1,6 +1,7 @@
 """The outline of a text without headings, such as that of most PDF files."""
 
 from desktop_rag.answer.understanding.file_outline import outline_of
+from desktop_rag.answer.writing.answer_texts import texts_for
 from tests.stored_rows import document
 
 TITLE_PAGE = "Table of Contents\nUNITED STATES COMMISSION\nFORM 10-K\nANNUAL REPORT OF THE YEAR\n"
@@ -12,7 +13,7 @@ def test_title_pages_and_figures_are_passed_over() -> None:
         "Revenues 39,117 36,397\nCost of sales 21,643 20,441\n\nTable of Contents\n"
         "Inventories are finished goods."
     )
-    found = outline_of(document("report.pdf"), text, "")
+    found = outline_of(document("report.pdf"), text, "", texts_for(""))
     assert "UNITED STATES" not in found.text
     assert "39,117" not in found.text
     assert "Our stores need much investment." in found.text

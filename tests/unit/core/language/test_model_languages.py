@@ -11,6 +11,8 @@ from desktop_rag.core.language.model_languages import (
     ("question", "language"),
     [
         ("When does the ferry leave?", "en"),
+        # Dutch has "had" too.
+        ("Who had mathmatical insite?", "en"),
         ("Wann fährt die Fähre auf die Insel ab?", "de"),
         ("¿Cuándo sale el transbordador?", "es"),
         ("Когда отходит паром?", "ru"),

@@ -1,0 +1,88 @@
+"""The app's own sentences in answers that count and in those about named files. Pure; any thread.
+
+They are listed by language in resources/questions/answer_texts.toml.
+"""
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from desktop_rag.answer.writing.unanswered import language_to_write
+from desktop_rag.core.paths import resources_dir
+
+_ENGLISH = "en"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerTexts:
+    """The sentences of one language; see the file."""
+
+    texts: Mapping[str, str]
+    forms: Mapping[str, Sequence[str]]
+    formats: Mapping[str, str]
+
+    def said(self, name: str, /, **values: object) -> str:
+        """The sentence of this name with its values; numbers as the language writes them."""
+        return self.texts[name].format(**{key: self._written(v) for key, v in values.items()})
+
+    def counted(self, name: str, count: int, /, **values: object) -> str:
+        """The sentence about so many: that of `one_…` or `many_…`."""
+        return self.said(f"{'one' if count == 1 else 'many'}_{name}", count=count, **values)
+
+    def number(self, number: int) -> str:
+        """`1,998`, as the language writes it."""
+        return f"{number:,}".replace(",", self.texts["separator"])
+
+    def joined(self, names: Iterable[str]) -> str:
+        """The names, with "and" between them."""
+        return f" {self.texts['and']} ".join(names)
+
+    def first_of(self, names: Sequence[str], most: int, separator: str = ", ") -> str:
+        """The first of the names, and how many more there are."""
+        shown, more = separator.join(names[:most]), len(names) - most
+        return self.said("and_more", names=shown, count=more) if more > 0 else shown
+
+    def form(self, form: str, count: int) -> str:
+        """What such entries are called after a number: `rows of tables`."""
+        one, many, _ = self.forms[form]
+        return one if count == 1 else many
+
+    def each(self, form: str) -> str:
+        """All of them, one by one: `each row of a table`."""
+        return self.forms[form][2]
+
+    def format_name(self, name: str) -> str:
+        """The name of a format of files."""
+        return self.formats.get(name, name)
+
+    def _written(self, value: object) -> object:
+        return self.number(value) if isinstance(value, int) else value
+
+
+def answer_texts(language: str) -> AnswerTexts:
+    """The sentences of a language by its code; English where there are none."""
+    known = _by_language()
+    return known.get(language, known[_ENGLISH])
+
+
+def texts_for(question: str, preferred: str = "", known: str = "") -> AnswerTexts:
+    """The sentences in the language `preferred` by its name, else in that of the question.
+
+    `known` is the code of the latter where something tells it more surely than its words do.
+    """
+    is_known = known and not preferred.strip()
+    return answer_texts(known if is_known else language_to_write(question, preferred))
+
+
+@cache
+def _by_language() -> dict[str, AnswerTexts]:
+    path = resources_dir() / "questions" / "answer_texts.toml"
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    return {code: _texts_of(table) for code, table in tables.items()}
+
+
+def _texts_of(table: dict[str, Any]) -> AnswerTexts:
+    forms, formats = table.pop("forms"), table.pop("formats")
+    return AnswerTexts(table, forms, formats)
