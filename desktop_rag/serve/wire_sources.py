@@ -142,8 +142,9 @@ def title_of(source: SourceRef) -> str:
 
 
 def _in_words(source: SourceRef) -> str:
-    place = source.anchor.label()
-    return f"{title_of(source)}, {place}" if place else title_of(source)
+    title, place = title_of(source), source.anchor.label()
+    # The path of headings begins with that of the document, which is often its title.
+    return place if place.startswith(title) else ", ".join(filter(None, (title, place)))
 
 
 def _escaped(text: str) -> str:

@@ -84,7 +84,7 @@ def test_a_list_of_the_sources_is_appended_on_request(client: openai.OpenAI) -> 
             text = "".join(chunk.choices[0].delta.content or "" for chunk in answer)
         else:
             text = answer.choices[0].message.content
-        assert "**Sources**\n\n- [1] [The lamp, The lamp](http://127.0.0.1" in text
+        assert "**Sources**\n\n- [1] [The lamp](http://127.0.0.1" in text
 
 
 def test_a_token_may_want_the_list_of_the_sources_with_every_answer(server: Server) -> None:
