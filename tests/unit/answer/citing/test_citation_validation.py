@@ -233,6 +233,11 @@ def test_words_in_common_are_not_enough(said: str, answer: str) -> None:
     assert finish_answer(answer, (source(1, said),))[0] == answer
 
 
+def test_a_sentence_with_a_marker_gets_no_other() -> None:
+    answer = "The lamp is lit at dusk and put out at dawn [2]."
+    assert finish_answer(answer, (source(1, HANDBOOK), source(2, HISTORY)))[0] == answer
+
+
 def test_an_added_marker_is_located_like_any_other() -> None:
     _, (first, second) = finish_answer("The keeper cleans the lens.", SOURCES)
     assert (first.quote, first.is_cited) == ("The keeper cleans the lens.", True)
