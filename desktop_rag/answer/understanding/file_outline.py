@@ -29,6 +29,12 @@ _LOUD_SHARE = 0.3
 _MOST_COLUMNS = 12
 _COLUMN = " | "
 _BLANK = re.compile(r"\n\s*\n")
+# What `plain` makes of a line to fill in.
+_GAP = " … "
+_TITLE_SHARE = 0.55
+_MOST_BRACKETS = 2
+# Boxes to tick, also as fonts of symbols have them.
+_BOXES = re.compile(r"[☐☑☒□■þ¨]\s")
 _MARKS = re.compile(r"^[\s#>*•-]+")
 
 
@@ -135,7 +141,7 @@ def _beginning(text: str, titles: frozenset[str]) -> list[_Entry]:
     """The first paragraphs of prose, if there are any."""
     shown, begins, ends = list[str](), 0, 0
     for start, end in _paragraphs(text[: 8 * _BEGINNING_CHARS]):
-        paragraph = " ".join(_prose(text[start:end], titles))
+        paragraph = " ".join(filter(_is_sentence, _prose(text[start:end], titles)))
         if not paragraph:
             if shown:
                 break
@@ -162,8 +168,9 @@ def _paragraphs_between(text: str, first: int, most: int) -> list[_Entry]:
 
 
 def _first_sentence(text: str, titles: frozenset[str]) -> str:
-    """The first sentence of prose that is no heading; "" when there is none."""
-    return _cut(next(_prose(text[:_LONGEST_SEARCH], titles), ""), _LONGEST_SENTENCE)
+    """The first sentence of prose that is no heading, else whatever is said; "" for nothing."""
+    said = list(_prose(text[:_LONGEST_SEARCH], titles))
+    return _cut(next(filter(_is_sentence, said), next(iter(said), "")), _LONGEST_SENTENCE)
 
 
 def _prose(text: str, titles: frozenset[str]) -> Iterator[str]:
@@ -175,6 +182,17 @@ def _prose(text: str, titles: frozenset[str]) -> Iterator[str]:
         is_text = not (unit.cells or unit.text[-1:].isdigit() or _is_loud(unit.text))
         if is_text and len(unit.text) >= _LEAST_PROSE and is_prose(unit.text):
             yield unit.text
+
+
+def _is_sentence(text: str) -> bool:
+    """False for what stands on title pages and in tables of contents: names, fields to fill in,
+    the rest of a sentence.
+    """
+    words = [word for word in text.split() if word[0].isalpha()]
+    capital = sum(word[0].isupper() for word in words)
+    is_whole = not (text[0].islower() or text[0] in "([" or _GAP in text[:-1])
+    is_form = text.count("(") > _MOST_BRACKETS or bool(_BOXES.search(text))
+    return is_whole and not is_form and capital <= _TITLE_SHARE * len(words)
 
 
 def _is_loud(text: str) -> bool:

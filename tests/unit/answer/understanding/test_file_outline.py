@@ -18,3 +18,15 @@ def test_title_pages_and_figures_are_passed_over() -> None:
     assert "39,117" not in found.text
     assert "Our stores need much investment." in found.text
     assert "Inventories are finished goods." in found.text
+
+
+def test_fields_to_fill_in_are_no_beginning() -> None:
+    text = (
+        "(Exact name of the society as in its rules) One Tower Road, North Landing, Marram Head "
+        "(Address of the office) (Telephone, with area code)\n\n"
+        "Yes ☒ No ☐ if the society has to report.\n\n"
+        "to everybody who has to climb the tower at night.\n\n"
+        "The society keeps the light at the head of the bay.\n"
+    )
+    found = outline_of(document("report.pdf"), text, "", texts_for(""))
+    assert found.text.startswith("The society keeps the light at the head of the bay.")
