@@ -49,13 +49,14 @@ def _of_kinds(kinds: list[str], files: LibraryFiles) -> str:
 
 def _of_all(files: LibraryFiles) -> str:
     count, rest = files.counts.searchable, files.counts.total - files.counts.searchable
-    sentences = [
-        f"**{count:,}** {'file' if count == 1 else 'files'} can be searched in your library."
-    ]
+    inside = sum(files.formats.values()) - count
+    also = f", and {inside:,} inside {'it' if count == 1 else 'them'}" if inside > 0 else ""
+    said = "file" if count == 1 else "files"
+    sentences = [f"**{count:,}** {said} can be searched in your library{also}."]
     if rest:
         sentences.append(f"{rest:,} more can't be, or not yet; the page Library says why.")
     ranked = sorted(files.formats.items(), key=lambda item: (-item[1], item[0]))
     if len(ranked) > 1:
         kinds = ", ".join(f"{kind} {number:,}" for kind, number in ranked[:_MOST_KINDS])
-        sentences.append(f"By kind, with what is inside of others: {kinds}.")
+        sentences.append(f"By kind{', with those inside' if inside > 0 else ''}: {kinds}.")
     return " ".join(sentences)

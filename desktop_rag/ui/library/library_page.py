@@ -27,7 +27,7 @@ from desktop_rag.ui.library.changes.changes_panel import ChangesPanel
 from desktop_rag.ui.library.document_model import DocumentModel
 from desktop_rag.ui.library.documents_panel import DocumentsPanel
 from desktop_rag.ui.library.facets.facet_groups import Places
-from desktop_rag.ui.library.facets.facet_values import FileFilter, StateGroup
+from desktop_rag.ui.library.facets.facet_values import FileFilter, StateGroup, inside_count
 from desktop_rag.ui.library.file_actions import FileActions
 from desktop_rag.ui.library.first_run import FirstRun
 from desktop_rag.ui.library.library_feed import LibraryFeed
@@ -250,7 +250,7 @@ class LibraryPage(QWidget):
 
     @Slot()
     def _show_counts(self) -> None:
-        self._header.show_counts(self._model.counts(), self._model.totals().total())
+        self._header.show_counts(self._model.counts(), inside_count(self._model.totals()))
 
     @Slot(object)
     def _show_progress(self, progress: IndexProgress) -> None:

@@ -8,7 +8,7 @@ from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.library_events import DocumentCounts
 
 FILES = LibraryFiles(
-    DocumentCounts({DocumentState.SEARCHABLE: 57, DocumentState.FAILED: 4}),
+    DocumentCounts({DocumentState.SEARCHABLE: 24, DocumentState.FAILED: 4}),
     {"PDF": 9, "Word": 3, "text": 4, "slides": 2, "e-mail": 8},
 )
 
@@ -29,8 +29,8 @@ def said(text: str) -> str:
 )
 def test_all_files_are_counted(text: str) -> None:
     assert said(text) == (
-        "**57** files can be searched in your library. 4 more can't be, or not yet; the page"
-        " Library says why. By kind, with what is inside of others: PDF 9, e-mail 8, text 4,"
+        "**24** files can be searched in your library, and 2 inside them. 4 more can't be, or not"
+        " yet; the page Library says why. By kind, with those inside: PDF 9, e-mail 8, text 4,"
         " Word 3, slides 2."
     )
 
