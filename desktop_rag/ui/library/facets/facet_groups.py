@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from desktop_rag.core.domain import Collection, Source
 from desktop_rag.core.language.translation import tr
+from desktop_rag.ui.foundation.document_kinds import DocumentKind, kind_in_words
 from desktop_rag.ui.foundation.wording import one_line, value_in_words
-from desktop_rag.ui.library.facets.document_kinds import DocumentKind, kind_in_words
 from desktop_rag.ui.library.facets.facet_values import (
     Facet,
     FileFilter,

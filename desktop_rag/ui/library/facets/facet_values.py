@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from desktop_rag.core.domain import Document, DocumentState
-from desktop_rag.ui.library.facets.document_kinds import kind_of
+from desktop_rag.ui.foundation.document_kinds import kind_of
 
 
 class StateGroup(StrEnum):
