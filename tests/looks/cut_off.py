@@ -21,6 +21,8 @@ from PySide6.QtWidgets import (
 _ELIDING = {"ElidedLabel", "ElidedButton"}
 _SLACK_PX = 1
 _HEADER_PADDING_PX = 8
+# At both sides together.
+_FIELD_PADDING_PX = 20
 
 
 def cut_off(root: QWidget) -> Iterator[str]:
@@ -42,8 +44,7 @@ def _cut_in(widget: QWidget, root: QWidget) -> Iterator[tuple[str, str]]:
             yield from _too_wide(said, widget.fontMetrics().horizontalAdvance(said), _room(widget))
         case QLineEdit() if not widget.text():
             said = widget.placeholderText()
-            margins = widget.textMargins()
-            room = widget.width() - margins.left() - margins.right()
+            room = widget.width() - _FIELD_PADDING_PX
             yield from _too_wide(said, widget.fontMetrics().horizontalAdvance(said), room)
         case QLabel() | QAbstractButton() if why := _why(widget, root):
             yield widget.text(), why
