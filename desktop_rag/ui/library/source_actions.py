@@ -89,6 +89,7 @@ class SourceActions(QObject):
         """Let the person make, fill, edit and remove collections."""
         if not self._collections:
             return
+        self._end_offers()
         dialog = CollectionsDialog(self._collections, self._sources, self._page)
         dialog.saved.connect(self._on_collection_saved)
         dialog.removed.connect(self._on_collection_removed)
@@ -190,7 +191,9 @@ class SourceActions(QObject):
         self._removals.clear()
 
     def _end_offers(self) -> None:
-        """Make the removals that can be undone: the same folder may be added anew."""
+        """Make the removals that can be undone: their folders may be added anew, and would be
+        left out of their collections.
+        """
         for change in list(self._removals.values()):
             change.make()
 
