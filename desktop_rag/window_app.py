@@ -237,6 +237,8 @@ class WindowApp:
         # First the services that jobs of the bridge may be waiting for, then the bridge.
         self.services.chat.stop()
         self.services.commands.close()
+        if library_page := self.window.pages.built_library:
+            library_page.make_removals()
         self.services.library.close()
         self.bridge.close()
         self.services.close()

@@ -46,7 +46,8 @@ class Filters:
 
     `files`, `folders` and `collections` are as typed: a name or part of a path, with * as a
     wildcard; a file with a slash is part of a whole path. `types` are lower-case file endings
-    without a dot, or names of formats. `tags` are whole tags, with * as a wildcard. `after` is the
+    without a dot, names of formats, or both as `text/py`; documents of `other_types`, in this last
+    form, are left out. `tags` are whole tags, with * as a wildcard. `after` is the
     first day included, `before` the first day excluded.
     """
 
@@ -57,6 +58,7 @@ class Filters:
     tags: tuple[str, ...] = ()
     after: date | None = None
     before: date | None = None
+    other_types: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:

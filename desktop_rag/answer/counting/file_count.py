@@ -49,7 +49,9 @@ def _of_kinds(kinds: list[str], files: LibraryFiles, texts: AnswerTexts) -> str:
 
 def _of_all(files: LibraryFiles, texts: AnswerTexts) -> str:
     count, rest = files.counts.searchable, files.counts.total - files.counts.searchable
-    sentences = [texts.counted("searchable", count)]
+    inside = sum(files.formats.values()) - count
+    where = "_inside" if inside > 0 else ""
+    sentences = [texts.counted(f"searchable{where}", count, inside=inside)]
     if rest:
         sentences.append(texts.said("other_files", count=rest))
     ranked = sorted(files.formats.items(), key=lambda item: (-item[1], item[0]))
@@ -58,5 +60,5 @@ def _of_all(files: LibraryFiles, texts: AnswerTexts) -> str:
             f"{texts.format_name(kind)} {texts.number(number)}"
             for kind, number in ranked[:_MOST_KINDS]
         )
-        sentences.append(texts.said("by_kind", kinds=", ".join(kinds)))
+        sentences.append(texts.said(f"by_kind{where}", kinds=", ".join(kinds)))
     return " ".join(sentences)

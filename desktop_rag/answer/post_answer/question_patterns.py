@@ -93,13 +93,21 @@ def patterns() -> dict[str, Pattern]:
 
 
 def heading_questions(
-    name: str, text: str, headings: tuple[Heading, ...], pattern: Pattern, title: str = ""
+    name: str,
+    text: str,
+    headings: tuple[Heading, ...],
+    pattern: Pattern,
+    title: str = "",
+    *,
+    asked_in: Pattern | None = None,
 ) -> Iterator[PatternQuestion]:
     """A question for each heading that names a subject and has enough text below it.
 
     `name` is how the question names the document. A heading says nothing new when its words are
-    all in the name or the `title` of the document.
+    all in the name or the `title` of the document. `asked_in` is the language of the questions
+    where it isn't that of the document.
     """
+    asked = asked_in or pattern
     plain = [plain_heading(heading.title) for heading in headings]
     known = [_content(each) for each in (PurePath(name).stem.replace("_", " "), title)]
     ends = [*(heading.offset for heading in headings), len(text)][1:]
@@ -109,9 +117,7 @@ def heading_questions(
             continue
         if _has_prose(text[heading.offset : end], heading.title):
             shown = part.capitalize() if part.isupper() else part
-            question = pattern.about.format(
-                document=pattern.quoted(name), part=pattern.quoted(shown)
-            )
+            question = asked.about.format(document=asked.quoted(name), part=asked.quoted(shown))
             yield PatternQuestion(question, shown, heading.offset, end)
 
 

@@ -132,7 +132,7 @@ class FollowUps:
             if cancel.is_set():
                 return ()
             if chosen.is_new(proposal) and is_answered(proposal):
-                chosen.add(proposal.question)
+                chosen.add(proposal)
             if len(chosen.questions) == (MOST if model else _MOST_BY_PATTERN):
                 break
         return tuple(chosen.questions)
@@ -158,7 +158,8 @@ class FollowUps:
             yield from (_Proposal(question, question) for question in found)
         if not chosen.questions and not cancel.is_set():
             cited = [source for source in answer.sources if source.is_cited] or answer.sources
-            yield from itertools.islice(self._by_pattern(cited), _MOST_TRIED)
+            language = _language_of(answer, asked)
+            yield from itertools.islice(self._by_pattern(cited, language), _MOST_TRIED)
 
     def _is_usual(self, proposal: _Proposal, passages: Sequence[Passage]) -> bool:
         """True when another document that is found has the same heading: forms have, and copies."""
@@ -170,10 +171,11 @@ class FollowUps:
             for heading in places_from_json(self._documents.content(document_id)[1])[1]
         )
 
-    def _by_pattern(self, sources: Sequence[SourceRef]) -> Iterator[_Proposal]:
+    def _by_pattern(self, sources: Sequence[SourceRef], language: str) -> Iterator[_Proposal]:
         """What the documents of the sources define, then their other headings, in turn.
 
-        The headings nearest to the cited places come first.
+        The headings nearest to the cited places come first. The questions are in the language,
+        or in that of each document where it is "".
         """
         ids = dict.fromkeys(source.document_id for source in sources if source.is_in_library)
         documents = {d.document_id: d for d in self._documents.get(list(ids)[:_MOST_DOCUMENTS])}
@@ -181,26 +183,31 @@ class FollowUps:
         for document_id in ids:
             if document := documents.get(document_id):
                 own = [source for source in sources if source.document_id == document_id]
-                columns.append(list(self._of_document(document, own)))
+                columns.append(list(self._of_document(document, own, language)))
         for row in itertools.zip_longest(*columns):
             yield from (proposal for proposal in row if proposal)
 
-    def _of_document(self, document: Document, sources: Sequence[SourceRef]) -> Iterator[_Proposal]:
+    def _of_document(
+        self, document: Document, sources: Sequence[SourceRef], language: str
+    ) -> Iterator[_Proposal]:
         text, places = self._documents.content(document.document_id)
-        language = document.language or language_of(words((text or "")[:_LANGUAGE_CHARS]))
-        pattern = patterns().get(language)
-        if not text or pattern is None:
+        own = document.language or language_of(words((text or "")[:_LANGUAGE_CHARS]))
+        pattern, asked_in = patterns().get(own), patterns().get(language or own)
+        if not text or pattern is None or asked_in is None:
             return
+        # A heading is quoted in a question of any language; a term stands in the question itself.
         defined = [
             found
-            for source in sources
+            for source in (sources if asked_in is pattern else ())
             for found in definition_questions(source.text, _start_of(source), pattern)
         ]
         headings = places_from_json(places)[1]
         name = document.title if document.url or document.part else document.name
         others = [
             found
-            for found in heading_questions(name, text, headings, pattern, document.title)
+            for found in heading_questions(
+                name, text, headings, pattern, document.title, asked_in=asked_in
+            )
             if not any(s.start < found.end and found.start < s.end for s in sources)
         ]
         others.sort(key=lambda found: abs(found.start - sources[0].start))
@@ -213,6 +220,13 @@ class FollowUps:
                 )  # fmt: skip
 
 
+def _language_of(answer: Message, asked: Sequence[str]) -> str:
+    """The language of an answer; of a table or a number, that of its question; else ""."""
+    return language_of(words(answer.text[:_LANGUAGE_CHARS])) or language_of(
+        words(asked[-1] if asked else "")
+    )
+
+
 def _start_of(source: SourceRef) -> int:
     """Where the passage of a source begins; `start` is where its quote does."""
     return source.start - max(0, source.text.find(source.quote)) if source.quote else source.start
@@ -223,13 +237,15 @@ class _Chosen:
 
     def __init__(self, asked: Sequence[str]) -> None:
         self.questions: list[str] = []
+        self._subjects: list[frozenset[str]] = []
         self._terms = [frozenset(terms(question)) for question in asked]
         self._asked = len(self._terms)
 
     def is_new(self, proposal: _Proposal) -> bool:
         new, subject = frozenset(terms(proposal.question)), frozenset(terms(proposal.subject))
-        is_like_other = any(
-            len(new & old) >= _ALIKE * max(len(new), len(old)) for old in self._terms
+        # Reports of several years have the same headings.
+        is_like_other = any(_are_alike(new, old) for old in self._terms) or any(
+            _are_alike(subject, old) for old in self._subjects
         )
         # A heading with the words of a question is where that one was answered.
         was_asked = proposal.document_id and any(
@@ -237,9 +253,14 @@ class _Chosen:
         )
         return bool(new and subject) and not is_like_other and not was_asked
 
-    def add(self, question: str) -> None:
-        self.questions.append(question)
-        self._terms.append(frozenset(terms(question)))
+    def add(self, proposal: _Proposal) -> None:
+        self.questions.append(proposal.question)
+        self._terms.append(frozenset(terms(proposal.question)))
+        self._subjects.append(frozenset(terms(proposal.subject)))
+
+
+def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    return len(one & other) >= _ALIKE * max(len(one), len(other))
 
 
 def proposed_by(

@@ -1,8 +1,10 @@
 """Citations of a note as links to the files, relative to the note, and the list of them. Pure."""
 
+import itertools
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
@@ -13,6 +15,7 @@ from desktop_rag.core.notes.note_words import heads_sources, note_words
 _CITATION = re.compile(r"\[(\d{1,3})\](?![(:\]])")
 _LINK = re.compile(r"\[\[(\d{1,4})\]\]\(")
 _WHOLE_LINK = re.compile(r" ?(\[\[\d{1,4}\]\]\([^)\s]*\))")
+_LINK_TO_FILE = re.compile(r"\[\[(\d{1,4})\]\]\([^)\s]*\)")
 _LISTED = re.compile(r"(\d{1,4})\. (.*)")
 _ESCAPED = re.compile(r"\\(.)")
 _LISTED_LINK = re.compile(r"\d{1,4}\. \[.*\]\(.*\).*")
@@ -87,9 +90,27 @@ def cited_in(text: str, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
     return tuple(by_number[n] for n in _CITATION.findall(text) if n in by_number)
 
 
-def link_spans(text: str) -> list[tuple[int, int]]:
-    """Where the citations of a note are in its text."""
-    return [match.span(1) for match in _WHOLE_LINK.finditer(text)]
+@dataclass(frozen=True, slots=True)
+class NoteCitations:
+    """Markdown of a note with its links as `[n]`, which is the n-th in `numbered`.
+
+    `labels` gives the number of each in the note; `in_words` has these numbers as plain text.
+    """
+
+    numbered: str
+    labels: Mapping[int, int]
+    in_words: str
+
+
+def note_citations(text: str) -> NoteCitations:
+    """The citations of a note's text; other numbers in brackets stay plain text."""
+    plain = _CITATION.sub(r"\\[\1\\]", text)
+    count = itertools.count(1)
+    return NoteCitations(
+        _LINK_TO_FILE.sub(lambda _match: f"[{next(count)}]", plain),
+        {n: int(match[1]) for n, match in enumerate(_LINK_TO_FILE.finditer(plain), 1)},
+        _LINK_TO_FILE.sub(r"\\[\1\\]", plain),
+    )
 
 
 def listed_place(text: str, number: int, target: str) -> str:

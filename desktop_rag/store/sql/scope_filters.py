@@ -86,9 +86,14 @@ def passing(filters: Filters, prefix: str, dialect: Dialect) -> Conditions:
             parameters |= {key: f"%{_pattern(value)}%" for key, value in keys.items()}
     if filters.types:
         key = f"{prefix}types"
-        stated, written = (dialect.among(f"lower({t})", key) for t in ("d.format", dialect.ending))
-        conditions.append(f"({stated} OR {written})")
+        forms = ("d.format", dialect.ending, _format_and_ending(dialect))
+        of_type = (dialect.among(f"lower({form})", key) for form in forms)
+        conditions.append(f"({' OR '.join(of_type)})")
         parameters[key] = list(filters.types)
+    if filters.other_types:
+        key = f"{prefix}other_types"
+        conditions.append(f"NOT {dialect.among(f'lower({_format_and_ending(dialect)})', key)}")
+        parameters[key] = list(filters.other_types)
     if filters.tags:
         tags = {f"{prefix}tag{n}": _pattern(tag) for n, tag in enumerate(filters.tags)}
         conditions.append(_tagged(list(tags), dialect))
@@ -102,6 +107,10 @@ def passing(filters: Filters, prefix: str, dialect: Dialect) -> Conditions:
             )
             parameters |= {key: _nanoseconds(day), f"{key}_day": day.isoformat()}
     return conditions, parameters
+
+
+def _format_and_ending(dialect: Dialect) -> str:
+    return f"d.format || '/' || coalesce({dialect.ending}, '')"
 
 
 def _column(name: str, column: str, value: str) -> str:

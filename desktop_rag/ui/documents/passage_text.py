@@ -10,6 +10,9 @@ from desktop_rag.ui.widgets.marked_text import MarkedText
 
 _COLLAPSED_CHARS = 280
 _LEAD_CHARS = 90
+# Rows of a table and of a list are short.
+_COLLAPSED_LINES = 10
+_CUT = " …"
 
 
 class PassageText(MarkedText):
@@ -46,7 +49,8 @@ class PassageText(MarkedText):
     @property
     def is_longer(self) -> bool:
         """True if the collapsed passage is shortened."""
-        return len(self._passage) > _COLLAPSED_CHARS + 40
+        lines = self._passage.count("\n")
+        return len(self._passage) > _COLLAPSED_CHARS + 40 or lines > _COLLAPSED_LINES + 1
 
     @property
     def is_whole(self) -> bool:
@@ -60,7 +64,7 @@ class PassageText(MarkedText):
 
     def _show(self) -> None:
         shown = self._passage if self._is_whole else collapsed(self._passage, self._quote)
-        before, quote, _ = split_at_quote(shown, self._quote)
+        before, quote, _ = split_at_quote(shown, shown_quote(shown, self._quote))
         self.show_marked(shown, [(len(before), len(before) + len(quote))])
 
 
@@ -74,7 +78,10 @@ def unwrapped(text: str, line_chars: int) -> str:
 
 
 def collapsed(passage: str, quote: str) -> str:
-    """An excerpt of the passage around the quote, cut at words and marked with …"""
+    """An excerpt of the passage around the quote, cut at words and marked with …
+
+    Of many lines the first ones are shown, even if the quote goes on.
+    """
     at = max(0, passage.find(quote)) if quote else 0
     start = max(0, at - _LEAD_CHARS)
     end = min(len(passage), max(start + _COLLAPSED_CHARS, at + len(quote)))
@@ -84,8 +91,19 @@ def collapsed(passage: str, quote: str) -> str:
     if end < len(passage):
         space = passage.rfind(" ", max(start, at + len(quote)), end)
         end = space if space > 0 else end
-    lead, tail = "… " if start else "", " …" if end < len(passage) else ""
+    if passage.count("\n", start, end) >= _COLLAPSED_LINES:
+        start = max(start, passage.rfind("\n", 0, at) + 1)
+        end = start + len("\n".join(passage[start:end].split("\n")[:_COLLAPSED_LINES]))
+    lead, tail = "… " if start else "", _CUT if end < len(passage) else ""
     return f"{lead}{passage[start:end]}{tail}"
+
+
+def shown_quote(excerpt: str, quote: str) -> str:
+    """What of the quote is in an excerpt that may be cut within it."""
+    if quote in excerpt:
+        return quote
+    at = excerpt.find(quote.partition("\n")[0])
+    return excerpt[at:].removesuffix(_CUT) if at >= 0 else ""
 
 
 def split_at_quote(passage: str, quote: str) -> tuple[str, str, str]:

@@ -3,6 +3,7 @@
 The overview is made from them, so that it holds what works and nothing else.
 """
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.language.translation import tr
 
+_ENTER = re.compile(r"(?<![^+])(?:Return|Enter)\Z")
 # The property that names a page in the overview; shortcuts elsewhere belong to the whole window.
 PLACE = "shortcut_place"
 EVERYWHERE = tr("Everywhere")
@@ -62,14 +64,15 @@ def shortcuts_of(windows: Iterable[QWidget]) -> list[NamedShortcut]:
 
 
 def _native(keys: QKeySequence) -> str:
-    return keys.toString(QKeySequence.SequenceFormat.NativeText)
+    """The keys as they are called here; the two of Enter are one key to a person."""
+    return _ENTER.sub(tr("Enter"), keys.toString(QKeySequence.SequenceFormat.NativeText))
 
 
 def _add(
     found: dict[tuple[str, str], list[str]], place: str, words: str, keys: Iterable[str]
 ) -> None:
     known = found.setdefault((place, words.replace("&", "").rstrip("…")), [])
-    known += [key for key in keys if key and key not in known]
+    known += [key for key in dict.fromkeys(keys) if key and key not in known]
 
 
 def _place_of(shortcut: QObject) -> str:

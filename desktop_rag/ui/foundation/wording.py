@@ -126,6 +126,13 @@ def counts_in_words(counts: DocumentCounts) -> str:
     return f"{total}: {', '.join(parts)}"
 
 
+def with_inside(words: str, inside: int) -> str:
+    """The words for some files, with the documents inside these: `2 files, and 3 inside them`."""
+    if not inside:
+        return words
+    return tr("{words}, and {inside:,} inside them", words=words, inside=inside)
+
+
 def value_in_words(value: Enum, *, begins: bool = False) -> str:
     """What a state, a kind or the like is called, with a capital letter where a text `begins`."""
     words = _VALUES.get(str(value.value).lower(), str(value.value))

@@ -27,7 +27,14 @@ from desktop_rag.ui.library.document_rows import (
     sort_key,
     whole_text,
 )
-from desktop_rag.ui.library.facets.facet_values import Facet, FacetKey, FileFilter, KeyCounts
+from desktop_rag.ui.library.facets.facet_values import (
+    Facet,
+    FacetKey,
+    FileFilter,
+    KeyCounts,
+    ValueCounts,
+    is_inside,
+)
 from desktop_rag.ui.library.row_list_model import NO_INDEX, Index, RowListModel
 from desktop_rag.ui.widgets.controls import plain_tooltip
 
@@ -117,18 +124,30 @@ class DocumentModel(RowListModel):
             self._admitted.clear()
             self.show_rows(self._ordered)
 
-    def facet_counts(self) -> Mapping[Facet, Mapping[str, int]]:
-        """The number of files of each value of each facet, among those that the rest of the filter
-        admits: what choosing the value would show.
+    def facet_counts(self) -> tuple[ValueCounts, ValueCounts]:
+        """The number of files, and of documents inside files, of each value of each facet.
+
+        They are among those that the rest of the filter admits: what choosing the value would show.
         """
-        counts = facet_counts(self._containing(self._ordered)) if self._filter.words else None
-        return {
-            facet: self._filter.counts(facet, self._facets if counts is None else counts)
-            for facet in Facet
-        }
+        found = self._facets
+        if self._filter.words:
+            found = facet_counts(self._containing(self._ordered))
+        wanted = self._filter
+        return (
+            {facet: wanted.counts(facet, found) for facet in Facet},
+            {facet: wanted.counts(facet, found, inside=True) for facet in Facet},
+        )
+
+    def shown_inside(self) -> int:
+        """How many of the shown rows are documents inside files."""
+        return sum(is_inside(row.facets) for row in self._shown) if self._has_inside else 0
+
+    @property
+    def _has_inside(self) -> bool:
+        return any(map(is_inside, self._facets))
 
     def totals(self) -> KeyCounts:
-        """The number of all files by their values of the facets."""
+        """The number of all rows by their values of the facets."""
         return self._facets
 
     def fits(self, row: Row) -> bool:

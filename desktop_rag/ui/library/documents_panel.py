@@ -17,7 +17,13 @@ from desktop_rag.ui.library.documents_table import DocumentsTable
 from desktop_rag.ui.library.facets.active_filters import ActiveFilter, ActiveFilters
 from desktop_rag.ui.library.facets.facet_groups import Places, facet_groups
 from desktop_rag.ui.library.facets.facet_list import FacetList
-from desktop_rag.ui.library.facets.facet_values import Facet, FileFilter, StateGroup, folder_value
+from desktop_rag.ui.library.facets.facet_values import (
+    Facet,
+    FileFilter,
+    StateGroup,
+    folder_value,
+    inside_count,
+)
 from desktop_rag.ui.library.selection_bar import SelectionBar
 from desktop_rag.ui.widgets.controls import TextButton, add_clear_button
 
@@ -276,7 +282,9 @@ class DocumentsPanel(QWidget):
     @Slot()
     def _show_selection(self) -> None:
         selected = self._table.selected_count
-        self._bar.show_numbers(self._model.rowCount(), self._model.totals().total(), selected)
+        totals, inside = self._model.totals(), self._model.shown_inside()
+        files = totals.total() - inside_count(totals)
+        self._bar.show_numbers(self._model.rowCount() - inside, files, inside, selected)
         self._bar.show_selection(self._table.first_selected(_MOST_ASKED))
 
     # --- actions ---------------------------------------------------------------------------------

@@ -70,12 +70,13 @@ class LibraryFeed(QObject):
 
     def load(self) -> None:
         """Read everything; changes are queued until it is loaded."""
-        library = self._library
+        library, removed = self._library, frozenset(self._removed)
         self._is_wanted = True
 
         def read() -> _Snapshot:
             sources = library.sources.all()
-            table = make_table(library.documents.all(), _roots(sources))
+            documents = (d for d in library.documents.all() if d.source_id not in removed)
+            table = make_table(documents, _roots(sources))
             return _Snapshot(sources, library.collections.all(), table, library.indexing.progress())
 
         self._bridge.run(self, read, self._on_loaded)
@@ -125,12 +126,13 @@ class LibraryFeed(QObject):
         )
 
     def exclude_source(self, source_id: str) -> None:
-        """Ignore changes of a source that is being removed; they would bring its rows back."""
+        """Show a source no longer that is being removed; changes would bring its rows back."""
         self._removed.add(source_id)
         self._changed = {k: d for k, d in self._changed.items() if d.source_id != source_id}
+        self.reload_sources()
 
     def include_source(self, source_id: str) -> None:
-        """Follow a source again whose removal failed."""
+        """Show a source again whose removal failed or was undone."""
         self._removed.discard(source_id)
         self.load()
 
@@ -148,8 +150,9 @@ class LibraryFeed(QObject):
         self._emit_sources(*read)
 
     def _emit_sources(self, sources: list[Source], collections: list[Collection]) -> None:
-        self._model.set_roots(_roots(sources))
-        self.sources_changed.emit(sources, collections)
+        kept = [source for source in sources if source.source_id not in self._removed]
+        self._model.set_roots(_roots(kept))
+        self.sources_changed.emit(kept, collections)
 
     def _start_batch(self) -> None:
         if self._is_loaded and not self._batch.isActive():

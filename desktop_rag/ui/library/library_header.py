@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QVBoxLayout, QWidge
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import counts_in_words
+from desktop_rag.ui.foundation.wording import counts_in_words, with_inside
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.wrapping_row import WrappingRow
 
@@ -59,15 +59,9 @@ class LibraryHeader(QWidget):
         for widget in (*self._adding, self._below, self._summary):
             widget.setVisible(is_visible)
 
-    def show_counts(self, counts: DocumentCounts, rows: int) -> None:
-        """Show the numbers of files in words; of the `rows` of the table, some are inside files."""
-        inside = rows - sum(counts.by_state.values())
-        words = counts_in_words(counts)
-        self._summary.set_full_text(
-            tr("{words}, and {inside:,} inside them", words=words, inside=inside)
-            if inside > 0
-            else words
-        )
+    def show_counts(self, counts: DocumentCounts, inside: int) -> None:
+        """Show the numbers of files, and of documents inside files, in words."""
+        self._summary.set_full_text(with_inside(counts_in_words(counts), inside))
 
     def show_paused(self, is_paused: bool) -> None:
         """Offer to resume while indexing is paused, else to pause."""

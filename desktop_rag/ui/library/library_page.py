@@ -12,7 +12,6 @@ from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
 from PySide6.QtWidgets import QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import Collection, Document, DocumentState, Source
-from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import IndexProgress, NothingUsed, Notice
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
@@ -27,7 +26,7 @@ from desktop_rag.ui.library.changes.changes_panel import ChangesPanel
 from desktop_rag.ui.library.document_model import DocumentModel
 from desktop_rag.ui.library.documents_panel import DocumentsPanel
 from desktop_rag.ui.library.facets.facet_groups import Places
-from desktop_rag.ui.library.facets.facet_values import FileFilter, StateGroup
+from desktop_rag.ui.library.facets.facet_values import FileFilter, StateGroup, inside_count
 from desktop_rag.ui.library.file_actions import FileActions
 from desktop_rag.ui.library.first_run import FirstRun
 from desktop_rag.ui.library.library_feed import LibraryFeed
@@ -52,13 +51,15 @@ class LibraryPage(QWidget):
     `summary_requested` carries the QuestionScope to sum up, `undo_offered` a Notice and the undo
     function, `notified` a Notice to show for a while;
     `demo_requested` and `settings_requested` come from the page of an empty library.
-    `long_pictures_chosen` carries a LongReading.
+    `removal_offered` carries the DelayedChange of a source that is removed in a while, and
+    `long_pictures_chosen` a LongReading.
     """
 
     demo_requested = Signal()
     settings_requested = Signal()
     summary_requested = Signal(object)
     undo_offered = Signal(object, object)
+    removal_offered = Signal(object)
     notified = Signal(object)
     long_pictures_chosen = Signal(object)
 
@@ -193,6 +194,9 @@ class LibraryPage(QWidget):
         self._first_run.settings_requested.connect(self.settings_requested)
         self._model.counts_changed.connect(self._changes.refresh_soon)
         self._actions.undo_offered.connect(self.undo_offered)
+        self._actions.removal_offered.connect(self.removal_offered)
+        self._actions.put_away.connect(self._feed.exclude_source)
+        self._actions.brought_back.connect(self._feed.include_source)
         self._connect_pictures()
 
     def _connect_pictures(self) -> None:
@@ -250,7 +254,7 @@ class LibraryPage(QWidget):
 
     @Slot()
     def _show_counts(self) -> None:
-        self._header.show_counts(self._model.counts(), self._model.totals().total())
+        self._header.show_counts(self._model.counts(), inside_count(self._model.totals()))
 
     @Slot(object)
     def _show_progress(self, progress: IndexProgress) -> None:
@@ -298,20 +302,11 @@ class LibraryPage(QWidget):
 
     @Slot(str)
     def _on_remove_confirmed(self, source_id: str) -> None:
-        def on_failed(error: AppError) -> None:
-            self._bridge.post(error)
-            self._feed.include_source(source_id)
+        self._actions.remove(self._sources[source_id])
 
-        self._feed.exclude_source(source_id)
-        self._bridge.run(
-            self,
-            lambda: self._library.sources.remove(source_id),
-            self._on_source_removed,
-            on_failed,
-        )
-
-    def _on_source_removed(self, _nothing: None) -> None:
-        self._feed.reload_sources()
+    def make_removals(self) -> None:
+        """Remove at once what can be brought back until now: the app ends."""
+        self._actions.make_removals()
 
     def show_failed(self) -> None:
         """List the files of all folders that failed."""

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from desktop_rag.core.domain import Document
 from desktop_rag.core.language.translation import count_of, tr
+from desktop_rag.ui.foundation.wording import with_inside
 from desktop_rag.ui.widgets.controls import ElidedLabel, TextButton
 
 
@@ -48,13 +49,12 @@ class SelectionBar(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.show_selection([])
 
-    def show_numbers(self, shown: int, total: int, selected: int) -> None:
-        """Say how many rows are shown of all, and how many are selected."""
-        words = (
-            count_of(total, tr("row"), tr("rows"))
-            if shown == total
-            else tr("{shown:,} of {total:,} rows", shown=shown, total=total)
-        )
+    def show_numbers(self, shown: int, total: int, inside: int, selected: int) -> None:
+        """Say how many files are shown of all, with how many inside them, and are selected."""
+        files = count_of(total, tr("file"), tr("files"))
+        if shown != total:
+            files = tr("{shown:,} of {files}", shown=shown, files=files)
+        words = with_inside(files, inside)
         self._words.set_full_text(
             tr("{words} · {selected:,} selected", words=words, selected=selected)
             if selected

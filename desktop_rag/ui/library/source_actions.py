@@ -3,6 +3,7 @@
 It opens the dialogs and applies their results to the library through the bridge.
 """
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.delayed_change import DelayedChange
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.library.dialogs.collections_dialog import CollectionsDialog
 from desktop_rag.ui.library.dialogs.folder_dialog import FolderDialog
@@ -23,14 +25,22 @@ from desktop_rag.ui.library.link_actions import LinkActions, id_of
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
 
+log = logging.getLogger(__name__)
+
 
 class SourceActions(QObject):
     """`changed` follows once the library has applied a change, `undo_offered` carries a Notice and
     the undo function.
+
+    `removal_offered` carries a DelayedChange, `put_away` the id of a source that is not to be shown
+    from now on, and `brought_back` that of one whose removal failed or was undone.
     """
 
     changed = Signal()
     undo_offered = Signal(object, object)
+    removal_offered = Signal(object)
+    put_away = Signal(str)
+    brought_back = Signal(str)
 
     def __init__(self, bridge: Bridge, library: "Library", page: QWidget) -> None:
         """Dialogs open over `page`."""
@@ -42,6 +52,8 @@ class SourceActions(QObject):
         self._links.changed.connect(self.changed)
         self._collections: Sequence[Collection] = ()
         self._sources: Sequence[Source] = ()
+        # By the ids of the sources, until these are gone or back.
+        self._removals: dict[str, DelayedChange] = {}
 
     def set_places(self, sources: Sequence[Source], collections: Sequence[Collection]) -> None:
         """Set the sources and collections that the dialogs offer."""
@@ -53,6 +65,7 @@ class SourceActions(QObject):
     @Slot()
     def choose_folder(self) -> None:
         """Let the person choose a folder and set its rules."""
+        self._end_offers()
         dialog = QFileDialog(self._page, tr("Add a folder to the library"), str(Path.home()))
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
@@ -61,6 +74,7 @@ class SourceActions(QObject):
     @Slot()
     def choose_files(self) -> None:
         """Let the person choose and add single files."""
+        self._end_offers()
         dialog = QFileDialog(self._page, tr("Add files to the library"))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
         self._open(dialog)
@@ -75,6 +89,7 @@ class SourceActions(QObject):
         """Let the person make, fill, edit and remove collections."""
         if not self._collections:
             return
+        self._end_offers()
         dialog = CollectionsDialog(self._collections, self._sources, self._page)
         dialog.saved.connect(self._on_collection_saved)
         dialog.removed.connect(self._on_collection_removed)
@@ -127,12 +142,60 @@ class SourceActions(QObject):
 
     def add(self, paths: Iterable[Path]) -> None:
         """Add folders and files. For a single folder, a dialog with a preview opens first."""
+        self._end_offers()
         wanted = list(paths)
         self._bridge.run(
             self,
             lambda: _only_folder(wanted),
             lambda folder: self._on_folder_checked(folder, wanted),
         )
+
+    # --- removal ---------------------------------------------------------------------------------
+
+    def remove(self, source: Source) -> None:
+        """Show a source no longer, and remove it once the time to undo that is over.
+
+        Until then nothing of it is touched, so that all of it comes back: what was read, its rules,
+        tags, and what was excluded.
+        """
+        sources, source_id = self._library.sources, source.source_id
+
+        def finish(_nothing: None) -> None:
+            self._removals.pop(source_id, None)
+            self.changed.emit()
+
+        def fail(error: AppError) -> None:
+            self._bridge.post(error)
+            bring_back()
+
+        def make() -> None:
+            self._bridge.run(self, lambda: sources.remove(source_id), finish, fail)
+
+        def bring_back() -> None:
+            self._removals.pop(source_id, None)
+            self.brought_back.emit(source_id)
+
+        change = DelayedChange(_removed_in_words(source), make, bring_back, self)
+        change.ended.connect(change.deleteLater)
+        self._removals[source_id] = change
+        self.put_away.emit(source_id)
+        self.removal_offered.emit(change)
+
+    def make_removals(self) -> None:
+        """Remove at once, on this thread, whatever is not removed yet: the app ends."""
+        for source_id in list(self._removals):
+            try:
+                self._library.sources.remove(source_id)
+            except AppError as error:
+                log.info("a source stays, as it can't be removed: %s", error.title)
+        self._removals.clear()
+
+    def _end_offers(self) -> None:
+        """Make the removals that can be undone: their folders may be added anew, and would be
+        left out of their collections.
+        """
+        for change in list(self._removals.values()):
+            change.make()
 
     # --- changes ---------------------------------------------------------------------------------
 
@@ -216,6 +279,11 @@ class SourceActions(QObject):
     @Slot("QStringList")
     def _on_files_selected(self, names: list[str]) -> None:
         self.add(Path(name) for name in names)
+
+
+def _removed_in_words(source: Source) -> Notice:
+    title = tr("“{name}” is removed from the library.", name=one_line(source.name))
+    return Notice(title, tr("Its files stay where they are.") if source.is_on_disk else "")
 
 
 def _show(dialog: QDialog) -> None:

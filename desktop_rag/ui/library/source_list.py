@@ -66,12 +66,13 @@ class SourceList(QScrollArea):
             card.hide()
             card.deleteLater()
         is_first = not self._cards
-        for source in sources:
+        for place, source in enumerate(sources):
             card = self._cards.get(source.source_id)
             if card is None:
-                card = self._add_card(source)
+                card = self._add_card(source, place)
                 self._to_reveal = None if is_first else card
             self._show_on(card, source)
+        self._cards = {source.source_id: self._cards[source.source_id] for source in sources}
         self._order_stops()
 
     def show_changes(self, source_id: str, summary: ChangeSummary) -> None:
@@ -102,7 +103,7 @@ class SourceList(QScrollArea):
         if card:
             self.ensureWidgetVisible(card, 0, 0)
 
-    def _add_card(self, source: Source) -> FolderCard:
+    def _add_card(self, source: Source, place: int) -> FolderCard:
         card = FolderCard(self._theme, source, self._body)
         card.open_requested.connect(self.open_requested)
         card.rescan_requested.connect(self.rescan_requested)
@@ -114,7 +115,7 @@ class SourceList(QScrollArea):
         card.ask_requested.connect(self.ask_requested)
         card.installEventFilter(self)
         self._cards[source.source_id] = card
-        self._column.insertWidget(self._column.count() - 1, card)
+        self._column.insertWidget(place, card)
         return card
 
     def _order_stops(self) -> None:

@@ -54,15 +54,20 @@ def render_html(
     formulas: Formulas | None = None,
     *,
     links_paths: bool = False,
+    labels: Mapping[int, int] | None = None,
 ) -> str:
     """The HTML of a segment. `[n]` becomes a link `cite:n` for every n in `citations`.
+
+    The link shows `labels[n]` where there is one, else n.
 
     Marks of claims (see claim_marks.py) become badges. Without `formulas`, a dollar sign is one;
     with it, a formula without a drawing stays source in the font of code. With `links_paths` a
     relative link becomes one to `path:` with its target.
     """
     tokens = parse_with_marks(source, with_formulas=formulas is not None)
-    return _Writer(citations, look, badges or {}, formulas, links_paths=links_paths).write(tokens)
+    return _Writer(
+        citations, look, badges or {}, formulas, links_paths=links_paths, labels=labels or {}
+    ).write(tokens)
 
 
 def safe_address(href: str) -> str | None:
@@ -129,8 +134,10 @@ class _Writer:
         formulas: Formulas | None,
         *,
         links_paths: bool,
+        labels: Mapping[int, int],
     ) -> None:
         self._citations = citations
+        self._labels = labels
         self._links_paths = links_paths
         self._formulas = formulas
         self._badges = badges
@@ -232,11 +239,11 @@ class _Writer:
 
     def _citation(self, n: int) -> str:
         """A link with brackets in the pill's colour: they add padding and are copied as text."""
-        colours = self._look.colours
+        colours, shown = self._look.colours, self._labels.get(n, n)
         edge = f'<span style="color:{colours["accent_soft"]};">'
         return (
             f'<a href="cite:{n}" style="text-decoration:none; font-size:small; font-weight:600; '
-            f'color:{colours["accent_soft_text"]};">{edge}[</span>{n}{edge}]</span></a>'
+            f'color:{colours["accent_soft_text"]};">{edge}[</span>{shown}{edge}]</span></a>'
         )
 
     def _link_open(self, token: Token) -> str:

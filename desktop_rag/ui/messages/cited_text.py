@@ -1,6 +1,6 @@
 """Read-only text whose citations and sources are links to their documents. Qt thread."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QEvent, QUrl, Signal, Slot
 from PySide6.QtGui import QFontDatabase, QHelpEvent, QImage, QTextCharFormat, QTextCursor
@@ -39,9 +39,17 @@ class CitedText(QTextBrowser):
     def show_markdown(self, text: str, sources: Sequence[SourceRef]) -> None:
         """Show an answer, written out from its Markdown."""
         self.link(sources)
+        self.show_html(self.written(text))
+
+    def written(self, text: str, labels: Mapping[int, int] | None = None) -> str:
+        """The HTML of Markdown; `labels` are shown instead of the numbers of some sources."""
         font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
         look = MarkdownStyle(self._theme.colours, font.family())
-        self.setHtml(render_html(text, frozenset(self._linked), look))
+        return render_html(text, frozenset(self._linked), look, labels=labels)
+
+    def show_html(self, html: str) -> None:
+        """Show HTML made of what `written` returns."""
+        self.setHtml(html)
         soft = QTextCharFormat()
         soft.setBackground(self._theme.colour("accent_soft"))
         for start, end in cited_places(self.document()):

@@ -189,9 +189,7 @@ class EndpointForm(SettingsSection):
         self._name = QLineEdit(self)
         self._name.setMaxLength(_MAX_NAME)
         self._address = QLineEdit(self)
-        self._address.setPlaceholderText(
-            "http://localhost:11434/v1   or   https://api.example.com/v1"
-        )
+        self._address.setPlaceholderText("http://localhost:11434/v1, https://api.example.com/v1")
         add_clear_button(self._address)
         self._address_note = note()
         self._model = ListedModelBox(self._bridge, self._chat, self)

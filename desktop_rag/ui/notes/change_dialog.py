@@ -1,10 +1,11 @@
 """Shows what would be written to a note, to be accepted section by section. Qt thread."""
 
-from collections.abc import Sequence
+import html
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QShowEvent, QTextCharFormat, QTextCursor
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QDialog,
     QHBoxLayout,
@@ -15,7 +16,7 @@ from PySide6.QtWidgets import (
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.notes.note_changes import ProposedSection, SectionChange
-from desktop_rag.core.notes.note_sources import link_spans
+from desktop_rag.core.notes.note_sources import note_citations
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.messages.cited_text import CitedText
@@ -101,36 +102,29 @@ class ChangeDialog(QDialog):
 
     @Slot(int)
     def _on_row_changed(self, row: int) -> None:
-        self._text.clear()
-        if 0 <= row < len(self._changes):
-            change = self._changes[row]
-            # A file has one number in a note, whichever of its places is cited.
-            cited = [replace(source, n=n) for n, source in enumerate(change.cited, 1)]
-            self._text.link(cited)
-            self._add(tr("Now:"), change.before, self._form("danger_soft"))
-            self._add(tr("Then:"), change.after, self._form("success_soft"), has_links=bool(cited))
-        self._text.moveCursor(QTextCursor.MoveOperation.Start)
-
-    def _form(self, role: str) -> QTextCharFormat:
-        form = QTextCharFormat()
-        form.setBackground(self._theme.colour(role))
-        form.setForeground(self._theme.colour(f"{role}_text"))
-        return form
-
-    def _add(self, word: str, text: str, form: QTextCharFormat, *, has_links: bool = False) -> None:
-        """Put text below a word; its n-th link leads to the source with this number."""
-        if not text:
+        if not 0 <= row < len(self._changes):
+            self._text.clear()
             return
-        cursor = self._text.textCursor()
-        cursor.movePosition(QTextCursor.MoveOperation.End)
-        cursor.insertText(f"{word}\n", QTextCharFormat())
-        done = 0
-        for n, (start, end) in enumerate(link_spans(text) if has_links else (), 1):
-            cursor.insertText(text[done:start], form)
-            cursor.insertText(text[start:end], self._text.linking(n, form))
-            done = end
-        cursor.insertText(text[done:], form)
-        cursor.insertText("\n\n", QTextCharFormat())
+        change = self._changes[row]
+        # A file has one number in a note, whichever of its places is cited.
+        self._text.link([replace(source, n=n) for n, source in enumerate(change.cited, 1)])
+        # Where the links of the note as it is now lead is not known.
+        now = self._part(tr("Now:"), note_citations(change.before).in_words, {}, "danger_soft")
+        after = note_citations(change.after)
+        shown = after.numbered if change.cited else after.in_words
+        then = self._part(tr("Then:"), shown, after.labels, "success_soft")
+        self._text.show_html(now + then)
+
+    def _part(self, word: str, text: str, labels: Mapping[int, int], role: str) -> str:
+        """The HTML of a text, on a ground of its own below a word; "" without a text."""
+        if not text:
+            return ""
+        ground, ink = self._theme.colours[role], self._theme.colours[f"{role}_text"]
+        return (
+            f'<p style="margin-bottom:4px;">{html.escape(word)}</p>'
+            f'<table width="100%" cellpadding="8" bgcolor="{ground}"><tr>'
+            f'<td style="color:{ink};">{self._text.written(text, labels)}</td></tr></table>'
+        )
 
     @Slot()
     def _on_checked(self) -> None:

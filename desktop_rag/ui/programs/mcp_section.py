@@ -104,7 +104,7 @@ class MCPSection(SettingsSection):
         tone = "success" if state == "set" else "muted"
         line.addWidget(PlainLabel(_STATES[state], tone=tone, wrap=True), 1)
         is_set = state == "set"
-        button = TextButton(tr("Check") if is_set else tr("Set up"), kind="quiet")
+        button = TextButton(tr("Check") if is_set else tr("Set it up"), kind="quiet")
         said = tr("Check {name}", name=title) if is_set else tr("Set up {name}", name=title)
         button.setAccessibleName(said)
         button.setEnabled(state != "not found")

@@ -12,6 +12,7 @@ from desktop_rag.core.shared_library import can_open
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import ElidedLabel, IconButton
+from desktop_rag.ui.widgets.flow_row import FlowRow
 
 
 class ReadingHeader(QWidget):
@@ -57,8 +58,7 @@ class ReadingHeader(QWidget):
         )  # fmt: skip
         for button in buttons:
             top.addWidget(button)
-        self._tools = QHBoxLayout()
-        self._tools.setSpacing(2)
+        self._tools = FlowRow(spacing=2)
         below = QHBoxLayout()
         below.setContentsMargins(6, 0, 0, 0)
         below.addWidget(self._place, 1)

@@ -10,6 +10,12 @@ from typing import TYPE_CHECKING
 
 from desktop_rag.core.domain import Document, Source
 from desktop_rag.core.question_scope import ScopeItem, ScopeKind
+from desktop_rag.ui.foundation.document_kinds import (
+    DocumentKind,
+    kind_in_words,
+    kind_of,
+    kinds_of_format,
+)
 from desktop_rag.ui.foundation.wording import collection_name, one_line
 from desktop_rag.ui.search.search_filters import FilterKind, SearchFilter
 
@@ -39,11 +45,6 @@ def choices_of(library: "Library") -> Choices:
     """What can be chosen now; dates are always the same."""
     facets, sources = library.documents.facets(), library.collections.searchable_sources()
     searchable = {s.source_id: library.documents.counts(s.source_id).searchable for s in sources}
-    types = [
-        Choice(SearchFilter(FilterKind.TYPE, _shown(name), name), count)
-        for name, count in sorted(facets.formats.items(), key=lambda one: (-one[1], one[0]))
-        if name
-    ]
     tags = sorted(library.tags.counts(), key=lambda tag: -tag.files)[:_MOST_TAGS]
     collections = [
         Choice(
@@ -53,7 +54,7 @@ def choices_of(library: "Library") -> Choices:
         for c in library.collections.searchable()
     ]
     return {
-        FilterKind.TYPE: types,
+        FilterKind.TYPE: _kinds(facets.formats),
         FilterKind.FOLDER: [
             _of_source(s, searchable[s.source_id], facets.folders) for s in sources
         ],
@@ -63,6 +64,21 @@ def choices_of(library: "Library") -> Choices:
             for tag in sorted(tags, key=lambda tag: tag.name.casefold())
         ],
     }
+
+
+def _kinds(formats: Mapping[str, int]) -> list[Choice]:
+    """The kinds of documents; what may be of several kinds has no number."""
+    counts: dict[DocumentKind, int | None] = {}
+    for name, number in formats.items():
+        kinds = kinds_of_format(name)
+        for kind in kinds:
+            before = counts.get(kind, 0)
+            counts[kind] = None if before is None or len(kinds) > 1 else before + number
+    return [
+        Choice(SearchFilter(FilterKind.TYPE, kind_in_words(kind), kind.value), counts[kind])
+        for kind in DocumentKind
+        if kind in counts
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +109,7 @@ def _passes(document: Document, chosen: SearchFilter) -> bool | None:
     """Whether a document passes a filter by type, tag or folder; None where its row can't tell."""
     match chosen.kind, chosen.value:
         case FilterKind.TYPE, str(name):
-            return document.format.casefold() == name.casefold()
+            return kind_of(document) == name
         case FilterKind.TAG, str(name):
             return name.casefold() in {tag.casefold() for tag in document.all_tags}
         case _, ScopeItem(kind=ScopeKind.FOLDER, key=path):
@@ -127,8 +143,3 @@ def _inside(path: Path, folders: Mapping[str, int]) -> Iterable[Choice]:
     largest = sorted(counts, key=lambda name: -counts[name])[:_MOST_FOLDERS]
     for name in sorted(largest, key=str.casefold):
         yield Choice(folder_filter(path / name), counts[name])
-
-
-def _shown(name: str) -> str:
-    """The name of a format at the beginning of a line."""
-    return name[0].upper() + name[1:]

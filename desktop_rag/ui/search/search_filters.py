@@ -9,6 +9,8 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.query import Filters, Query
 from desktop_rag.core.question import SearchScope
 from desktop_rag.core.question_scope import ScopeItem
+from desktop_rag.ui.foundation.document_kinds import DocumentKind, types_of
+from desktop_rag.ui.foundation.wording import value_in_words
 
 _FIRST_MONTH = 1
 
@@ -33,7 +35,7 @@ class DateSpan:
 
 @dataclass(frozen=True, slots=True)
 class SearchFilter:
-    """One chosen value: a format or tag by its name, a part of the library, or days."""
+    """One chosen value: a DocumentKind or a tag by its name, a part of the library, or days."""
 
     kind: FilterKind
     label: str
@@ -48,7 +50,7 @@ class SearchFilter:
             case FilterKind.DATE:
                 return self.label
             case kind:
-                return f"{kind.value}: {self.label}"
+                return f"{value_in_words(kind, begins=True)}: {self.label}"
 
 
 def with_filter(filters: tuple[SearchFilter, ...], added: SearchFilter) -> tuple[SearchFilter, ...]:
@@ -66,8 +68,10 @@ def reach_of(filters: Iterable[SearchFilter]) -> SearchScope:
     }
     names = {kind: [v for v in values if isinstance(v, str)] for kind, values in by_kind.items()}
     span = next((v for v in by_kind[FilterKind.DATE] if isinstance(v, DateSpan)), DateSpan())
+    types, other_types = types_of([DocumentKind(name) for name in names[FilterKind.TYPE]])
     limits = Filters(
-        types=tuple(name.lower() for name in names[FilterKind.TYPE]),
+        types=types,
+        other_types=other_types,
         tags=tuple(names[FilterKind.TAG]),
         after=span.after,
         before=span.before,

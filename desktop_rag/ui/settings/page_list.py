@@ -19,7 +19,8 @@ from PySide6.QtWidgets import (
 from desktop_rag.ui.widgets.controls import PlainLabel
 from desktop_rag.ui.widgets.stacked_pages import put_in_place
 
-_WIDTH_PX = 184
+_LEAST_PX, _MOST_PX = 184, 260
+_MARGIN_PX = 10
 _POSITION = Qt.ItemDataRole.UserRole
 # A window is narrow below this width, or below so many heights of its text.
 _NARROW_PX, _NARROW_LINES = 760, 46
@@ -60,9 +61,9 @@ class PageList(QWidget):
     def _lay_out(self, title: str) -> None:
         self._side.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._side.setProperty("kind", "sidebar")
-        self._side.setFixedWidth(_WIDTH_PX)
+        self._side.setFixedWidth(_LEAST_PX)
         column = QVBoxLayout(self._side)
-        column.setContentsMargins(10, 18, 10, 12)
+        column.setContentsMargins(_MARGIN_PX, 18, _MARGIN_PX, 12)
         column.setSpacing(8)
         heading = PlainLabel(title, scale="heading")
         heading.setIndent(8)
@@ -94,6 +95,8 @@ class PageList(QWidget):
         item.setData(_POSITION, position)
         self._names.insertItem(self._row_after(group), item)
         self._list_choices()
+        if self.isVisible():
+            self._fit()
         if position == 0:
             self._names.setCurrentItem(item)
 
@@ -174,6 +177,7 @@ class PageList(QWidget):
         super().showEvent(event)
         # Rows that were laid out before there was a style are too low for it.
         self._names.doItemsLayout()
+        self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -189,6 +193,9 @@ class PageList(QWidget):
         is_narrow = self.width() < max(_NARROW_PX, _NARROW_LINES * self.fontMetrics().height())
         if is_narrow == self._bar.isHidden():
             self._show_narrow(is_narrow)
+        bar_px = self._names.verticalScrollBar().sizeHint().width()
+        names_px = self._names.sizeHintForColumn(0) + bar_px + 2 * _MARGIN_PX
+        self._side.setFixedWidth(max(_LEAST_PX, min(names_px, _MOST_PX)))
 
     def _show_narrow(self, is_narrow: bool) -> None:
         self._side.setVisible(not is_narrow)

@@ -59,7 +59,7 @@ class TranscriptionForm(SettingsSection):
         self._value = TranscriptionSettings()
         self._job: Job | None = None
         self._address = QLineEdit()
-        self._address.setPlaceholderText("http://127.0.0.1:8080   or   https://api.openai.com/v1")
+        self._address.setPlaceholderText("http://127.0.0.1:8080, https://api.openai.com/v1")
         add_clear_button(self._address)
         self._address_note = note()
         self._consent = QCheckBox(tr("Send my recordings to this server"))

@@ -106,7 +106,7 @@ class SharedLibrarySection(SettingsSection):
 
     def _build(self) -> None:
         self._host.setPlaceholderText("library.example.org")
-        self._certificate.setPlaceholderText(tr("File of the authority's certificate, optional"))
+        self._certificate.setPlaceholderText(tr("The authority's certificate, optional"))
         self.add_row(tr("Address"), self._host, PlainLabel(tr("Port")), self._port, is_wide=True)
         self.add_row(tr("Database"), self._database, is_wide=True)
         self.add_row(tr("Library"), self._library, is_wide=True)

@@ -29,7 +29,7 @@ from desktop_rag.ui.widgets.controls import (
     plain_tooltip,
 )
 
-_WIDTH_PX, _LIST_PX = 440, 170
+_WIDTH_PX, _LIST_PX = 500, 170
 _TAG = Qt.ItemDataRole.UserRole
 _SOME = tr("Some of the files have it. Checked, all get it; unchecked, it is taken from all.")
 _ALL, _PART, _NONE = (

@@ -41,6 +41,7 @@ _SNAPSHOTS = tr(
     " start.",
     KEPT=KEPT,
 )
+_SHORTEST_NAME = 8
 _BACKUP = tr(
     "One file with the same content, to keep elsewhere or to move to another computer. Keys are"
     " never in it; whoever has the file can read your chats."
@@ -105,6 +106,9 @@ class BackupPage(ScrolledPage):
         self._everything.clicked.connect(self._on_everything_clicked)
         section.add_row(tr("Everything"), self._everything)
         self._choice = QComboBox()
+        # The names come once it is shown; a long one gives way.
+        self._choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self._choice.setMinimumContentsLength(_SHORTEST_NAME)
         self._one = TextButton(tr("Back up a collection…"))
         self._one.clicked.connect(self._on_collection_clicked)
         section.add_row(tr("One collection"), self._choice, self._one)

@@ -5,7 +5,7 @@ It reads the present state whenever it is shown, through the bridge.
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
@@ -119,7 +119,8 @@ class PrivacyPage(ScrolledPage):
         head.setSpacing(10)
         head.addLayout(said, 1)
         if kind.place is not Place.NOWHERE:
-            head.addWidget(self._change_button(connection))
+            # No higher than the line of the name, which begins at the top.
+            head.addWidget(self._change_button(connection), 0, Qt.AlignmentFlag.AlignTop)
         rows = QVBoxLayout()
         rows.setSpacing(3)
         rows.addLayout(head)
@@ -132,7 +133,7 @@ class PrivacyPage(ScrolledPage):
 
     def _change_button(self, connection: Connection) -> TextButton:
         kind = connection.kind
-        button = TextButton(tr("Change…"), kind="quiet")
+        button = TextButton(tr("Change…"), kind="action")
         button.setAccessibleName(tr("Change {name}", name=kind.name))
         button.setAccessibleDescription(
             tr("{switch} Opens {value}.", switch=kind.switch, value=kind.place.value)

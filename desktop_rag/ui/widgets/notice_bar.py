@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import told, tr
 from desktop_rag.core.library_events import Notice
+from desktop_rag.ui.foundation.delayed_change import DelayedChange
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import Card, IconButton, IconLabel, PlainLabel, TextButton
 
@@ -18,9 +19,13 @@ _ICONS = {"danger": "error:danger_soft_text", "": "info:accent_soft_text"}
 
 
 class NoticeCard(Card):
-    """One notice. One that `passes` closes by itself after `OFFER_MS`, unless it is in use."""
+    """One notice. One that `passes` closes by itself after `OFFER_MS`, unless it is in use.
+
+    `closed` asks for its end; `gone` follows once it is shown no longer.
+    """
 
     closed = Signal()
+    gone = Signal()
 
     def __init__(
         self,
@@ -123,6 +128,14 @@ class NoticeBar(QWidget):
         card.action_button.clicked.connect(card.closed)
         self._add(card)
 
+    def offer_undo(self, change: DelayedChange) -> None:
+        """Offer for a while to undo a change; it is made when its notice goes."""
+        card = NoticeCard(self._theme, change.notice, action=tr("Undo"), passes=True)
+        card.action_button.clicked.connect(change.undo)
+        card.gone.connect(change.make)
+        change.ended.connect(card.closed)
+        self._add(card)
+
     def _add(self, card: NoticeCard) -> None:
         for old in [c for c in self._cards if c.notice == card.notice]:
             self._remove(old)
@@ -143,5 +156,6 @@ class NoticeBar(QWidget):
         if card in self._cards:
             self._cards.remove(card)
             card.hide()
+            card.gone.emit()
             card.deleteLater()
         self.setVisible(bool(self._cards))

@@ -197,6 +197,7 @@ class MainWindow(QMainWindow):
         page.demo_requested.connect(self.demo_requested)
         page.summary_requested.connect(self._on_summary_requested)
         page.undo_offered.connect(self._on_undo_offered)
+        page.removal_offered.connect(self._notices.offer_undo)
         page.notified.connect(self._notices.show_done)
         page.load()
 

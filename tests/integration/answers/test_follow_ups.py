@@ -110,6 +110,46 @@ def test_a_heading_that_other_documents_have_too_is_not_offered(
     assert change.message.follow_ups == (PAINTING,)
 
 
+def test_headings_with_the_same_words_are_offered_once(services: Services, tmp_path: Path) -> None:
+    def report(lamps: str, heading: str, prices: str) -> str:
+        ports = " ".join(f"Port number {n} has piers of its own." for n in range(60))
+        return f"# Report\n\n## Lamps\n\n{lamps} {ports}\n\n## {heading}\n\n{prices}\n"
+
+    sold = "The harbour lamps of 2018 were sold in the ports of the north."
+    lent = "In June 2019 the keeper lent harbour lamps to fishermen of the south."
+    prices = "The prices are compared with those of the other harbours of the coast."
+    costs = "What a lamp costs elsewhere is told by ships that come from there."
+    texts = {
+        "board-letter-of-2018.md": report(sold, "Competition", prices),
+        "keeper-minutes-june-2019.md": report(lent, "Competitions", costs),
+    }
+    indexed = index_texts(services, tmp_path / "reports", texts)
+    answer = ask(indexed, "Which harbour lamps were sold in 2018 and lent in 2019?")
+    cited = {Path(source.path).name for source in answer.sources if source.is_cited}
+    assert cited == set(texts)
+    [change] = gone_on(indexed, answer)
+    assert len(change.message.follow_ups) == 1
+
+
+def test_headings_are_asked_about_in_the_language_of_the_answer(
+    services: Services, tmp_path: Path
+) -> None:
+    """A source in another language is quoted in a question of the answer's language."""
+    german = (
+        "Die Lampe des Leuchtturms wird in der Dämmerung vom Wärter angezündet, und sie brennt "
+        "bis zum Morgen. Der Wärter schreibt die Zeit in das Buch."
+    )
+    texts = {"lampe.md": f"# Leuchtturm\n\n{german}\n", "manual.md": MANUAL}
+    indexed = index_texts(services, tmp_path / "papers", texts)
+    question = "Wann wird die Lampe des Leuchtturms angezündet? lighthouse lamp lit"
+    answer = ask(indexed, question)
+    assert {Path(source.path).name for source in answer.sources} == set(texts)
+    [change] = gone_on(indexed, answer)
+    offered = change.message.follow_ups
+    assert offered
+    assert all(text.startswith("Was steht in „manual.md“ über „") for text in offered)
+
+
 def test_nothing_follows_an_answer_that_rests_on_nothing(indexed: Services) -> None:
     answer = ask(indexed, "What did the parliament decide about fishing quotas in 1974?")
     assert not answer.sources

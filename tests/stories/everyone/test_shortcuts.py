@@ -40,7 +40,7 @@ def test_f1_lists_the_shortcuts_by_page_and_finds_them(person: Person) -> None:
     assert every["Everywhere"]["New chat"] == "Ctrl+N"
     assert every["Everywhere"]["Larger text"] == "Ctrl++ or Ctrl+="
     assert every["Chat"]["Stop the answer"] == "Esc"
-    assert every["Library"]["Ask about the selected files"] == "Ctrl+Shift+Return"
+    assert every["Library"]["Ask about the selected files"] == "Ctrl+Shift+Enter"
     assert "Find in the document" in every["Document"]
     assert "Go on in the window" in every["Quick ask"]
     [field] = dialog.findChildren(QLineEdit)

@@ -31,7 +31,7 @@ def writer(
 
 def reads_a_source(dialog: Person) -> None:
     """A link opens its document at the cited words, in a window over the dialog."""
-    dialog.clicks_words("[[1]]")
+    dialog.clicks_words("[1]")
     dialog.waits_until(lambda: len(dialog.place.findChildren(ReadingWindow)) == 1)
     [window] = dialog.place.findChildren(ReadingWindow)
     dialog.waits_until(lambda: "lit at dusk" in " ".join(marked_words(window)))

@@ -117,7 +117,7 @@ def test_filters_are_chips_that_can_be_removed(searching: Person, papers: Path) 
     sees_files(searching, "lamp.md", "slates.md", "log.md")
     page(searching).filters.add(folder_filter(papers))
     searching.sees("Folder: ")
-    chooses(searching, FilterKind.TYPE, "CSV")
+    chooses(searching, FilterKind.TYPE, "Spreadsheet")
     searching.sees("Nothing found")
     searching.sees("The filters may leave out what you are looking for.")
     searching.clicks("Search without filters")
@@ -125,7 +125,7 @@ def test_filters_are_chips_that_can_be_removed(searching: Person, papers: Path) 
     # Without words, a filter lists all that it leaves.
     searching.field(FIELD).setFocus()
     QTest.keyClick(searching.field(FIELD), Qt.Key.Key_Escape)
-    chooses(searching, FilterKind.TYPE, "CSV")
+    chooses(searching, FilterKind.TYPE, "Spreadsheet")
     sees_files(searching, "fees.csv")
 
 
@@ -138,9 +138,9 @@ def test_a_filter_counts_the_files_that_were_found(searching: Person) -> None:
         menu.aboutToShow.emit()
         return [action.text() for action in menu.actions()]
 
-    searching.waits_until(lambda: entries() == ["Markdown\t3", "CSV\t0"])
+    searching.waits_until(lambda: entries() == ["Text, Markdown\t3", "Spreadsheet\t0"])
     page(searching).field.clear()
-    searching.waits_until(lambda: entries() == ["Markdown\t3", "CSV\t1"])
+    searching.waits_until(lambda: entries() == ["Spreadsheet\t1", "Text, Markdown\t3"])
 
 
 def test_results_are_tagged_together_and_found_by_the_tag(searching: Person) -> None:

@@ -43,7 +43,6 @@ _DAYS = {tr("Today"): 0, tr("Since yesterday"): 1, tr("Last 7 days"): 6}
 _PERIODS = {0: tr("today"), 1: tr("since yesterday"), 6: tr("in the last 7 days")}
 _SAMPLES = {
     ChangeColumn.WHEN: tr("Wed 23:59"),
-    ChangeColumn.CHANGE: tr("Removed"),
     ChangeColumn.NAME: "a name of a usual length.pdf",
     ChangeColumn.FOLDER: "a folder/of another",
     ChangeColumn.REASON: tr("Not read: it is protected."),
@@ -73,12 +72,15 @@ class ChangesTable(RowTable):
         self.setItemDelegateForColumn(ChangeColumn.CHANGE, RoleDelegate(theme, _role_of, self))
 
     def _fit_columns(self) -> None:
+        """Show what happened whole; names and reasons share what is left, and give way."""
         text_px = self.fontMetrics().horizontalAdvance
-        needed = {column: text_px(_SAMPLES[column]) + _PADDING_PX for column in ChangeColumn}
-        room = max(0, self.viewport().width() - sum(needed.values()))
+        kinds = [value_in_words(kind, begins=True) for kind in FileChangeKind]
+        samples = {**_SAMPLES, ChangeColumn.CHANGE: max(kinds, key=text_px)}
+        needed = {column: text_px(samples[column]) + _PADDING_PX for column in ChangeColumn}
+        room = self.viewport().width() - sum(needed.values())
         for column, its_px in needed.items():
             share = _SHARES.get(column, 0) * room // sum(_SHARES.values())
-            self.setColumnWidth(column, its_px + share)
+            self.setColumnWidth(column, max(_PADDING_PX, its_px + share))
 
 
 class ChangesPanel(QWidget):

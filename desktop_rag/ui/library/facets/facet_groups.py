@@ -5,31 +5,35 @@ from dataclasses import dataclass
 
 from desktop_rag.core.domain import Collection, Source
 from desktop_rag.core.language.translation import tr
+from desktop_rag.ui.foundation.document_kinds import DocumentKind, kind_in_words
 from desktop_rag.ui.foundation.wording import one_line, value_in_words
-from desktop_rag.ui.library.facets.document_kinds import DocumentKind, kind_in_words
 from desktop_rag.ui.library.facets.facet_values import (
     Facet,
     FileFilter,
     KeyCounts,
     StateGroup,
+    ValueCounts,
     folder_value,
     source_and_folder,
 )
 
 # Shown even while no file is in them, so that the list doesn't jump during indexing.
 _LASTING = (StateGroup.SEARCHABLE, StateGroup.IN_PROGRESS, StateGroup.FAILED)
-_Counts = Mapping[Facet, Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class FacetValue:
-    """One value of a facet; `depth` is 1 for a folder inside the one above it."""
+    """One value of a facet; `depth` is 1 for a folder inside the one above it.
+
+    `count` is the number of files, and `inside` that of documents inside files.
+    """
 
     value: str
     label: str
     count: int
     is_chosen: bool
     depth: int = 0
+    inside: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +82,29 @@ class Places:
 
 
 def facet_groups(
-    shown: FileFilter, counts: _Counts, totals: KeyCounts, places: Places
+    shown: FileFilter,
+    counts: tuple[ValueCounts, ValueCounts],
+    totals: KeyCounts,
+    places: Places,
 ) -> tuple[FacetGroup, ...]:
-    """The facets worth showing: those with more than one value, and those with a choice."""
+    """The facets worth showing: those with more than one value, and those with a choice.
+
+    `counts` are those of files, and of documents inside files.
+    """
+    files, inside = counts
     existing = {facet: _existing(shown, totals, facet) for facet in Facet}
     groups: list[FacetGroup] = []
     for facet in Facet:
         chosen = shown.values(facet)
         values = [
-            FacetValue(value, label, counts[facet].get(value, 0), value in chosen, depth)
+            FacetValue(
+                value,
+                label,
+                files[facet].get(value, 0),
+                value in chosen,
+                depth,
+                inside[facet].get(value, 0),
+            )
             for value, label, depth in _offered(facet, existing[facet] | chosen, chosen, places)
         ]
         has_choice = len(values) > 1 or (facet is Facet.TAG and values)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from desktop_rag.core.domain import Document, DocumentState
-from desktop_rag.ui.library.facets.document_kinds import kind_of
+from desktop_rag.ui.foundation.document_kinds import kind_of
 
 
 class StateGroup(StrEnum):
@@ -47,10 +47,12 @@ _GROUP_OF_STATE: Mapping[DocumentState, StateGroup] = {
 }
 # Between the id of a source and the name of a folder in it.
 _SEPARATOR = "\0"
-# The state, the kind, the id of the source, the folder in it, and the tags; plain texts, since
-# hashing an enum runs Python code.
-FacetKey = tuple[str, str, str, str, tuple[str, ...]]
+# The state, the kind, the id of the source, the folder in it, the tags, and whether it is inside a
+# file; plain texts, since hashing an enum runs Python code.
+FacetKey = tuple[str, str, str, str, tuple[str, ...], bool]
 KeyCounts = Counter[FacetKey]
+# The number of files of each value of each facet.
+ValueCounts = Mapping[Facet, Mapping[str, int]]
 
 
 def group_of(document: Document) -> StateGroup:
@@ -63,7 +65,18 @@ def key_of(document: Document, folder: str) -> FacetKey:
     inside = folder.replace("\\", "/").split("/", 2)
     sub = inside[1] if len(inside) > 1 else ""
     state, kind = group_of(document).value, kind_of(document).value
-    return (state, kind, document.source_id, sub, tuple(document.all_tags))
+    tags = tuple(document.all_tags)
+    return (state, kind, document.source_id, sub, tags, bool(document.parent_id))
+
+
+def is_inside(key: FacetKey) -> bool:
+    """True for documents inside files, such as attachments of mail, which don't count as files."""
+    return key[5]
+
+
+def inside_count(of_keys: KeyCounts) -> int:
+    """The number of documents inside files."""
+    return sum(number for key, number in of_keys.items() if is_inside(key))
 
 
 def folder_value(source_id: str, sub: str = "") -> str:
@@ -113,7 +126,7 @@ class FileFilter:
 
     def values_of(self, key: FacetKey, facet: Facet) -> tuple[str, ...]:
         """The values that files with this key have of a facet."""
-        state, kind, source_id, sub, tags = key
+        state, kind, source_id, sub, tags, _inside = key
         match facet:
             case Facet.STATE:
                 return (state,)
@@ -137,11 +150,14 @@ class FileFilter:
         """Those keys whose files are shown."""
         return {key for key in keys if self.admits(key)}
 
-    def counts(self, facet: Facet, of_keys: KeyCounts) -> Counter[str]:
-        """The number of files of each value, among those that the other facets admit."""
+    def counts(self, facet: Facet, of_keys: KeyCounts, *, inside: bool = False) -> Counter[str]:
+        """The number of files of each value, among those that the other facets admit.
+
+        With `inside` it is that of the documents inside files, which don't count as files.
+        """
         found: Counter[str] = Counter()
         for key, number in of_keys.items():
-            if number and self.admits(key, but=facet):
+            if number and is_inside(key) is inside and self.admits(key, but=facet):
                 for value in self.values_of(key, facet):
                     found[value] += number
         return found

@@ -14,6 +14,7 @@ from desktop_rag.ui.library.facets.facet_values import (
     KeyCounts,
     StateGroup,
     folder_value,
+    is_inside,
 )
 
 _MOST_GROUPS = 12
@@ -70,6 +71,8 @@ def picture_parts(totals: KeyCounts, places: Places, grouping: Grouping) -> tupl
     has_several = len(places.sources) > 1
     piles: dict[str, _Pile] = {}
     for key, number in totals.items():
+        if is_inside(key):
+            continue
         folder, kind = _folder_of(key, inside=not has_several), key[1]
         outer, inner = (folder, kind) if grouping is Grouping.FOLDER else (kind, folder)
         pile = piles.setdefault(outer, _Pile())

@@ -9,7 +9,7 @@ from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.library_events import DocumentCounts
 
 FILES = LibraryFiles(
-    DocumentCounts({DocumentState.SEARCHABLE: 57, DocumentState.FAILED: 4}),
+    DocumentCounts({DocumentState.SEARCHABLE: 24, DocumentState.FAILED: 4}),
     {"PDF": 9, "Word": 3, "text": 4, "slides": 2, "e-mail": 8},
 )
 
@@ -31,17 +31,17 @@ def said(text: str) -> str:
 )
 def test_all_files_are_counted(text: str) -> None:
     assert said(text) == (
-        "**57** files can be searched in your library. 4 more can't be, or not yet; the page"
-        " Library says why. By kind, with what is inside of others: PDF 9, e-mail 8, text 4,"
+        "**24** files can be searched in your library, and 2 inside them. 4 more can't be, or not"
+        " yet; the page Library says why. By kind, with those inside: PDF 9, e-mail 8, text 4,"
         " Word 3, slides 2."
     )
 
 
 def test_all_files_are_counted_in_german() -> None:
     assert said("Wie viele Dokumente sind in der Bibliothek?") == (
-        "**57** Dateien lassen sich in Ihrer Bibliothek durchsuchen. Bei 4 weiteren geht es nicht"
-        " oder noch nicht; die Seite „Bibliothek“ sagt, warum. Nach Art, mit dem, was in anderen"
-        " Dateien steckt: PDF 9, E-Mail 8, Text 4, Word 3, Folien 2."
+        "**24** Dateien lassen sich in Ihrer Bibliothek durchsuchen, und 2 darin. Bei 4 weiteren"
+        " geht es nicht oder noch nicht; die Seite „Bibliothek“ sagt, warum. Nach Art, samt denen"
+        " darin: PDF 9, E-Mail 8, Text 4, Word 3, Folien 2."
     )
     wanted = "**9** Dokumente der Art PDF lassen sich in Ihrer Bibliothek durchsuchen."
     assert said("Wie viele PDF-Dateien habe ich?") == wanted

@@ -20,8 +20,8 @@ from desktop_rag.core.notes.note_page import (
 from desktop_rag.core.notes.note_sources import (
     NoteSources,
     cited_in,
-    link_spans,
     listed_place,
+    note_citations,
     without_links,
 )
 
@@ -220,7 +220,11 @@ def test_the_sources_behind_links_are_in_their_order() -> None:
     said = "One [2]. Two [1][2], not [9]."
     text = NoteSources(new_page("x", {}), FOLDER).linked(said, [first, second])
     assert cited_in(said, [first, second]) == (second, first, second)
-    assert [text[slice(*span)] for span in link_spans(text)] == ["[[1]](../a.md)"] * 3
+    assert text.count("[[1]](../a.md)") == 3
+    found = note_citations(text)
+    assert found.numbered == r"One [1]. Two [2][3], not \[9\]."
+    assert found.labels == {1: 1, 2: 1, 3: 1}
+    assert found.in_words == r"One \[1\]. Two \[1\]\[1\], not \[9\]."
 
 
 def test_the_list_of_a_note_names_the_place_of_a_number() -> None:

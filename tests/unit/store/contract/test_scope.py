@@ -138,6 +138,21 @@ def test_types_go_by_what_a_format_is_called(
 
 
 @pytest.mark.parametrize(
+    ("filters", "chunks"),
+    [
+        (Filters(types=("text/txt",)), [2]),
+        (Filters(types=("text/txt", "text/pdf", "word/docx")), [1, 2]),
+        (Filters(types=("text",), other_types=("text/txt", "pdf/pdf")), [1, 3]),
+        (Filters(types=("docx", "txt"), other_types=("text/txt",)), [3]),
+    ],
+)
+def test_a_type_can_be_a_format_with_an_ending(
+    filled: Engine, filters: Filters, chunks: list[int]
+) -> None:
+    assert found(filled, Scope(filters=filters)) == chunks
+
+
+@pytest.mark.parametrize(
     ("written", "chunks"),
     [
         ("tag:roof", [1, 2]),

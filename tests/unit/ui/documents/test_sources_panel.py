@@ -10,7 +10,13 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import NEAREST, SourceRef
-from desktop_rag.ui.documents.passage_text import PassageText, collapsed, split_at_quote, unwrapped
+from desktop_rag.ui.documents.passage_text import (
+    PassageText,
+    collapsed,
+    shown_quote,
+    split_at_quote,
+    unwrapped,
+)
 from desktop_rag.ui.documents.sources_panel import SourceCard, SourcesPanel
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import ElidedLabel
@@ -163,10 +169,23 @@ def test_a_panel_of_found_sources_has_no_headings(theme: Theme, qtbot: QtBot) ->
         ("one two", "two", "one two"),
         ("x" * 400, "", "x" * 280 + " …"),
         ("word " * 100 + "END", "END", "… " + "word " * 17 + "END"),
+        ("x | y\n" * 40, "x | y\n" * 40, "x | y\n" * 9 + "x | y …"),
+        ("a\n" * 20 + "b\n" * 20, "b\n" * 20, "… " + "b\n" * 9 + "b …"),
     ],
 )
 def test_collapsed(passage: str, quote: str, expected: str) -> None:
     assert collapsed(passage, quote) == expected
+
+
+def test_a_quote_of_many_lines_is_marked_as_far_as_it_is_shown(theme: Theme, qtbot: QtBot) -> None:
+    rows = "\n".join(f"row {n}" for n in range(40))
+    text = PassageText(theme, f"Head\n{rows}", rows)
+    qtbot.addWidget(text)
+    assert text.is_longer
+    assert text.toPlainText() == "… " + "\n".join(f"row {n}" for n in range(10)) + " …"
+    assert shown_quote(text.toPlainText(), rows) == "\n".join(f"row {n}" for n in range(10))
+    text.show_whole(True)
+    assert text.toPlainText() == f"Head\n{rows}"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The documents table and its filters, in a window."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,17 @@ def test_facets_count_and_filter(panel: DocumentsPanel, qtbot: QtBot) -> None:
     button(panel, "Clear filters").click()
     assert names(panel) == ["a.md", "b.md", "c.pdf", "d.md"]
     assert not button(panel, "Clear filters").isVisible()
+
+
+def test_documents_inside_files_are_told_apart(panel: DocumentsPanel, qtbot: QtBot) -> None:
+    model = table(panel).model()
+    assert isinstance(model, DocumentModel)
+    attached = make_document("a.md#1", source_id="papers")
+    model.apply_changes([replace(attached, parent_id=DOCUMENTS[0].document_id, part="x.md")])
+    counted(panel, qtbot, "Searchable 2, and 1 inside them", "Failed 1")
+    assert "4 files, and 1 inside them" in texts(panel)
+    button(panel, "Failed 1").click()
+    qtbot.waitUntil(lambda: "1 of 4 files" in texts(panel))
 
 
 def test_facets_are_combined(panel: DocumentsPanel, qtbot: QtBot) -> None:

@@ -10,7 +10,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QTableView
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.domain import DocumentState
+from desktop_rag.core.domain import DocumentState, SourceRules
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import (
     DocumentsChanged,
@@ -24,6 +24,7 @@ from desktop_rag.ingest.library import Library
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.duckdb_engine import engine_over
 from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.delayed_change import DelayedChange
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.dialogs.folder_dialog import FolderDialog
 from desktop_rag.ui.library.document_rows import Column
@@ -156,12 +157,66 @@ def test_removing_a_source(page: LibraryPage, library: Library, folder: Path, qt
     source = library.sources.add(folder)
     late = make_document("late.md", source_id=source.source_id)
     qtbot.waitUntil(lambda: knows(page, folder))
-    button(page, "Remove papers from the library").click()
-    button(page, "Remove").click()
+    change = removed(page)
     page.on_library_event(DocumentsChanged((late,)))
     qtbot.waitUntil(lambda: says(page, "Ask your documents"))
     assert rows(page) == []
+    change.make()
+    qtbot.waitUntil(lambda: not library.sources.all())
     assert folder.exists()
+
+
+def removed(page: LibraryPage) -> DelayedChange:
+    """The offer to undo that follows the removal of the only folder."""
+    offered: list[DelayedChange] = []
+    page.removal_offered.connect(offered.append)
+    button(page, "Remove papers from the library").click()
+    button(page, "Remove").click()
+    [change] = offered
+    return change
+
+
+def test_what_was_removed_comes_back_as_it_was(
+    page: LibraryPage, library: Library, folder: Path, qtbot: QtBot
+) -> None:
+    source = library.sources.add(folder, rules=SourceRules(excluded=("*.pdf",)))
+    library.start(watch=False)
+    qtbot.waitUntil(lambda: rows(page) == ["lamp.md"])
+    [document] = library.documents.all()
+    library.tags.change([document.document_id], add=["mine"])
+    change = removed(page)
+    qtbot.waitUntil(lambda: says(page, "Ask your documents"))
+    page.load()
+    assert library.sources.all() == [source]
+    change.undo()
+    qtbot.waitUntil(lambda: rows(page) == ["lamp.md"])
+    assert not says(page, "Ask your documents")
+    [kept] = library.documents.all()
+    assert (kept.document_id, kept.all_tags) == (document.document_id, ("mine",))
+    change.make()
+    assert library.sources.all() == [source], "what was undone is not made"
+
+
+def test_the_end_of_the_app_makes_a_removal_final(
+    page: LibraryPage, library: Library, folder: Path, qtbot: QtBot
+) -> None:
+    library.sources.add(folder)
+    qtbot.waitUntil(lambda: knows(page, folder))
+    removed(page)
+    page.make_removals()
+    assert library.sources.all() == []
+
+
+def test_a_folder_that_is_removed_can_be_added_at_once(
+    page: LibraryPage, library: Library, folder: Path, qtbot: QtBot
+) -> None:
+    first = library.sources.add(folder)
+    qtbot.waitUntil(lambda: knows(page, folder))
+    ended: list[bool] = []
+    removed(page).ended.connect(lambda: ended.append(True))
+    drop(page, [folder])
+    assert ended, "the offer is over"
+    qtbot.waitUntil(lambda: first not in library.sources.all())
 
 
 def test_shows_the_initial_state_and_changes_during_loading(

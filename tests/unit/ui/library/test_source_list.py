@@ -1,5 +1,6 @@
 """The column of source cards: what is asked or new stands where the person looks."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,13 @@ def test_a_new_card_is_scrolled_to(sources: SourceList, qtbot: QtBot) -> None:
     assert sources.verticalScrollBar().value() == 0
     sources.set_sources(SOURCES, {})
     qtbot.waitUntil(lambda: is_whole(button(sources.cards[-1], "Open folder-8")))
+
+
+def test_a_card_that_comes_back_stands_in_its_place(sources: SourceList, qtbot: QtBot) -> None:
+    sources.set_sources(SOURCES[1:4], {})
+    sources.set_sources(SOURCES[:4], {})
+    assert [card.source.source_id for card in sources.cards] == ["s0", "s1", "s2", "s3"]
+    qtbot.waitUntil(lambda: all(a.y() < b.y() for a, b in pairwise(sources.cards)))
 
 
 def is_whole(widget: QWidget) -> bool:

@@ -18,7 +18,7 @@ from tests.unit.ui.search.test_found_files import document
 
 PDF = SearchFilter(FilterKind.TYPE, "PDF", "PDF")
 ROOF = SearchFilter(FilterKind.TAG, "roof & <b>oil</b>", "roof & <b>oil</b>")
-SHEET = SearchFilter(FilterKind.TYPE, "Spreadsheet", "spreadsheet")
+SHEET = SearchFilter(FilterKind.TYPE, "Spreadsheet", "Spreadsheet")
 TYPES = {FilterKind.TYPE: [Choice(SHEET, 10), Choice(PDF, 9)]}
 
 
@@ -84,7 +84,7 @@ def entries(menu: QMenu) -> list[str]:
 
 def test_what_was_found_is_counted_and_comes_first(bar: FilterBar) -> None:
     bar.show_choices(TYPES)
-    found = tuple(replace(document(name), format="pdf") for name in ("a.pdf", "b.pdf"))
+    found = tuple(replace(document(name), format="PDF") for name in ("a.pdf", "b.pdf"))
     bar.show_found(Found(found, is_complete=True))
     menu = bar.menu(FilterKind.TYPE)
     assert entries(menu) == ["PDF\t2", "Spreadsheet\t0"]

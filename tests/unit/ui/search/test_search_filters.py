@@ -4,6 +4,7 @@ from pathlib import Path
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.question import EVERYTHING
 from desktop_rag.core.question_scope import ScopeItem
+from desktop_rag.ui.foundation.document_kinds import DocumentKind
 from desktop_rag.ui.search.filter_choices import folder_filter
 from desktop_rag.ui.search.search_filters import (
     DateSpan,
@@ -16,7 +17,7 @@ from desktop_rag.ui.search.search_filters import (
 )
 
 PDF = SearchFilter(FilterKind.TYPE, "PDF", "PDF")
-WORD = SearchFilter(FilterKind.TYPE, "Word", "Word")
+WORD = SearchFilter(FilterKind.TYPE, "Word document", DocumentKind.WORD.value)
 ROOF = SearchFilter(FilterKind.TAG, "roof", "roof")
 TODAY = date(2026, 3, 1)
 
@@ -31,7 +32,8 @@ def test_filters_of_one_kind_are_alternatives_and_kinds_add_up() -> None:
         (PDF, ROOF, WORD, folder_filter(Path("/docs/a")), folder_filter(Path("/docs/b")),
          SearchFilter(FilterKind.COLLECTION, "Work", work))
     )  # fmt: skip
-    assert reach.limits.filters.types == ("pdf", "word")
+    word = ("word", "word 97-2003", "opendocument text", "rich text")
+    assert reach.limits.filters.types == ("pdf", *word)
     assert reach.limits.filters.tags == ("roof",)
     assert [item.key for item in reach.about] == [str(Path("/docs/a")), str(Path("/docs/b"))]
     assert reach.collection_ids == ("c1",)

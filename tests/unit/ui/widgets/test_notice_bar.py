@@ -7,8 +7,10 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
+from desktop_rag.ui.foundation.delayed_change import DelayedChange
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.notice_bar import NoticeBar, NoticeCard
+from tests.unit.ui.rooms import button
 
 FIRST, SECOND = Notice("First.", "One."), Notice("Second.")
 
@@ -65,6 +67,35 @@ def test_an_action_runs_once_and_closes_the_notice(bar: NoticeBar) -> None:
     next(b for b in buttons if b.text() == "Undo").click()
     assert undone == ["undone"]
     assert bar.notices == ()
+
+
+@pytest.mark.parametrize(("way", "expected"), [("Undo", "undone"), ("Dismiss", "made")])
+def test_a_change_is_made_when_its_notice_goes_unless_it_is_undone(
+    bar: NoticeBar, way: str, expected: str
+) -> None:
+    done: list[str] = []
+    bar.offer_undo(
+        DelayedChange(FIRST, lambda: done.append("made"), lambda: done.append("undone"), bar)
+    )
+    assert done == []
+    button(bar, way).click()
+    assert done == [expected]
+    assert bar.notices == ()
+
+
+def test_the_notice_of_a_change_goes_once_it_is_made(bar: NoticeBar) -> None:
+    change = DelayedChange(FIRST, lambda: None, lambda: None, bar)
+    bar.offer_undo(change)
+    change.make()
+    assert bar.notices == ()
+
+
+def test_a_change_is_made_when_newer_notices_need_the_room(bar: NoticeBar) -> None:
+    done: list[str] = []
+    bar.offer_undo(DelayedChange(FIRST, lambda: done.append("made"), lambda: None, bar))
+    for n in range(3):
+        bar.show_notice(Notice(f"Notice {n}."))
+    assert done == ["made"]
 
 
 def test_what_is_done_is_said_for_a_while(bar: NoticeBar) -> None:

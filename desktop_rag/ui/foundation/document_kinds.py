@@ -1,5 +1,9 @@
-"""What sort of document a file is, in the few words that people sort files by. Pure; any thread."""
+"""What sort of document a file is, in the few words that people sort files by. Pure; any thread.
 
+The library and the search filter by the same kinds, under the same names.
+"""
+
+from collections.abc import Collection
 from enum import StrEnum
 
 from desktop_rag.core.domain import Document
@@ -90,7 +94,10 @@ _SUFFIXES = {
     DocumentKind.PICTURE: ("png jpg jpeg tif tiff bmp webp gif svg heic heif psd ico raw wmf emf"),
     DocumentKind.CODE: (
         "py js ts c h cc cpp hpp cs java kt go rs rb php pl sh bat ps1 sql css scss lua r swift"
-        " json jsonl geojson xml yaml yml toml ini cfg conf ipynb har webmanifest vue"
+        " json jsonl geojson xml yaml yml toml ini cfg conf ipynb har webmanifest vue m mm v vhd"
+        " jsx tsx mjs hs ml mli jl clj ex exs erl dart zig nim pas f90 f95 asm s vb fs fsx groovy"
+        " gradle cmake make mk tcl psm1 psd1 zsh fish awk sass less proto graphql tf hcl svelte"
+        " ejs mustache sbt csproj sln vcxproj dockerfile diff patch"
     ),
 }
 _BY_SUFFIX = {suffix: kind for kind, suffixes in _SUFFIXES.items() for suffix in suffixes.split()}
@@ -98,13 +105,30 @@ _BY_SUFFIX = {suffix: kind for kind, suffixes in _SUFFIXES.items() for suffix in
 
 def kind_of(document: Document) -> DocumentKind:
     """The kind of a document: by its format once it was read, else by its name."""
-    if document.url:
-        return DocumentKind.WEB
     if known := _BY_FORMAT.get(document.format):
         return known
+    if document.url:
+        return DocumentKind.WEB
     name = document.part or document.path.name
     suffix = name.rpartition(".")[2].lower() if "." in name else ""
     if document.format == _TEXT:
-        # Of what was read as text, an unusual suffix is that of source code.
-        return _BY_SUFFIX.get(suffix, DocumentKind.CODE) if suffix else DocumentKind.TEXT
+        is_code = _BY_SUFFIX.get(suffix) is DocumentKind.CODE
+        return DocumentKind.CODE if is_code else DocumentKind.TEXT
     return _BY_SUFFIX.get(suffix, DocumentKind.OTHER)
+
+
+def kinds_of_format(name: str) -> tuple[DocumentKind, ...]:
+    """The kinds that documents of a format may be of; none for an unknown one."""
+    if name == _TEXT:
+        return DocumentKind.TEXT, DocumentKind.CODE
+    return (_BY_FORMAT[name],) if name in _BY_FORMAT else ()
+
+
+def types_of(kinds: Collection[DocumentKind]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The types of Filters that documents of these kinds have, and those that they don't have."""
+    types = [name.lower() for name, kind in _BY_FORMAT.items() if kind in kinds]
+    code = tuple(f"{_TEXT}/{suffix}" for suffix in _SUFFIXES[DocumentKind.CODE].split())
+    if DocumentKind.TEXT in kinds:
+        others = () if DocumentKind.CODE in kinds else code
+        return (*types, _TEXT), others
+    return (*types, *(code if DocumentKind.CODE in kinds else ())), ()
