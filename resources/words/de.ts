@@ -1046,6 +1046,10 @@ Die vollständige Adresse lautet:
         <translation> oder </translation>
     </message>
     <message>
+        <source>Enter</source>
+        <translation>Eingabe</translation>
+    </message>
+    <message>
         <source>Watched</source>
         <translation>Überwacht</translation>
     </message>
@@ -1400,10 +1404,6 @@ Die vollständige Adresse lautet:
     <message>
         <source>Wed 23:59</source>
         <translation>Mi. 23:59</translation>
-    </message>
-    <message>
-        <source>Removed</source>
-        <translation>Entfernt</translation>
     </message>
     <message>
         <source>Not read: it is protected.</source>
@@ -2396,16 +2396,8 @@ Die vollständige Adresse lautet:
         <translation>Ausgewählte Dateien nie wieder lesen (Entf)</translation>
     </message>
     <message>
-        <source>row</source>
-        <translation>Zeile</translation>
-    </message>
-    <message>
-        <source>rows</source>
-        <translation>Zeilen</translation>
-    </message>
-    <message>
-        <source>{shown:,} of {total:,} rows</source>
-        <translation>{shown:,} von {total:,} Zeilen</translation>
+        <source>{shown:,} of {files}</source>
+        <translation>{shown:,} von {files}</translation>
     </message>
     <message>
         <source>{words} · {selected:,} selected</source>
@@ -2438,6 +2430,14 @@ Die vollständige Adresse lautet:
     <message>
         <source>{moved} moved to another collection.</source>
         <translation>In eine andere Sammlung verschoben: {moved}.</translation>
+    </message>
+    <message>
+        <source>“{name}” is removed from the library.</source>
+        <translation>„{name}“ ist aus der Bibliothek entfernt.</translation>
+    </message>
+    <message>
+        <source>Its files stay where they are.</source>
+        <translation>Die Dateien bleiben, wo sie sind.</translation>
     </message>
     <message>
         <source>partly in sources</source>
@@ -2972,8 +2972,8 @@ Die vollständige Adresse lautet:
         <translation>Ein beliebiger Name</translation>
     </message>
     <message>
-        <source>Press Test to list models, or enter a name</source>
-        <translation>„Testen“ drücken, um Modelle aufzulisten, oder einen Namen eingeben</translation>
+        <source>A name, or press Test for a list</source>
+        <translation>Name, oder „Testen“ für eine Liste</translation>
     </message>
     <message>
         <source>By the endpoint&apos;s list: {facts}.</source>
@@ -7094,6 +7094,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>Prüfen</translation>
     </message>
     <message>
+        <source>Set it up</source>
+        <translation>Einrichten</translation>
+    </message>
+    <message>
         <source>Check {name}</source>
         <translation>{name} prüfen</translation>
     </message>
@@ -8380,6 +8384,10 @@ Was kostet der Eintritt?</translation>
         <translation>Für diese Adresse und Rolle ist kein Passwort gespeichert.</translation>
     </message>
     <message>
+        <source>The authority&apos;s certificate, optional</source>
+        <translation>Zertifikat der Zertifizierungsstelle, wahlweise</translation>
+    </message>
+    <message>
         <source>Port</source>
         <translation>Port</translation>
     </message>
@@ -8390,10 +8398,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Disconnect</source>
         <translation>Trennen</translation>
-    </message>
-    <message>
-        <source>File of the authority&apos;s certificate, optional</source>
-        <translation>Datei mit dem Zertifikat der Zertifizierungsstelle, wahlweise</translation>
     </message>
     <message>
         <source>Database</source>
