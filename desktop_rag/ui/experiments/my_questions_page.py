@@ -3,7 +3,14 @@
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QScrollArea,
+    QStackedWidget,
+    QTabBar,
+    QVBoxLayout,
+    QWidget,
+)
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.experiments.chunk_panel import ChunkPanel
@@ -47,7 +54,12 @@ class MyQuestionsPage(QWidget):
         self._views = QStackedWidget()
         actions = ExperimentActions(bridge, worker.experiments, library, chat, theme, window)
         actions.endpoint_requested.connect(self.endpoint_requested)
-        self._views.addWidget(ExperimentsPage(bridge, actions, theme))
+        # In a small window it is scrolled, so that the table of answers keeps its height.
+        answers = QScrollArea(widgetResizable=True)
+        answers.setFrameShape(QFrame.Shape.NoFrame)
+        answers.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        answers.setWidget(ExperimentsPage(bridge, actions, theme))
+        self._views.addWidget(answers)
         self._views.addWidget(ChunkPanel(bridge, worker, library))
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 8, 0, 0)

@@ -13,6 +13,7 @@ from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
 from desktop_rag.ui.experiments.experiments_page import ExperimentsPage
+from desktop_rag.ui.experiments.matrix_view import MatrixView
 from desktop_rag.ui.experiments.run_list import RunList
 from desktop_rag.ui.reading.reading_window import ReadingWindow
 from desktop_rag.ui.widgets.controls import TextButton
@@ -20,6 +21,7 @@ from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
 from tests.unit.ui.rooms import marked_words
 
+_LEAST_TABLE_PX = 150
 QUESTIONS = "\n".join(f"When is lamp {n} lit? => At dusk #lamps" for n in range(8))
 
 
@@ -188,5 +190,7 @@ def test_a_small_window_shows_a_set_without_questions_in_full(asker: Person) -> 
     assert not cut
     places = [QRect(b.mapTo(page, QPoint()), b.size()) for b in buttons]
     assert all(page.rect().contains(place) for place in places)
+    [matrix] = page.findChildren(MatrixView)
+    assert matrix.height() >= _LEAST_TABLE_PX, "the page is scrolled instead"
     [runs] = page.findChildren(RunList)
     assert not any(QRect(runs.mapTo(page, QPoint()), runs.size()).intersects(p) for p in places)
