@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from desktop_rag.core.language.language_names import language_named
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.text import words
 
@@ -38,6 +39,7 @@ class FileWords:
     collection: frozenset[str]
     source: tuple[str, ...]
     has_pieces: bool
+    code: str
 
     @property
     def around(self) -> frozenset[str]:
@@ -63,12 +65,14 @@ class FileWords:
 def file_words() -> tuple[FileWords, ...]:
     """The words of every language."""
     path = resources_dir() / "questions" / "file_words.toml"
-    return tuple(map(_words_of, tomllib.loads(path.read_text(encoding="utf-8")).values()))
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    return tuple(_words_of(name, table) for name, table in tables.items())
 
 
-def _words_of(table: dict[str, Any]) -> FileWords:
+def _words_of(name: str, table: dict[str, Any]) -> FileWords:
     held = {kind: frozenset(table[kind].split()) for kind in _KINDS}
-    return FileWords(**held, source=tuple(table["source"]), has_pieces=table.get("pieces", False))
+    pieces, source = table.get("pieces", False), tuple(table["source"])
+    return FileWords(**held, source=source, has_pieces=pieces, code=language_named(name))
 
 
 @cache
@@ -102,6 +106,17 @@ def asks_for_content(text: str) -> Sequence[tuple[FileWords, frozenset[str]]]:
     """The languages of whose listed words a text consists, with those words; empty for others."""
     read = [(language, language.read(text.casefold())) for language in file_words()]
     return [(language, held) for language, held in read if held is not None]
+
+
+def language_around(text: str, names: Sequence[str]) -> str:
+    """The code of the only language whose listed words are all that a text has beside the names;
+    "" for none or several.
+    """
+    rest = text.casefold()
+    for name in sorted(map(str.casefold, names), key=len, reverse=True):
+        rest = rest.replace(name, " ")
+    codes = [language.code for language, _ in asks_for_content(rest)]
+    return codes[0] if len(codes) == 1 else ""
 
 
 def is_beside(text_before: str, text_after: str, kind: str, *, names_more: bool) -> bool:

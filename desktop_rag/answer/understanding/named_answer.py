@@ -7,6 +7,7 @@ from desktop_rag.answer.prompting.prompt import ANSWER_SHARE
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.sources.whole_text import WholeTexts
 from desktop_rag.answer.understanding.file_outline import outline_of
+from desktop_rag.answer.understanding.file_words import language_around
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.answer.writing.answer_texts import AnswerTexts, texts_for
@@ -71,10 +72,11 @@ class NamedAnswer:
         `language` is the code of its language where that is known.
         """
         preferred = request.setup.settings.preferences.language
-        texts = texts_for(request.question, preferred, language)
         named = request.named
         if named is None:
             return
+        language = language or language_around(request.question, named.names)
+        texts = texts_for(request.question, preferred, language)
         documents = [
             self._documents.get([passage.document_id])[0]
             for passage in self._finder.every_file(
@@ -88,11 +90,8 @@ class NamedAnswer:
             first = len(draft.sources) + 1
             found = outline_of(document, text or "", places, texts, first=first, most=lines)
             if found.text:
-                said += (
-                    [f"**{quoted(_name_among(document, documents))}**"]
-                    if len(documents) > 1
-                    else []
-                )
+                if len(documents) > 1:
+                    said.append(f"**{quoted(_name_among(document, documents))}**")
                 said.append(found.text)
                 draft.sources = (*draft.sources, *found.sources)
         if not said:
