@@ -17,6 +17,9 @@ from PySide6.QtWidgets import (
 )
 
 
+_AROUND_BARS = ("qt_scrollarea_vcontainer", "qt_scrollarea_hcontainer")
+
+
 def stops_of(window: QWidget) -> list[QWidget]:
     """The widgets that Tab reaches now, in reading order."""
     return [widget for widget in _in_order(window) if _is_stop(widget)]
@@ -88,8 +91,17 @@ def _children(widget: QWidget) -> list[QWidget]:
             placed = list(_laid_out(layout)) if layout else []
     found = [child for child in placed if child is not None]
     known = set(found)
-    others = (child for child in widget.children() if isinstance(child, QWidget))
+    others = (c for c in widget.children() if isinstance(c, QWidget) and not _holds_bar(c))
     return [*found, *(child for child in others if child not in known and not _holds(child, known))]
+
+
+def _holds_bar(widget: QWidget) -> bool:
+    """True for what Qt puts around the scroll bar of an area; no Tab stops there.
+
+    Looking into it ends the process later: Shiboken takes the scroll bar to be a part of what was
+    looked at, and to be gone with it, for whoever has kept the bar.
+    """
+    return widget.objectName() in _AROUND_BARS
 
 
 def _holds(widget: QWidget, found: set[QWidget]) -> bool:

@@ -1,8 +1,16 @@
 """The focus stays near what had it when that is hidden or disabled."""
 
 import pytest
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLineEdit,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
+from shiboken6 import isValid
 
 from desktop_rag.ui.foundation.focus_order import step
 
@@ -57,3 +65,21 @@ def test_the_neighbour_gets_the_focus_and_not_the_first_of_the_window(
     window.first.setEnabled(True)
     end(window.below)
     assert window.focusWidget() is window.first
+
+
+def test_a_scroll_bar_that_is_kept_outlives_a_step(qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    area, content, beside = QScrollArea(), QWidget(), QPushButton()
+    content.setMinimumHeight(2_000)
+    area.setWidget(content)
+    column = QVBoxLayout(window)
+    column.addWidget(area)
+    column.addWidget(beside)
+    window.resize(200, 200)
+    window.show()
+    bar = area.verticalScrollBar()
+    assert bar.isVisible()
+    step(window, is_forward=True)
+    step(window, is_forward=False)
+    assert isValid(bar)
