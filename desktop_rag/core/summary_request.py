@@ -4,8 +4,6 @@ import re
 
 from desktop_rag.core.query import Query
 
-# What the window asks; the documents are the scope of the question.
-SUMMARISE = "Summarise"
 _SUMMARY_WORDS = re.compile(
     r"(?:summari[sz]e(?: this)?|summary|tl;dr|zusammenfass(?:ung|en)|fasse zusammen|résum(?:é|er|e)"
     r"|resum(?:en|ir|e|o)|riassum(?:i|ere)|riassunto|samenvatt(?:ing|en)|streszczenie|podsumuj"

@@ -22,8 +22,15 @@ _SENTENCE_END = re.compile(
 )
 _ABBREVIATION = re.compile(
     r"(?:\b(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|No|Nos|Fig|vs|etc|e\.g|i\.e|cf|approx|Inc|Ltd|Co|Corp|Jr|Sr"
-    r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec))\.$"
+    r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec"
+    r"|Nr|Abs|bzw|ca|evtl|ggf|inkl|zzgl|vgl|Hr|Fr|Tel|Sra|Dra|pág)"
+    # An ordinal number in German: "am 18. Juli", "im 2. Stock".
+    r"|\b(?:am|im|der|die|das|dem|den|des|vom|zum|zur|beim|bis|ab|seit)\s+\d{1,2})\.$"
 )
+# The first half of "e. V." or "z. B.".
+_SINGLE_LETTER = re.compile(r"\b[a-zäöü]\.$")
+_NEXT_ABBREVIATED = re.compile(r"\s[^\W\d_]{1,3}\.")
+_LONGEST_ABBREVIATION = 10
 
 
 def words(text: str) -> list[str]:
@@ -36,12 +43,20 @@ def sentences(text: str) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     start = 0
     for match in _SENTENCE_END.finditer(text):
-        if _ABBREVIATION.search(text, max(start, match.start() - 8), match.end()):
+        if _is_abbreviation(text, max(start, match.start() - _LONGEST_ABBREVIATION), match.end()):
             continue
         _append_stripped(spans, text, start, match.end())
         start = match.end()
     _append_stripped(spans, text, start, len(text))
     return spans
+
+
+def _is_abbreviation(text: str, start: int, end: int) -> bool:
+    """True when the stop before `end` belongs to a word or number, by what is from `start` on."""
+    if _ABBREVIATION.search(text, start, end):
+        return True
+    is_letter = _SINGLE_LETTER.search(text, start, end)
+    return bool(is_letter and _NEXT_ABBREVIATED.match(text, end))
 
 
 def _append_stripped(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:

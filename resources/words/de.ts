@@ -2668,6 +2668,14 @@ Die vollständige Adresse lautet:
         <translation>Diagrammquelltext kopieren</translation>
     </message>
     <message>
+        <source>Copy cells</source>
+        <translation>Zellen kopieren</translation>
+    </message>
+    <message>
+        <source>Copy as Markdown</source>
+        <translation>Als Markdown kopieren</translation>
+    </message>
+    <message>
         <source>Ask next</source>
         <translation>Als Nächstes fragen</translation>
     </message>

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.paths import resources_dir
 
 # Courtesies: a text of nothing else is one, and others may follow them.
@@ -25,6 +26,8 @@ _POLITENESS = frozenset(
     ["please", "pls", "plz", "bitte", "svp", "alsjeblieft", "alstublieft", "lütfen", "пожалуйста"]
 )
 _CLAUSE_END = re.compile(r"[,;.!?…:،؟。！？、，]+(?=\s|$)|[。！？、，]|\s[-–—]\s|\n")
+# A page or a button of the window.
+_NAMED = re.compile(r"\*\*([A-Z][A-Za-z ]+)\*\*")
 _NO_WORD = re.compile(r"[^\w'-]+|(?<!\w)['-]|['-](?!\w)")
 
 
@@ -114,8 +117,19 @@ def reply_to(text: str, *, is_first: bool = True) -> str:
     for language in _languages():
         kind = language.kind_of(plain, is_first=is_first)
         if kind := kind or language.kind_of_all(clauses, is_first=is_first):
-            return language.answers[kind]
+            return _with_names(language.answers[kind])
     return ""
+
+
+def _with_names(answer: str) -> str:
+    """The answer with the pages and buttons named as the window has them."""
+    names = {
+        "Library": tr("Library"),
+        "Add folder": tr("Add folder"),
+        "Settings": tr("Settings"),
+        "Privacy": tr("Privacy"),
+    }
+    return _NAMED.sub(lambda found: f"**{names.get(found[1], found[1])}**", answer)
 
 
 def _plain(text: str) -> str:

@@ -21,6 +21,7 @@ _SHORTEST_PART = 3
 _NOT_PROSE = re.compile(r"<!--|^---|^[\w.-]+:\s|: \[")
 _LEAST_LETTERS = 0.6
 _MOST_LISTED = 8
+_LONG_LINE = 60
 # The stop of a sentence, with what may stand behind it: quotation marks, numbers of notes.
 _ENDED = re.compile(r"""[.!?:;…。！？](?:\s?\[\d{1,4}\]|["'”’»)\]」])*$""")
 _NOWHERE = Surroundings()
@@ -95,7 +96,7 @@ def candidates_of(
         if not is_shouted(unit.text):
             text = _shortened(unit.text)
             text = _cut_marked(text) if place == len(units) - 1 else text
-            text = f"… {text}" if unit.start == 0 and _goes_on(around.above) else text
+            text = f"… {text}" if unit.start == 0 and _goes_on(around.above, text) else text
             cut = replace(unit, text=text)
             found.append(Candidate(source.n, rank, cut, frozenset(words), named, listed))
     return found
@@ -126,14 +127,13 @@ def _listed_below(units: Sequence[Unit], place: int) -> tuple[Unit, ...]:
     return tuple(islice(below, _MOST_LISTED))
 
 
-def _goes_on(above: str) -> bool:
+def _goes_on(above: str, text: str) -> bool:
     """True when a sentence of the text above goes on in the passage."""
     last = above.splitlines()[-1].strip() if above.strip() else ""
-    return (
-        bool(last)
-        and not above.endswith("\n\n")
-        and not re.search(r"[.!?:…。！？][\"'”’»)\]]*$", last)
-    )
+    if not last or above.endswith("\n\n") or _ENDED.search(last):
+        return False
+    # A short line may be a heading; the lines of a paragraph are long.
+    return text[:1].islower() or len(last) >= _LONG_LINE
 
 
 def _cut_marked(text: str) -> str:

@@ -14,7 +14,7 @@ from desktop_rag.core.text import sentences
 
 COLUMN = " | "
 # List and heading marks at the start, and emphasis; quoted sentences are plain text.
-_MARKUP = re.compile(r"^(?:[-*+>|•\s]|#{1,6}\s|\d+[.)]\s)+|\*\*|`")
+_MARKUP = re.compile(r"^(?:[-+](?![\d.])|[*>|•\s]|#{1,6}\s|\d+[.)]\s)+|\*\*|`")
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*\)")
 # LaTeX commands that only style the words inside them, and environments of running text.
 _STYLED = re.compile(r"\\(?:text(?:bf|it|md|rm|sc|sf|sl|tt|up)|emph|underline|uline)\{([^{}]*)\}")

@@ -40,6 +40,8 @@ _LABEL_SHARE = 0.4
 _RELATIVE_FLOOR = 0.72
 # It also needs this share of the words that the first one has of the question.
 _RELATIVE_WORDS = 0.5
+# A further row of figures needs this share of what the first one's label has of the question.
+_RELATIVE_LABEL = 0.75
 # Figures below unknown columns say little, even in the right row, and so does half a sentence.
 _UNNAMED_SHARE = 0.8
 _CUT_SHARE = 0.7
@@ -90,9 +92,13 @@ def _best(
     order = sorted(range(len(candidates)), key=lambda i: -scores[i])
     floor = scores[order[0]] * _RELATIVE_FLOOR
     fewest = words[order[0]] * _RELATIVE_WORDS
+    label = _named(candidates[order[0]], asked) * _RELATIVE_LABEL
     chosen: list[Candidate] = []
     for index in order:
         candidate = candidates[index]
+        if candidate.unit.is_figures and _named(candidate, asked) < label:
+            # Beside the row that was asked for, others are noise.
+            continue
         if len(chosen) == _SENTENCES or (chosen and scores[index] < floor):
             break
         is_near = words[index] >= fewest

@@ -21,6 +21,7 @@ _SCALE = re.compile(
     rf"(?i)(?:^[(\[]|(?<!\w)(?:in|en|im|w|em|di)\s)\s*(?:(?:US)?[$€£]\s*)?{_SCALE_WORD}"
     rf"|^{_SCALE_WORD}\.?\s*(?:[$€£]|[A-Z]{{3}})?$"
 )
+_LEADING_SCALE = re.compile(rf"(?i)(?:(?:US)?[$€£]\s*)?{_SCALE_WORD}\s*")
 _LONGEST_SCALE = 60
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 # A year, a half or a quarter of it; "2022-2021" is a comparison.
@@ -127,6 +128,7 @@ def columns_of(line: str) -> tuple[Column, ...]:
     after = said[periods[-1].end() :].split()
     shared = [_shared_end(before, words) for words in between]
     others = [words[: len(words) - n] for words, n in zip(between, shared, strict=True)]
+    *others, after = (_without_scale(words) for words in (*others, after))
     if any(len(words) > _MOST_WORDS_BETWEEN or _has_figure(words) for words in (*others, after)):
         return ()
     first = max(shared)
@@ -166,6 +168,12 @@ def _shared_end(before: Sequence[str], words: Sequence[str]) -> int:
             break
         count += 1
     return count
+
+
+def _without_scale(words: list[str]) -> list[str]:
+    """The words behind what the figures of a period are in: "2025 $ million 2024 $ million"."""
+    said = " ".join(words)
+    return said[found.end() :].split() if (found := _LEADING_SCALE.match(said)) else words
 
 
 def _has_figure(words: Sequence[str]) -> bool:

@@ -16,7 +16,6 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.core.question import Question
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.core.settings import Settings
-from desktop_rag.core.summary_request import SUMMARISE
 from desktop_rag.ui.chat.chat_attachments import ChatAttachments
 from desktop_rag.ui.chat.chat_header import ChatHeader
 from desktop_rag.ui.chat.chat_scope import ChatScope
@@ -264,7 +263,7 @@ class ChatPage(QWidget):
             self._assistants.choice.choose("")
             self._on_submitted(question)
 
-        self._actions.ask_about_files(Question(SUMMARISE, scope=scope), ask)
+        self._actions.ask_about_files(Question(tr("Summarise"), scope=scope), ask)
 
     def write_question(self, question: str, scope: QuestionScope = ALL_DOCUMENTS) -> None:
         """Put a question about this scope into the composer of a new chat, unsent."""

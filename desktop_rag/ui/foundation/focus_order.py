@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-
 _AROUND_BARS = ("qt_scrollarea_vcontainer", "qt_scrollarea_hcontainer")
 
 

@@ -133,10 +133,10 @@ class CopyButtons(QObject):
             return []
         if block.kind is BlockKind.TABLE:
             copies = {
-                "Copy cells": lambda: clipboard_data(
+                tr("Copy cells"): lambda: clipboard_data(
                     as_tabs(block.rows), as_html_table(block.rows)
                 ),
-                "Copy as Markdown": lambda: clipboard_data(block.text),
+                tr("Copy as Markdown"): lambda: clipboard_data(block.text),
             }
         else:
             copies = {_NAMES[block.kind]: lambda: clipboard_data(block.text)}

@@ -12,7 +12,6 @@ from desktop_rag.app import Services
 from desktop_rag.core.conversation import FileAsked, FileCounts, Message, MessageState
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.core.settings import Settings
-from desktop_rag.core.summary_request import SUMMARISE
 from tests.asking import answer_of
 from tests.indexed import index
 from tests.servers.chat_server import ChatServer
@@ -94,8 +93,8 @@ def test_each_document_of_a_folder_is_summarised(indexed: Services, folder: Path
 
 def test_a_folder_is_the_scope_of_the_request(indexed: Services, folder: Path) -> None:
     scope = QuestionScope.of(ScopeItem.of_folder(folder / "inside"))
-    assert indexed.chat.files_about(SUMMARISE, scope) == (2, "")
-    events = list(indexed.chat.ask(SUMMARISE, scope=scope, cancel=threading.Event()))
+    assert indexed.chat.files_about("Summarise", scope) == (2, "")
+    events = list(indexed.chat.ask("Summarise", scope=scope, cancel=threading.Event()))
     assert sorted(source.title for source in answer_of(events).sources) == ["Ferry", "Inn"]
 
 

@@ -1,13 +1,15 @@
 import pytest
 
 from desktop_rag.core.query import parse_query
-from desktop_rag.core.summary_request import SUMMARISE, asks_for_summary
+from desktop_rag.core.summary_request import asks_for_summary
 
 
 @pytest.mark.parametrize(
     "question",
     [
-        SUMMARISE,
+        "Summarise",
+        # What the button asks in a German window.
+        "Zusammenfassen",
         "summarize this.",
         "SUMMARY:",
         "Zusammenfassung file:bericht",

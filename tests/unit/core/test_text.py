@@ -20,6 +20,12 @@ def split(text: str) -> list[str]:
         ("Dr. Moss paid 3.50 to Acme Inc. in May.", ["Dr. Moss paid 3.50 to Acme Inc. in May."]),
         ("See Fig. 3 now. Then stop.", ["See Fig. 3 now.", "Then stop."]),
         ('"Is it lit?" They nodded.', ['"Is it lit?"', "They nodded."]),
+        (
+            "Das Fest ist am 18. Juli im Hof. Es regnet.",
+            ["Das Fest ist am 18. Juli im Hof.", "Es regnet."],
+        ),
+        ("Der Verein Sonne e. V. lädt ein. Kommt!", ["Der Verein Sonne e. V. lädt ein.", "Kommt!"]),
+        ("They came in 18. July was hot.", ["They came in 18.", "July was hot."]),
         ("First\n\nSecond", ["First", "Second"]),
         ("Bring:\n- rope\n- lamp", ["Bring:", "- rope", "- lamp"]),
         ("Name | Fee\nAdult | 8", ["Name | Fee", "Adult | 8"]),

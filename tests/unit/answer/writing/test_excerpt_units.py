@@ -81,3 +81,9 @@ def test_what_fills_a_line_is_shortened() -> None:
     assert plain("Item 1. Business ............ 4") == "Item 1. Business … 4"
     assert plain("Name: _____________ Date: ____ . . . . 7") == "Name: … Date: … 7"
     assert plain("1.2.3.4 -- and so on ...") == "1.2.3.4 -- and so on ..."
+
+
+def test_a_minus_sign_is_no_mark_of_a_list() -> None:
+    [row] = units_of("Johannesburg | -26.2 | +28", "City | Latitude | Longitude")
+    assert row.cells == ("Johannesburg", "-26.2", "+28")
+    assert plain("- two panes") == "two panes"

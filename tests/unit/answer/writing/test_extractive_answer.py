@@ -146,6 +146,7 @@ def test_the_row_with_the_label_that_was_asked_for_leads() -> None:
     text = "2025 2024\nOther (income) expense, net 78 66\nNet income 4,029 1,933\n"
     said = excerpts("What was the net income?", [report(text)], None)
     assert "Net income | 4,029 | 1,933 [1]" in said
+    assert "Other" not in said
 
 
 def test_a_sentence_that_began_in_another_passage_has_a_sign() -> None:
@@ -170,3 +171,12 @@ def test_the_report_that_is_named_leads() -> None:
     other = report(text.format("nine"), 1, "/reports/FERRYLINE_2025.pdf")
     said = excerpts("What was the adjusted revenue of Lanternco?", [other, named], None)
     assert said.startswith("The adjusted revenue was four million")
+
+
+def test_a_passage_below_a_heading_begins_with_a_sentence() -> None:
+    text = "Soak the beans for a night. Boil them for an hour."
+    said = excerpts(
+        "soak beans night", [source(1, text)], None,
+        surroundings={1: Surroundings(above="Bean stew\n")},
+    )  # fmt: skip
+    assert said.startswith("Soak the beans")

@@ -21,6 +21,7 @@ def names(line: str) -> list[str]:
         ("2025 2024 $ Change % Change", ["2025", "2024", "$ Change", "% Change"]),
         ("Three months ended June 30, 2025 June 30, 2024", ["June 30, 2025", "June 30, 2024"]),
         ("June 30, 2025 December 31, 2024", ["June 30, 2025", "December 31, 2024"]),
+        ("2025 $ million 2024 $ million Change", ["2025", "2024", "Change"]),
         ("Q1 2025 Q1 2024", ["Q1 2025", "Q1 2024"]),
         (
             "Geschäftsjahr 2025 Geschäftsjahr 2024 Veränderung in %",
