@@ -17,6 +17,7 @@ LONGEST = 600
 _ASKING = frozenset(terms("who whom whose what which when where why how do does did is are was"))
 _SHORTEST = 4
 _SHORTEST_PART = 3
+_LONGEST_NAME = 6
 # Text that is not prose: comments, front matter, link definitions.
 _NOT_PROSE = re.compile(r"<!--|^---|^[\w.-]+:\s|: \[")
 _LEAST_LETTERS = 0.6
@@ -105,9 +106,11 @@ def candidates_of(
 def named_in(source: SourceRef, asked: set[str]) -> frozenset[str]:
     """The words of a question that a document's title or its file's name has.
 
-    Names of files run words together: "bestbuy" has "best" and "buy".
+    Names of files run words together: "bestbuy" has "best" and "buy". A long title is a sentence,
+    or the question itself, rather than a name.
     """
-    name = set(terms(f"{source.title} {re.sub(r'[_.-]', ' ', PurePath(source.path).stem)}"))
+    title = source.title if len(source.title.split()) <= _LONGEST_NAME else ""
+    name = set(terms(f"{title} {re.sub(r'[_.-]', ' ', PurePath(source.path).stem)}"))
     return frozenset(
         term
         for term in asked
