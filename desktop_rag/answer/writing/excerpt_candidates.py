@@ -109,8 +109,9 @@ def named_in(source: SourceRef, asked: set[str]) -> frozenset[str]:
     Names of files run words together: "bestbuy" has "best" and "buy". A long title is a sentence,
     or the question itself, rather than a name.
     """
-    title = source.title if len(source.title.split()) <= _LONGEST_NAME else ""
-    name = set(terms(f"{title} {re.sub(r'[_.-]', ' ', PurePath(source.path).stem)}"))
+    stem = re.sub(r"[_.-]", " ", PurePath(source.path).stem)
+    short = [said for said in (source.title, stem) if len(said.split()) <= _LONGEST_NAME]
+    name = set(terms(" ".join(short)))
     return frozenset(
         term
         for term in asked
