@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from desktop_rag.core.anchors import Anchor
@@ -50,7 +51,7 @@ class Loaded:
 
 def load(library: "Library", place: DocumentSpan, *, as_text: bool = False) -> Loaded:
     """The document of a place; `as_text` shows the text of pages instead of pictures."""
-    stored = library.documents.stored_text(place.document_id) if place.document_id else None
+    stored = _stored(library, place)
     if stored is None or not stored.text:
         page = section_source(place.passage, (), is_plain=True)
         return Loaded(place, stored, ContentKind.PLAIN, (0, 0), page)
@@ -71,6 +72,17 @@ def load(library: "Library", place: DocumentSpan, *, as_text: bool = False) -> L
         lines = code_lines(stored.text, span[0])
     anchor = _anchor(stored, grids, span)
     return Loaded(place, stored, kind, span, page, grids, lines, is_lost, anchor)
+
+
+def _stored(library: "Library", place: DocumentSpan) -> StoredText | None:
+    """The document, or the one that its file is now: its folder was removed and added again."""
+    stored = library.documents.stored_text(place.document_id) if place.document_id else None
+    if stored is not None or not place.path:
+        return stored
+    path = Path(place.path)
+    same = (d for d in library.documents.below(path) if (d.path, d.part) == (path, place.part))
+    found = next(same, None)
+    return library.documents.stored_text(found.document_id) if found else None
 
 
 def _anchor(stored: StoredText, grids: Sequence[SheetGrid], span: Span) -> Anchor:

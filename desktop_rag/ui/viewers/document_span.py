@@ -12,7 +12,8 @@ class DocumentSpan:
     """A document and a span of its text, such as a passage or quote; the span may be empty.
 
     `quote` are the words there when they were cited, since the document may have changed.
-    `title` and `passage` are shown when the library no longer has the document.
+    `title` and `passage` are shown when the library no longer has the document, nor another of the
+    same `path` and `part`.
     """
 
     document_id: str
@@ -21,6 +22,8 @@ class DocumentSpan:
     quote: str = ""
     title: str = ""
     passage: str = ""
+    path: str = ""
+    part: str = ""
 
     @property
     def span(self) -> Span:
@@ -33,4 +36,7 @@ def span_of(source: SourceRef) -> DocumentSpan:
     title = source.title or source.path
     # The text of a query's result is nowhere in the document.
     quote = "" if source.query else source.quote or source.text
-    return DocumentSpan(source.document_id, source.start, source.end, quote, title, source.text)
+    return DocumentSpan(
+        source.document_id, source.start, source.end, quote, title, source.text,
+        source.path, source.part,
+    )  # fmt: skip
