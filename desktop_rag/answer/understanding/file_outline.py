@@ -7,6 +7,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from desktop_rag.answer.sources.source_merging import numbered
 from desktop_rag.answer.sources.whole_text import passage_of
@@ -92,19 +93,37 @@ def _sheets(
     tables: Sequence[TableHeader],
     texts: AnswerTexts,
 ) -> Iterator[_Entry]:
-    """A line for each sheet of a spreadsheet, or the only one of a CSV file."""
+    """A line for each table of a spreadsheet, or the only one of a CSV file, and for each sheet
+    without a table whose columns have names.
+    """
     offsets = [mark.offset for mark in marks]
+    found: list[_Entry] = []
     for table in tables:
         place = bisect_right(offsets, table.start) - 1
         anchor = marks[max(0, place)].anchor if marks else None
         if anchor is None or not anchor.cells:
             return
         rows = [line for line in text[table.start : table.end].splitlines() if line.strip()]
-        columns = [quoted(name.strip()) for name in table.text.split(_COLUMN) if name.strip()]
+        columns = [quoted(n) for name in table.text.split(_COLUMN) if (n := name.strip(" |"))]
         named = texts.first_of(columns, _MOST_COLUMNS)
         sheet = quoted(anchor.sheet or document.title or document.name)
         said = texts.counted("in_sheet", len(rows), columns=named)
-        yield _Entry(f"- **{sheet}**: {said}", table.start, table.end)
+        found.append(_Entry(f"- **{sheet}**: {said}", table.start, table.end))
+    yield from sorted([*found, *_nameless(marks, len(text), found, texts)], key=lambda e: e.start)
+
+
+def _nameless(
+    marks: Sequence[Mark], end: int, found: Sequence[_Entry], texts: AnswerTexts
+) -> Iterator[_Entry]:
+    """A line with the number of rows for each sheet that no other line is about."""
+    if not marks:
+        return
+    by_sheet = [(sheet, list(group)) for sheet, group in groupby(marks, lambda m: m.anchor.sheet)]
+    starts = [group[0].offset for _, group in by_sheet]
+    for (sheet, group), start, stop in zip(by_sheet, starts, [*starts[1:], end], strict=True):
+        rows = sum(bool(mark.anchor.cells) for mark in group)
+        if sheet and rows and not any(start <= entry.start < stop for entry in found):
+            yield _Entry(f"- **{quoted(sheet)}**: {texts.counted('rows', rows)}", start, stop)
 
 
 def _parts(text: str, headings: Sequence[Heading], most: int) -> list[_Entry]:

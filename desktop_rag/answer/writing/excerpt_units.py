@@ -77,7 +77,7 @@ def units_of(text: str, header: str = "", above: str = "") -> Iterator[Unit]:
         piece = text[start:end]
         if COLUMN in piece and "\n" not in piece.strip():
             cells = _cells_of(piece)
-            if not names and not rows_before:
+            if not names and (not rows_before or _is_title_of(rows_before, cells)):
                 rows_before = cells
                 continue
             known = names or rows_before
@@ -120,6 +120,11 @@ def _wordy_table(lines: Sequence[str], start: int) -> Iterator[Unit]:
         elif text.endswith((".", "!", "?")):
             yield Unit(text, start)
         start += sum(len(line) + 1 for line in run)
+
+
+def _is_title_of(row: Sequence[str], following: Sequence[str]) -> bool:
+    """True for a row above the names of the columns: it has few cells beside the next one."""
+    return 2 * sum(map(bool, row)) <= sum(map(bool, following))
 
 
 def _figures(lines: Sequence[str], start: int, head: TableHead) -> Generator[Unit, None, TableHead]:

@@ -87,3 +87,12 @@ def test_a_minus_sign_is_no_mark_of_a_list() -> None:
     [row] = units_of("Johannesburg | -26.2 | +28", "City | Latitude | Longitude")
     assert row.cells == ("Johannesburg", "-26.2", "+28")
     assert plain("- two panes") == "two panes"
+
+
+def test_a_title_above_the_names_of_columns_is_none_of_them() -> None:
+    text = (
+        "Far places |  |  | \nCity | Latitude | Longitude | Population\n"
+        "Johannesburg | -26.2 | 28 | 957000\nHull | 53.7 | -0.3 | 267000"
+    )
+    first, _ = units_of(text)
+    assert first.header == ("City", "Latitude", "Longitude", "Population")
