@@ -13,6 +13,7 @@ from desktop_rag.answer.counting.counting_words import (
 from desktop_rag.answer.counting.record_forms import Kind, Record
 from desktop_rag.answer.counting.record_names import AROUND, DIRECT, near, strength
 from desktop_rag.answer.counting.record_structures import FoundStructure
+from desktop_rag.core.terms import terms
 
 # A structure is one of records when they share fields, and hold much of the text.
 _UNIFORM = 0.6
@@ -21,6 +22,7 @@ _COVERING = 0.4
 _AS_GOOD = 0.15
 # Up to this share of the records may be something else: an introduction, a template.
 _ODD_SHARE = 0.2
+_MOSTLY = 0.6
 _STRUCTURAL: dict[str, tuple[Kind, ...]] = {
     "files": (Kind.FILE,),
     "tasks": (Kind.TASK,),
@@ -54,8 +56,13 @@ def chosen(
     `around` are the names of what it is limited to. Without a word that names records, those of the
     main structure are taken, with a strength of 0.
     """
-    if not structures:
-        return None
+    found = _chosen(question, structures, around) if structures else None
+    return None if found and _are_amounts(found) else found
+
+
+def _chosen(
+    question: CountingQuestion, structures: Sequence[FoundStructure], around: Sequence[str]
+) -> Choice | None:
     words = content_words(question)
     if structural := _structural(question, structures, words):
         return structural
@@ -78,6 +85,27 @@ def chosen(
         return None
     nouns = tuple(words[:1]) if names_thing(question) else ()
     return _choice(structure, words, nouns, best)
+
+
+def _are_amounts(choice: Choice) -> bool:
+    """True when a table has how many there are: its rows are none of them.
+
+    "How many ducks in 2022?" asks for a cell below "Ducks", in the row of the year.
+    """
+    if choice.structure.kind is not Kind.ROW or not choice.records:
+        return False
+    asked = set(terms(" ".join(choice.nouns)))
+    # The first column names the row, and may number what is asked for.
+    for name in list(choice.records[0].fields)[1:]:
+        if asked & set(terms(name)):
+            values = [record.fields.get(name, "") for record in choice.records]
+            if sum(map(_is_number, values)) > _MOSTLY * len(values):
+                return True
+    return False
+
+
+def _is_number(value: str) -> bool:
+    return any(map(str.isdigit, value)) and not any(map(str.isalpha, value))
 
 
 def _size(structure: FoundStructure) -> tuple[bool, int]:

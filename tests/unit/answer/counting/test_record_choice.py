@@ -110,3 +110,15 @@ def test_a_word_before_the_records_may_be_a_condition() -> None:
 def test_a_word_that_names_nothing_is_told() -> None:
     assert choice_of("How many recipes?", document(SECTIONS)).strength
     assert not choice_of("How many dragons?", document(SECTIONS)).strength
+
+
+def test_rows_with_the_number_of_what_is_asked_for_are_not_counted() -> None:
+    years = "".join(f"| {2019 + n} | {100 + 10 * n} | calm |\n" for n in range(6))
+    table = document(f"| Year | Freshwater ducks | Weather |\n|---|---|---|\n{years}")
+    asked = counting_question("How many ducks in 2022?")
+    assert asked
+    assert chosen(asked, structures_in([table]), ("pond",)) is None
+    # A number may also name what is counted.
+    orders = "".join(f"| {1_000 + n} | Hull | 5 |\n" for n in range(6))
+    listed = document(f"| Order | Town | Weight |\n|---|---|---|\n{orders}")
+    assert len(choice_of("How many orders are there?", listed).records) == 6
