@@ -343,7 +343,8 @@ class Answering:
         asked = draft.plain_question
         asked = draft.notes.repair(asked) if draft.notes else asked
         around = surroundings_of(self._documents, draft.sources)
-        embedder = self._finder.embedder_for(asked) or self._embedder
+        languages = {each.language for each in around.values()}
+        embedder = self._finder.embedder_for(asked, languages) or self._embedder
         dispute = dispute_of(request.question, request.history)
         if dispute:
             draft.text = excerpt(checked_dispute(dispute, draft.sources, self._check))

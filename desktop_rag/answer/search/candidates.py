@@ -1,7 +1,7 @@
 """Gathers the candidates of a search, scored by words and by each embedder. Any worker thread."""
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -153,11 +153,16 @@ class CandidateSearch:
             found, is_across=self._across(language, question.text, ids, answering, scope)
         )
 
-    def multilingual_for(self, question: SearchQuestion) -> Embedder | None:
-        """The bundled model for many languages, where the question is not in English."""
+    def multilingual_for(
+        self, question: SearchQuestion, languages: Collection[str] = ()
+    ) -> Embedder | None:
+        """The bundled model for many languages, where the question, or one of the `languages` of
+        what it is compared with, is not English.
+        """
         language = _language_of(question)
         found = (i.embedder for i in self._for_question(language) if _is_multilingual(i))
-        return None if language in ENGLISH_MODEL else next(found, None)
+        is_english = ENGLISH_MODEL.issuperset((language, *filter(None, languages)))
+        return None if is_english else next(found, None)
 
     def _first(
         self, weights: Weights, asked: Sequence["_Model"], limit: int, scope: Scope

@@ -131,11 +131,13 @@ class Retriever:
         with self._priority.answering():
             return self._search(query, "hybrid", limit, only, lexical_weight)
 
-    def embedder_for(self, text: str) -> Embedder | None:
-        """The bundled model for many languages for a question that is not in English, else None."""
+    def embedder_for(self, text: str, languages: Collection[str] = ()) -> Embedder | None:
+        """The bundled model for many languages, for a question in another language than English, or
+        for passages in other `languages`; else None.
+        """
         question = SearchQuestion(text, lambda: self.reader.read(Query(text)))
         with self._priority.answering():
-            return self.candidate_search.multilingual_for(question)
+            return self.candidate_search.multilingual_for(question, languages)
 
     def count_files(self, chunk_ids: Sequence[int], others: Collection[str]) -> int:
         """The number of documents that the chunks belong to, together with the `others`."""

@@ -1,6 +1,6 @@
 """Finds the sources of an answer, by search and from the previous answer. Worker threads."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from threading import Event
 
@@ -97,9 +97,11 @@ class SourceFinder:
         """As `missed`, and what is searched by its words only as yet."""
         return (*self.missed(reach), *self._retriever.not_ready(reach, question))
 
-    def embedder_for(self, question: str) -> Embedder | None:
-        """The bundled model that reads a question which is not in English; None for any other."""
-        return self._retriever.embedder_for(question)
+    def embedder_for(self, question: str, languages: Collection[str] = ()) -> Embedder | None:
+        """The bundled model that reads a question, and passages in these languages, where one of
+        them is not English; else None.
+        """
+        return self._retriever.embedder_for(question, languages)
 
     def files(
         self, query: Query, first: int, most: int, reach: SearchScope = EVERYTHING

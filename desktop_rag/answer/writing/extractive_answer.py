@@ -6,7 +6,7 @@ with the question, weighted by rarity among the passages, its meaning, and the r
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from desktop_rag.answer.writing.excerpt_candidates import (
@@ -24,6 +24,7 @@ from desktop_rag.answer.writing.excerpt_markdown import blocks, quoted
 from desktop_rag.answer.writing.excerpt_units import Unit
 from desktop_rag.answer.writing.source_tables import Surroundings
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.language.model_languages import ENGLISH_MODEL, question_language
 from desktop_rag.core.terms import terms
 from desktop_rag.models.ports import Embedder
 
@@ -77,7 +78,8 @@ def excerpts(
     if not candidates:
         return ""
     candidates = [c for c in candidates if quoted(c.text) not in said] or candidates
-    return "\n\n".join(blocks(_best(question, asked, candidates, embedder)))
+    across = _in_other_languages(question, surroundings)
+    return "\n\n".join(blocks(_best(question, asked, candidates, embedder, across)))
 
 
 def _best(
@@ -85,10 +87,11 @@ def _best(
     asked: set[str],
     candidates: Sequence[Candidate],
     embedder: Embedder | None,
+    across: Collection[int] = (),
 ) -> list[Candidate]:
-    """The best pieces, fewer where the others are far behind."""
+    """The best pieces, fewer where the others are far behind; see `_in_other_languages`."""
     words = _shared_words(asked, candidates)
-    scores = _scores(question, candidates, words, embedder)
+    scores = _scores(question, candidates, words, embedder, across)
     order = sorted(range(len(candidates)), key=lambda i: -scores[i])
     floor = scores[order[0]] * _RELATIVE_FLOOR
     fewest = words[order[0]] * _RELATIVE_WORDS
@@ -101,7 +104,7 @@ def _best(
             continue
         if len(chosen) == _SENTENCES or (chosen and scores[index] < floor):
             break
-        is_near = words[index] >= fewest
+        is_near = words[index] >= fewest or candidate.n in across
         if is_near and not any(_is_repeat(candidate, other) for other in chosen):
             chosen.append(candidate)
     return chosen
@@ -141,6 +144,15 @@ def _without_names(question: str, sources: Sequence[SourceRef]) -> str:
     return " ".join(kept) or question
 
 
+def _in_other_languages(question: str, surroundings: Mapping[int, Surroundings]) -> frozenset[int]:
+    """The numbers of the sources in another language than the question: words say nothing there."""
+    asked = question_language(question)
+    known = {n: around.language for n, around in surroundings.items() if around.language}
+    if asked in ENGLISH_MODEL:
+        return frozenset(n for n, language in known.items() if language not in ENGLISH_MODEL)
+    return frozenset(n for n, language in known.items() if language != asked)
+
+
 def _tell_little(asked: set[str], candidates: Sequence[Candidate]) -> bool:
     """True when the words of the question hardly occur, apart from names of the documents."""
     others = asked.difference(*(c.named for c in candidates))
@@ -164,6 +176,7 @@ def _scores(
     candidates: Sequence[Candidate],
     shared: Sequence[float],
     embedder: Embedder | None,
+    across: Collection[int],
 ) -> list[float]:
     asked = asked_words(question)
     by_rank = [_RANK_SHARE / c.rank + _LABEL_SHARE * _named(c, asked) for c in candidates]
@@ -177,9 +190,13 @@ def _scores(
         question
     )
     return [
-        t * ((1 - _MEANING_SHARE) * s + _MEANING_SHARE * float(m) + r)
-        for t, s, m, r in zip(trust, shared, meaning, by_rank, strict=True)
+        t * ((float(m) if c.n in across else _mixed(s, float(m))) + r)
+        for c, t, s, m, r in zip(candidates, trust, shared, meaning, by_rank, strict=True)
     ]
+
+
+def _mixed(shared: float, meaning: float) -> float:
+    return (1 - _MEANING_SHARE) * shared + _MEANING_SHARE * meaning
 
 
 def _meant(candidate: Candidate) -> str:

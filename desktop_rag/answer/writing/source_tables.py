@@ -1,4 +1,4 @@
-"""What the text around a passage says about the tables in it.
+"""What is around a passage: the tables that it is a part of, the text above, the language.
 
 Needs the store; any thread.
 """
@@ -16,22 +16,30 @@ _ABOVE = 3_000
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The header row of the table that a passage is a part of, and the text above the passage."""
+    """The header row of the table that a passage is a part of, the text above the passage, and the
+    code of its document's language, "" where that is not known.
+    """
 
     header: str = ""
     above: str = ""
+    language: str = ""
 
 
 def surroundings_of(
     documents: DocumentStore, sources: Sequence[SourceRef]
 ) -> dict[int, Surroundings]:
     """The surroundings of each source, by its number."""
-    return {source.n: _around(documents, source) for source in sources}
+    known = documents.get([source.document_id for source in sources])
+    languages = {document.document_id: document.language for document in known}
+    return {
+        source.n: _around(documents, source, languages.get(source.document_id, ""))
+        for source in sources
+    }
 
 
-def _around(documents: DocumentStore, source: SourceRef) -> Surroundings:
+def _around(documents: DocumentStore, source: SourceRef, language: str) -> Surroundings:
     text, places = documents.content(source.document_id)
     tables = places_from_json(places)[2]
     inside = (t.text for t in tables if t.start <= source.start < t.end)
     above = text[max(0, source.start - _ABOVE) : source.start] if text else ""
-    return Surroundings(next(inside, ""), above)
+    return Surroundings(next(inside, ""), above, language)

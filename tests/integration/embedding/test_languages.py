@@ -189,3 +189,20 @@ def test_excerpts_for_a_question_in_another_language_are_more_than_a_name(
     index(services, tmp_path / "papers", {"lanternco.md": text, "bees.md": ENGLISH[1]})
     answer = ask(services, "Wie hoch war der Umsatz von Lanternco?").text
     assert answer.startswith("The revenue of the company was four million last year.")
+
+
+def test_an_english_question_is_answered_from_a_german_file(
+    services: Services, tmp_path: Path
+) -> None:
+    lease = (
+        "# Mietvertrag\n\nDie Miete beträgt 820 Euro im Monat.\n\n"
+        "Die Kaution beträgt drei Monatsmieten und wird verzinst angelegt.\n\n"
+        "Die Haltung von Hunden bedarf der Zustimmung des Vermieters.\n"
+    )
+    names = ("ferry.md", "bees.md", "bread.md")
+    texts = dict(zip(names, ENGLISH, strict=True)) | {"mietvertrag.md": lease}
+    # It has the words of the question, and another subject.
+    texts["weather.md"] = "# Weather\n\nHow much rain falls per month is written into a book.\n"
+    index(services, tmp_path / "papers", texts)
+    answer = ask(services, "How much is the rent per month?").text
+    assert "Die Miete beträgt 820 Euro im Monat." in answer
