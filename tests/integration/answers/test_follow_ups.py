@@ -141,7 +141,7 @@ def test_headings_are_asked_about_in_the_language_of_the_answer(
     )
     texts = {"lampe.md": f"# Leuchtturm\n\n{german}\n", "manual.md": MANUAL}
     indexed = index_texts(services, tmp_path / "papers", texts)
-    question = "Wann wird die Lampe angezündet? lamp of the lighthouse lit"
+    question = "Wann zündet der Wärter die Lampe des Leuchtturms an, lamp lit dusk?"
     answer = ask(indexed, question)
     assert {Path(source.path).name for source in answer.sources} == set(texts)
     [change] = gone_on(indexed, answer)
