@@ -18,6 +18,7 @@ from tests.integration.serving.admin.admin_browser import AdminBrowser
 from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer
 from tests.servers.rights_app import PRIVATE, PUBLIC, make_keys
+from tests.web_room import until
 
 HOSTILE = "\"><img src=x onerror=alert(1)>&lt;'"
 
@@ -237,9 +238,9 @@ def test_only_lengths_are_in_the_log_unless_it_is_switched_on(
     body = {"model": "desktop-rag", "messages": [{"role": "user", "content": "When is it lit?"}]}
     with admin.server.client() as client:
         client.post("/v1/chat/completions", json=body)
-    log = text_of(admin.get("/admin/log").text)
-    assert "15 characters asked" in log
-    assert "When is it lit" not in log
+    # A request is written down once its answer is out.
+    until(lambda: "15 characters asked" in text_of(admin.get("/admin/log").text))
+    assert "When is it lit" not in text_of(admin.get("/admin/log").text)
 
 
 def test_an_admin_lets_a_collection_fetch_from_the_local_network(admin: AdminBrowser) -> None:
