@@ -24,8 +24,8 @@ _ABBREVIATION = re.compile(
     r"(?:\b(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|No|Nos|Fig|vs|etc|e\.g|i\.e|cf|approx|Inc|Ltd|Co|Corp|Jr|Sr"
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec"
     r"|Nr|Abs|bzw|ca|evtl|ggf|inkl|zzgl|vgl|Hr|Fr|Tel|Sra|Dra|pág)"
-    # An ordinal number in German: "am 18. Juli", "im 2. Stock".
-    r"|\b(?:am|im|der|die|das|dem|den|des|vom|zum|zur|beim|bis|ab|seit)\s+\d{1,2})\.$"
+    # An ordinal number in German: "am 18. Juli", "im 2. Stock"; but "I am 18." is English.
+    r"|\b(?:(?<!\bI )am|im|der|die|das|dem|den|des|vom|zum|zur|beim|bis|ab|seit)\s+\d{1,2})\.$"
 )
 # The first half of "e. V." or "z. B.".
 _SINGLE_LETTER = re.compile(r"\b[a-zäöü]\.$")

@@ -25,6 +25,7 @@ def split(text: str) -> list[str]:
             ["Das Fest ist am 18. Juli im Hof.", "Es regnet."],
         ),
         ("Der Verein Sonne e. V. lädt ein. Kommt!", ["Der Verein Sonne e. V. lädt ein.", "Kommt!"]),
+        ("I am 18. July is my month.", ["I am 18.", "July is my month."]),
         ("They came in 18. July was hot.", ["They came in 18.", "July was hot."]),
         ("First\n\nSecond", ["First", "Second"]),
         ("Bring:\n- rope\n- lamp", ["Bring:", "- rope", "- lamp"]),
