@@ -1,7 +1,5 @@
 """Web links with everything they need: the real store, indexer and parser process."""
 
-import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +25,7 @@ from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.duckdb_engine import engine_over, library_file
 from desktop_rag.store.sql.documents.web_page_store import WebPageStore
 from tests.servers.web_server import WebServer
+from tests.waiting import until
 
 WORDS = DocumentState.SEARCHABLE_BY_WORDS
 SKIPPED, FAILED = DocumentState.SKIPPED, DocumentState.FAILED
@@ -114,11 +113,3 @@ class Room:
 
 
 Build = Callable[..., Room]
-
-
-def until(is_so: Callable[[], object]) -> None:
-    """Wait for another thread."""
-    deadline, pause = time.monotonic() + 20, threading.Event()
-    while not is_so():
-        assert time.monotonic() < deadline, "it never came to that"
-        pause.wait(0.01)

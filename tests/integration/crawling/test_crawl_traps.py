@@ -13,7 +13,7 @@ import pytest
 from desktop_rag.core.crawling.crawl_report import CrawlState
 from tests.servers.crawled_room import Crawled, page
 from tests.servers.web_server import Served, WebServer
-from tests.web_room import until
+from tests.waiting import until
 
 # --- wishes of pages, copies ---------------------------------------------------------------------
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from desktop_rag.core.domain import WebLinks
 from desktop_rag.core.library_events import ChangeSummary
 from tests.servers.web_server import Served, WebServer, loopback_access
-from tests.web_room import FAILED, WORDS, Build, Room, until
+from tests.waiting import until
+from tests.web_room import FAILED, WORDS, Build, Room
 
 _HOUR_S = 3600.0
 _YEAR_S = 365 * 86_400.0

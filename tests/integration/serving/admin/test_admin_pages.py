@@ -18,7 +18,7 @@ from tests.integration.serving.admin.admin_browser import AdminBrowser
 from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer
 from tests.servers.rights_app import PRIVATE, PUBLIC, make_keys
-from tests.web_room import until
+from tests.waiting import until
 
 HOSTILE = "\"><img src=x onerror=alert(1)>&lt;'"
 
