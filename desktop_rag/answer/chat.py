@@ -4,7 +4,7 @@ The window, the command line and the evaluation use this module and nothing behi
 block on the database or the network, so they run on worker threads only.
 """
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from threading import Event
 
@@ -16,6 +16,7 @@ from desktop_rag.answer.checking.answer_checking import CheckClaim
 from desktop_rag.answer.checking.answer_comparison import AnswerComparison
 from desktop_rag.answer.checking.answer_grading import AnswerGrader
 from desktop_rag.answer.checking.places_to_check import PlacesToCheck
+from desktop_rag.answer.citing.citation_validation import cited_places
 from desktop_rag.answer.conversations.assistants import Assistants
 from desktop_rag.answer.conversations.attachments import Attachments
 from desktop_rag.answer.conversations.history import History
@@ -55,6 +56,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import parse_query, strip_invalid_characters
 from desktop_rag.core.question import EVERYTHING, SearchScope, Setup
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
+from desktop_rag.core.quotes.quote_alignment import Span
 from desktop_rag.core.settings import Settings
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.ports import Embedder
@@ -359,6 +361,10 @@ class Chat:
     def place_about(self, claim: str, sources: Sequence[SourceRef]) -> SourceRef | None:
         """The place to verify a claim of an answer with these sources; None when none is near."""
         return self._places_to_check.best(claim, sources, self._settings.retrieval)
+
+    def cited_places(self, message: Message) -> Mapping[int, Sequence[Span]]:
+        """Where each source says what the answer cites it for, in the text of the source."""
+        return cited_places(message.text, message.sources)
 
     def document_text(self, document_id: str) -> str:
         """All text that was read from a document; AppError when it is gone."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.domain import Passage, SearchMode
-from desktop_rag.core.quote_alignment import locate
+from desktop_rag.core.quotes.quote_alignment import locate
 from desktop_rag.evaluate.indexing import Say, index_folder
 from desktop_rag.evaluate.measurement import Asked, Measurements, ModeFigures, ask_each, mean
 from desktop_rag.evaluate.query_sets import GoldSpan, SpanSet

@@ -17,7 +17,7 @@ from desktop_rag.core.domain import (
 from desktop_rag.core.library_events import DocumentCounts, FileChange, LibraryFacets
 from desktop_rag.core.parsed import Chunk, ColourSpan, ParsedDocument
 from desktop_rag.core.places import Places, places_from_json
-from desktop_rag.core.quote_alignment import locate
+from desktop_rag.core.quotes.quote_alignment import locate
 from desktop_rag.core.recordings.recording_marks import NO_TRANSCRIPTION
 from desktop_rag.core.shared_library import is_shared
 from desktop_rag.ingest.indexing.attacher import Attacher

@@ -6,28 +6,18 @@ word; small models forget them.
 """
 
 import logging
-import math
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import takewhile
 
 from desktop_rag.answer.citing.answer_wrapping import unwrapped
 from desktop_rag.answer.citing.citations import normalise
-from desktop_rag.answer.citing.cited_sentences import cited_sentences, numbers_of
+from desktop_rag.answer.citing.cited_sentences import cited_sentences, citing_sentences
 from desktop_rag.answer.citing.verbatim_support import VerbatimSupport
 from desktop_rag.core.conversation import SourceRef
-from desktop_rag.core.terms import terms
-from desktop_rag.core.text import sentences
+from desktop_rag.core.quotes.cited_quotes import CitedQuotes
+from desktop_rag.core.quotes.quote_alignment import Span
 
 log = logging.getLogger(__name__)
-
-# The least share of the citing sentence's weight that a quote has in common with it; a word that no
-# source has weighs as much as a rare one.
-_LEAST_SHARE = 0.2
-_UNKNOWN_WEIGHT = 3.0
-# A row of a table has a label and this many figures.
-_FEWEST_FIGURES = 2
 
 
 def finish_answer(text: str, sources: Sequence[SourceRef]) -> tuple[str, tuple[SourceRef, ...]]:
@@ -41,10 +31,13 @@ def finish_answer(text: str, sources: Sequence[SourceRef]) -> tuple[str, tuple[S
     if dropped:
         log.info("Removed citations of sources that were not sent: %d", dropped)
     finished = _with_missing(finished, sources)
-    claims: dict[int, list[frozenset[str]]] = {}
-    for n, sentence in numbers_of(cited_sentences(finished)):
-        claims.setdefault(n, []).append(frozenset(terms(sentence)))
-    return finished, _located(sources, claims)
+    return finished, _located(sources, citing_sentences(finished))
+
+
+def cited_places(text: str, sources: Sequence[SourceRef]) -> dict[int, list[Span]]:
+    """Where each source says what a finished answer cites it for, in the text of the source."""
+    quotes = CitedQuotes([source for source in sources if source.is_cited and not source.query])
+    return {n: quotes.places(n, sentences) for n, sentences in citing_sentences(text).items()}
 
 
 def _with_missing(text: str, sources: Sequence[SourceRef]) -> str:
@@ -62,71 +55,25 @@ def _with_missing(text: str, sources: Sequence[SourceRef]) -> str:
 
 
 def _located(
-    sources: Sequence[SourceRef], claims: dict[int, list[frozenset[str]]]
+    sources: Sequence[SourceRef], citing: Mapping[int, Sequence[str]]
 ) -> tuple[SourceRef, ...]:
-    if not claims:
+    if not citing:
         return tuple(sources)
-    passages = {
-        source.n: [(span, frozenset(terms(source.text[slice(*span)]))) for span in spans]
-        for source in sources
-        for spans in [[*sentences(source.text), *_rows(source.text)]]
-    }
-    frequency = Counter(term for found in passages.values() for _, ts in found for term in ts)
-    total = sum(map(len, passages.values()))
-    weights = {term: math.log((total + 1) / count) for term, count in frequency.items()}
+    quotes = CitedQuotes(sources)
     return tuple(
-        _quoted(source, passages[source.n], claims[source.n], weights)
-        if source.n in claims
-        else source
+        _quoted(source, quotes, citing[source.n]) if source.n in citing else source
         for source in sources
     )
 
 
-def _rows(text: str) -> Iterator[tuple[int, int]]:
-    """The spans of lines with a label and figures: tables in the text of a PDF, which have no stops
-    between them.
-    """
-    start = 0
-    for line in text.splitlines(keepends=True):
-        behind = list(takewhile(_has_no_letter, reversed(line.split())))
-        figures = sum(any(map(str.isdigit, part)) for part in behind)
-        if figures >= _FEWEST_FIGURES and len(behind) < len(line.split()):
-            yield start, start + len(line.rstrip())
-        start += len(line)
-
-
-def _has_no_letter(word: str) -> bool:
-    return not any(map(str.isalpha, word))
-
-
-def _quoted(
-    source: SourceRef,
-    passage: list[tuple[tuple[int, int], frozenset[str]]],
-    claims: list[frozenset[str]],
-    weights: dict[str, float],
-) -> SourceRef:
-    """The source, quoting the sentence or row that has most in common with a citing one, by weight.
-
-    With too little in common, as between two languages or when the passage does not support the
-    sentence, there is no quote: it would mislead.
-    """
-    if source.query:
-        # Its text is a result, which is not in the document.
-        return replace(source, is_cited=True)
-    start, end = 0, 0
-    least = min(sum(weights.get(term, _UNKNOWN_WEIGHT) for term in claim) for claim in claims)
-    most = least * _LEAST_SHARE
-    for (first, last), found in passage:
-        shared = max(sum(weights[term] for term in found & claim) for claim in claims)
-        is_shorter = end > 0 and math.isclose(shared, most) and last - first < end - start
-        if shared > most + 1e-9 or (shared > 0 and is_shorter):
-            most, start, end = max(most, shared), first, last
-    if not end:
-        return replace(source, is_cited=True)
+def _quoted(source: SourceRef, quotes: CitedQuotes, citing: Sequence[str]) -> SourceRef:
+    """The source, quoting the sentence or row that has most in common with a citing one."""
+    # The text of a query is a result, which is not in the document.
+    place = None if source.query else quotes.place(source.n, citing)
+    cited = replace(source, is_cited=True)
+    if not place:
+        return cited
+    start, end = place
     return replace(
-        source,
-        quote=source.text[start:end],
-        start=source.start + start,
-        end=source.start + end,
-        is_cited=True,
+        cited, quote=source.text[start:end], start=source.start + start, end=source.start + end
     )

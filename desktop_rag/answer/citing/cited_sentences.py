@@ -8,7 +8,7 @@ from itertools import accumulate
 
 from desktop_rag.answer.citing.citations import citations
 from desktop_rag.core.markup.formulas import verbatim_spans
-from desktop_rag.core.quote_alignment import Span
+from desktop_rag.core.quotes.quote_alignment import Span
 from desktop_rag.core.text import sentences
 
 _ENDS = ".!?…。！？"
@@ -151,8 +151,10 @@ def _ends_there(plain: str, span: Span) -> bool:
     return not goes_on and not _SHORT_NUMBER.search(plain[slice(*span)])
 
 
-def numbers_of(sentences_of_answer: Sequence[CitedSentence]) -> Iterator[tuple[int, str]]:
-    """Each cited number with each sentence that cites it."""
-    for sentence in sentences_of_answer:
+def citing_sentences(text: str) -> dict[int, list[str]]:
+    """The sentences of an answer that cite a source, by the number of the source."""
+    citing: dict[int, list[str]] = {}
+    for sentence in cited_sentences(text):
         for n in sentence.numbers:
-            yield n, sentence.text
+            citing.setdefault(n, []).append(sentence.text)
+    return citing

@@ -1,11 +1,15 @@
 """The sources panel's state: sources of the last answer, or of one the person picked. Qt thread."""
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from desktop_rag.core.conversation import Message, Role, SourceRef
 from desktop_rag.ui.chat.side_panels import SidePanels
 from desktop_rag.ui.documents.sources_panel import SourcesPanel
+from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.messages.message_model import MessageModel
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
 
 # A question and its answer.
 _FIRST_TURNS = 2
@@ -20,7 +24,12 @@ class AnswerSources:
     text. A question without documents has none.
     """
 
-    def __init__(self, panel: SourcesPanel, sides: SidePanels) -> None:
+    def __init__(
+        self, bridge: Bridge, chat: "Chat", panel: SourcesPanel, sides: SidePanels
+    ) -> None:
+        self._bridge = bridge
+        self._chat = chat
+        self._marking = Job()
         self._panel = panel
         self._sides = sides
         self._model: MessageModel | None = None
@@ -39,7 +48,8 @@ class AnswerSources:
         waits = turn is not None and (turn.is_live or turn.message.role is Role.USER)
         if is_other or (sources != self._followed and (sources or not waits)):
             self._model, self._followed = model, sources
-            self._show(sources, is_searching=waits)
+            self._panel.show_sources(sources, is_searching=waits)
+            self._mark(last)
         self._stays = bool(sources) or (self._stays and not is_other)
         self._is_asked = last is not None and not last.scope.is_without_documents
         is_first = waits and model.rowCount() <= _FIRST_TURNS
@@ -48,7 +58,8 @@ class AnswerSources:
     def show(self, message: Message) -> None:
         """Show the sources of this answer, or the nearest passages if it has none."""
         self._stays = True  # what the person asked to see stays
-        self._show(message.sources, message.nearest)
+        self._panel.show_sources(message.sources, message.nearest)
+        self._mark(message)
         self._set_content(has_content=True)
 
     def toggle(self) -> None:
@@ -64,11 +75,10 @@ class AnswerSources:
         self._has_content = has_content
         self._sides.set_right_content(has_content=has_content)
 
-    def _show(
-        self,
-        sources: Sequence[SourceRef],
-        nearest: Sequence[SourceRef] = (),
-        *,
-        is_searching: bool = False,
-    ) -> None:
-        self._panel.show_sources(sources, nearest, is_searching=is_searching)
+    def _mark(self, message: Message | None) -> None:
+        """Mark in the cards what each sentence of the answer cites."""
+        self._marking.cancel()
+        if message and any(source.is_cited for source in message.sources):
+            self._marking = self._bridge.run(
+                self._panel, lambda: self._chat.cited_places(message), self._panel.mark_cited
+            )

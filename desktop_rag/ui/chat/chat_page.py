@@ -110,8 +110,9 @@ class ChatPage(QWidget):
         self._caution = Caution()
         column.addLayout(self._caution.below(self._composer))
         self.reading = SourceReading(
-            self._bridge, library, self._theme, self._opener, self._list, centre, self, remembered
-        )
+            self._bridge, library, self._chat, self._theme, self._opener,
+            self._list, centre, self, remembered,
+        )  # fmt: skip
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(self.reading.sides)

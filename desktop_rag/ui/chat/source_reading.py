@@ -24,6 +24,7 @@ from desktop_rag.ui.reading.reading_pane import ReadingPane
 from desktop_rag.ui.viewers.document_span import DocumentSpan, span_of
 
 if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
     from desktop_rag.ingest.library import Library
 
 
@@ -32,9 +33,10 @@ class SourceReading(QObject):
 
     library_requested = Signal()
 
-    def __init__(  # noqa: PLR0917  the page passes everything in
-        self, bridge: Bridge, library: "Library", theme: Theme, opener: DocumentOpener,
-        left: QWidget, middle: QWidget, page: QWidget, remembered: Path | None,
+    def __init__(  # noqa: PLR0913, PLR0917  the page passes everything in
+        self, bridge: Bridge, library: "Library", chat: "Chat", theme: Theme,
+        opener: DocumentOpener, left: QWidget, middle: QWidget, page: QWidget,
+        remembered: Path | None,
     ) -> None:  # fmt: skip
         """`remembered` is the file with the width of the document; without it none is kept."""
         super().__init__(page)
@@ -48,7 +50,7 @@ class SourceReading(QObject):
         self._panel = SourcesPanel(theme)
         self.pane = ReadingPane(bridge, library, theme)
         self.sides = SidePanels(left, middle, self._panel, self.pane)
-        self._sources = AnswerSources(self._panel, self.sides)
+        self._sources = AnswerSources(bridge, chat, self._panel, self.sides)
         opener.serve(self.pane)
         self.pane.close_requested.connect(self.close)
         self.pane.library_requested.connect(self.library_requested)
@@ -68,12 +70,12 @@ class SourceReading(QObject):
             self._is_ready_for_pages = True
             self._bridge.run(self, self._library.documents.prepare_pages)
 
-    @Slot(object, int)
-    def read_citation(self, message: Message, n: int) -> None:
-        """Show the document behind a citation, at the cited words."""
+    @Slot(object, object)
+    def read_citation(self, message: Message, source: SourceRef) -> None:
+        """Show the document of a cited source of an answer, at its quote."""
         self._sources.show(message)
-        self._panel.choose(n)
-        self.read(next(source for source in message.sources if source.n == n))
+        self._panel.choose(source.n)
+        self.read(source)
 
     @Slot(object)
     def show_sources(self, message: Message) -> None:

@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
@@ -13,6 +13,7 @@ from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
 from desktop_rag.core.conversation import NEAREST, SourceRef
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.markup.plain_markdown import is_markdown
+from desktop_rag.core.quotes.quote_alignment import Span
 from desktop_rag.core.shared_library import is_shared
 from desktop_rag.ui.documents.passage_text import PassageText
 from desktop_rag.ui.foundation.place_words import place_in_words
@@ -157,6 +158,11 @@ class SourceCard(Card):
         self._copy.clicked.connect(self._on_copy_clicked)
         self._fold.clicked.connect(self._on_fold_clicked)
 
+    def mark(self, places: Sequence[Span]) -> None:
+        """Mark these places of the passage instead of its quote, if there are any."""
+        if places:
+            self._passage.mark(places)
+
     def set_chosen(self, is_chosen: bool) -> None:
         """Highlight the card a citation points to."""
         set_property(self, "chosen", is_chosen)
@@ -203,6 +209,7 @@ class SourcesPanel(QWidget):
         self._theme = theme
         self._sources: tuple[SourceRef, ...] = ()
         self._nearest: tuple[SourceRef, ...] = ()
+        self._places: Mapping[int, Sequence[Span]] = {}
         self._cards: dict[int, SourceCard] = {}
         # Headings and sources without a widget yet.
         self._waiting: deque[str | SourceRef] = deque()
@@ -267,6 +274,7 @@ class SourcesPanel(QWidget):
         if (tuple(sources), tuple(nearest)) == (self._sources, self._nearest):
             return
         self._sources, self._nearest = tuple(sources), tuple(nearest)
+        self._places = {}
         self._clear()
         cited = [s for s in sources if s.is_cited]
         others = [s for s in sources if not s.is_cited]
@@ -283,6 +291,12 @@ class SourcesPanel(QWidget):
             count_of(len(sources), tr("source"), tr("sources")) if sources else title
         )
         self._scroll.verticalScrollBar().setValue(0)
+
+    def mark_cited(self, places: Mapping[int, Sequence[Span]]) -> None:
+        """Mark these places of the passages on show, by the numbers of their sources."""
+        self._places = places
+        for n, card in self._cards.items():
+            card.mark(places.get(n, ()))
 
     def choose(self, n: int) -> None:
         """Highlight card n and scroll to it."""
@@ -324,6 +338,7 @@ class SourcesPanel(QWidget):
             is_same = item.is_in_library and item.document_id == self._last_document_id
             follows = is_same and bool(place_in_words(item.anchor))
             widget = self._cards[item.n] = SourceCard(self._theme, item, follows=follows)
+            widget.mark(self._places.get(item.n, ()))
             self._last_document_id = item.document_id
             widget.ask_requested.connect(self.ask_requested)
             widget.read_requested.connect(self.read_requested)

@@ -37,7 +37,7 @@ _COPY_ROOM = 2.0
 class AnswerBody(QWidget):
     """Renders Markdown; its signals carry what was clicked."""
 
-    citation_clicked = Signal(int)
+    citation_clicked = Signal(object)
     claim_clicked = Signal(int)
     address_clicked = Signal(str)
 

@@ -85,7 +85,7 @@ class CollapsibleThinking(QWidget):
 class AnswerItem(QWidget):
     """An answer: thinking, text, failure, checks, byline and actions."""
 
-    citation_clicked = Signal(int)
+    citation_clicked = Signal(object)
     address_clicked = Signal(str)
     retry_requested = Signal(bool)
     every_file_requested = Signal()

@@ -11,7 +11,7 @@ from PySide6.QtCore import QMetaObject, QModelIndex, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
-from desktop_rag.core.conversation import Feedback, Message, Role
+from desktop_rag.core.conversation import Feedback, Message, Role, SourceRef
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
@@ -37,7 +37,7 @@ _COLUMN_PX = 780
 class MessageView(QScrollArea):
     """Shows a MessageModel; follows new text only while scrolled to the bottom."""
 
-    citation_clicked = Signal(object, int)
+    citation_clicked = Signal(object, object)
     address_clicked = Signal(str)
     retry_requested = Signal(bool)
     every_file_requested = Signal()
@@ -333,9 +333,9 @@ class MessageView(QScrollArea):
         self._end = min(self._model.rowCount(), self._end + _BATCH)
         self._build_rows()
 
-    @Slot(int)
-    def _on_citation_clicked(self, n: int) -> None:
-        self.citation_clicked.emit(self._message_of_sender(), n)
+    @Slot(object)
+    def _on_citation_clicked(self, source: SourceRef) -> None:
+        self.citation_clicked.emit(self._message_of_sender(), source)
 
     @Slot()
     def _on_sources_requested(self) -> None:

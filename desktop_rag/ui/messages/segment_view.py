@@ -37,10 +37,11 @@ from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QTextEdit, QToo
 from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.language.translation import tr
+from desktop_rag.core.quotes.cited_quotes import quoting
 from desktop_rag.ui.foundation.clipboard_data import clipboard_data
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.word_search import found_spans
-from desktop_rag.ui.markdown.cited_places import cited_places
+from desktop_rag.ui.markdown.cited_places import cited_places, sentence_before
 from desktop_rag.ui.markdown.claim_marks import claim_index, verdict_in_words
 from desktop_rag.ui.markdown.copied_blocks import Block
 from desktop_rag.ui.markdown.formula_drawing import Drawing
@@ -61,9 +62,12 @@ _NO_DRAWINGS: Mapping[str, Drawing] = MappingProxyType({})
 
 
 class SegmentView(QTextBrowser):
-    """Read-only text with citations as pills. Links are emitted as signals, never followed."""
+    """Read-only text with citations as pills. Links are emitted as signals, never followed.
 
-    citation_clicked = Signal(int)
+    `citation_clicked` carries the source, quoting what supports the sentence that cites it.
+    """
+
+    citation_clicked = Signal(object)
     claim_clicked = Signal(int)
     address_clicked = Signal(str)
 
@@ -205,14 +209,14 @@ class SegmentView(QTextBrowser):
 
     def _show_tooltip(self, event: QHelpEvent) -> None:
         href = self.anchorAt(self.viewport().mapFromGlobal(event.globalPos()))
+        place = self.cursorForPosition(self.viewport().mapFromGlobal(event.globalPos()))
         source = self._sources.get(cited_number(href) or 0)
-        text = citation_tip(source) if source else href
+        text = citation_tip(quoting(source, sentence_before(place))) if source else href
         if (index := claim_index(href, self._claims)) is not None:
             text = tr(
                 "{verdict_in_words}. Click for details.",
                 verdict_in_words=verdict_in_words(self._claims[index].verdict),
             )
-        place = self.cursorForPosition(self.viewport().mapFromGlobal(event.globalPos()))
         text = text or formula_beside(place)
         QToolTip.showText(event.globalPos(), plain_tooltip(text), self)
 
@@ -241,9 +245,9 @@ class SegmentView(QTextBrowser):
     @Slot(QUrl)
     def _on_anchor_clicked(self, url: QUrl) -> None:
         href = url.toString()
-        n = cited_number(href)
-        if n is not None and n in self._sources:
-            self.citation_clicked.emit(n)
+        if source := self._sources.get(cited_number(href) or 0):
+            # The press has set the cursor there, and so does the keyboard.
+            self.citation_clicked.emit(quoting(source, sentence_before(self.textCursor())))
         elif (index := claim_index(href, self._claims)) is not None:
             self.claim_clicked.emit(index)
         elif address := safe_address(href):

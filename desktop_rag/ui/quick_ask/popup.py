@@ -380,9 +380,8 @@ class QuickAsk(QWidget):
         if self._session:
             self._session.give_feedback(message, feedback)
 
-    @Slot(object, int)
-    def _on_citation_clicked(self, message: Message, n: int) -> None:
-        source = next(source for source in message.sources if source.n == n)
+    @Slot(object, object)
+    def _on_citation_clicked(self, _message: Message, source: SourceRef) -> None:
         self._on_view_requested(source)
 
     @Slot(object)

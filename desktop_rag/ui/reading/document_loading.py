@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.domain import StoredText
 from desktop_rag.core.places import Places
-from desktop_rag.core.quote_alignment import locate
+from desktop_rag.core.quotes.quote_alignment import locate
 from desktop_rag.core.shared_library import is_shared
 from desktop_rag.ui.viewers.code_viewer import CodeLines, code_lines
 from desktop_rag.ui.viewers.content_kind import ContentKind, kind_of

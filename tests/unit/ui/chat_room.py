@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from PySide6.QtCore import QUrl
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QAbstractButton, QListView, QToolButton
 from pytestqt.qtbot import QtBot
@@ -50,6 +51,12 @@ def use(room: Room, server: ChatServer) -> None:
 def ask(room: Room, qtbot: QtBot, question: str = QUESTION) -> None:
     room.page.ask(question)
     qtbot.waitUntil(lambda: is_answered(room))
+
+
+def cite(room: Room) -> None:
+    """Activate the citation of the first source in the answer on show."""
+    view = next(v for v in room.page.findChildren(SegmentView) if v.isVisible())
+    view.anchorClicked.emit(QUrl("cite:1"))
 
 
 def is_answered(room: Room) -> bool:

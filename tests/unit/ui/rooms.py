@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from keyring.backend import KeyringBackend
 from PySide6.QtCore import QObject, QUrl, Slot
-from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QAbstractButton, QWidget
+from PySide6.QtGui import QDesktopServices, QTextCursor, QTextFormat
+from PySide6.QtWidgets import QAbstractButton, QTextEdit, QWidget
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
@@ -178,6 +178,18 @@ def texts(root: QWidget) -> list[str]:
         for label in root.findChildren(PlainLabel)
         if label.isVisibleTo(root) and label.text()
     ]
+
+
+def marked_in(shown: QTextEdit) -> str:
+    """What of a text has a background."""
+    found = ""
+    for place in range(len(shown.toPlainText())):
+        cursor = shown.textCursor()
+        cursor.setPosition(place)
+        cursor.setPosition(place + 1, QTextCursor.MoveMode.KeepAnchor)
+        if cursor.charFormat().hasProperty(QTextFormat.Property.BackgroundBrush.value):
+            found += cursor.selectedText()
+    return found.replace("\u2029", "\n")
 
 
 def marked_words(root: QWidget) -> list[str]:

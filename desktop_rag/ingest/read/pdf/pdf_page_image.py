@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from desktop_rag.core.anchors import Box, PageView, PageWish, PageWord
-from desktop_rag.core.quote_alignment import locate
+from desktop_rag.core.quotes.quote_alignment import locate
 from desktop_rag.ingest.read.foundation.png import encode_png
 from desktop_rag.ingest.read.foundation.read_limits import (
     MAX_BOXES,

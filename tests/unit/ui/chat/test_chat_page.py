@@ -15,22 +15,23 @@ from desktop_rag.ui.chat.chat_header import ChatHeader
 from desktop_rag.ui.chat.conversation_list import ConversationList
 from desktop_rag.ui.chat.empty_chat import EmptyChat
 from desktop_rag.ui.composer.composer import Composer
+from desktop_rag.ui.documents.passage_text import PassageText
 from desktop_rag.ui.documents.sources_panel import SourceCard, SourcesPanel
 from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.messages.segment_view import SegmentView
 from desktop_rag.ui.widgets.controls import ElidedLabel
 from tests.servers.chat_server import ChatServer
 from tests.unit.ui.chat_room import (
     QUESTION,
     Room,
     ask,
+    cite,
     click,
     conversation_titles,
     is_answered,
     named,
     use,
 )
-from tests.unit.ui.rooms import button, marked_words
+from tests.unit.ui.rooms import button, marked_in, marked_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,7 +75,7 @@ def test_a_citation_is_read_beside_the_chat_and_chooses_its_card(
 ) -> None:
     use(room, server)
     ask(room, qtbot)
-    room.page.findChildren(SegmentView)[0].citation_clicked.emit(1)
+    cite(room)
     pane = room.page.reading.pane
     qtbot.waitUntil(lambda: "The lamp is lit at dusk." in marked_words(pane))
     assert pane.isVisible()
@@ -85,12 +86,26 @@ def test_a_citation_is_read_beside_the_chat_and_chooses_its_card(
     assert card.isVisible()
 
 
+def test_each_citation_leads_to_the_words_it_stands_for(
+    room: Room, server: ChatServer, qtbot: QtBot
+) -> None:
+    """The card marks what each of the sentences rests on, and a press opens the one pressed."""
+    server.answer = "What burns is oil [1]. The lamp is lit at dusk [1]."
+    use(room, server)
+    ask(room, qtbot)
+    [passage] = room.page.findChildren(PassageText)
+    qtbot.waitUntil(lambda: marked_in(passage) == "The lamp is lit at dusk.It burns oil.")
+    cite(room)
+    pane = room.page.reading.pane
+    qtbot.waitUntil(lambda: marked_words(pane) == ["It burns oil."])
+
+
 def test_a_document_makes_way_for_the_sources_of_another_chat(
     room: Room, server: ChatServer, qtbot: QtBot
 ) -> None:
     use(room, server)
     ask(room, qtbot)
-    room.page.findChildren(SegmentView)[0].citation_clicked.emit(1)
+    cite(room)
     pane = room.page.reading.pane
     qtbot.waitUntil(pane.isVisible)
     room.page.new_chat()

@@ -11,7 +11,6 @@ from desktop_rag.ui.chat.chat_header import ChatHeader
 from desktop_rag.ui.chat.conversation_list import ConversationList
 from desktop_rag.ui.composer.composer import Composer
 from desktop_rag.ui.documents.sources_panel import SourceCard
-from desktop_rag.ui.messages.segment_view import SegmentView
 from desktop_rag.ui.personal.rewrite_dialog import RewriteDialog
 from tests.servers.chat_server import ChatServer
 from tests.unit.ui.chat_room import (
@@ -19,6 +18,7 @@ from tests.unit.ui.chat_room import (
     Room,
     ask,
     choose,
+    cite,
     click,
     conversation_titles,
     is_answered,
@@ -187,7 +187,7 @@ def test_a_source_of_an_imported_chat_that_is_not_here_opens_nothing(
         dialog.fileSelected.emit(str(path))
         dialog.reject()
         qtbot.waitUntil(lambda: bool(room.answers()))
-        shown_view(room).citation_clicked.emit(1)
+        cite(room)
         gone = "This document is no longer in your library."
         qtbot.waitUntil(lambda: gone in room.words())
         button(room.page, "Close the document (Esc)").click()
@@ -201,10 +201,6 @@ def test_a_source_of_an_imported_chat_that_is_not_here_opens_nothing(
         click(room, qtbot, "Open source 1 in another program", 0)
         qtbot.waitUntil(lambda: str(room.file) in desktop.opened)
         assert desktop.opened == [str(room.file)]
-
-
-def shown_view(room: Room) -> SegmentView:
-    return next(v for v in room.page.findChildren(SegmentView) if v.isVisible())
 
 
 def said(room: Room, conversation: Conversation) -> list[str]:

@@ -10,16 +10,12 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import NEAREST, SourceRef
-from desktop_rag.ui.documents.passage_text import (
-    PassageText,
-    collapsed,
-    shown_quote,
-    split_at_quote,
-    unwrapped,
-)
+from desktop_rag.ui.documents.passage_excerpt import excerpt
+from desktop_rag.ui.documents.passage_text import PassageText, unwrapped
 from desktop_rag.ui.documents.sources_panel import SourceCard, SourcesPanel
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import ElidedLabel
+from tests.unit.ui.rooms import marked_in
 
 PASSAGE = "The wick is cut level. " * 30 + "It is trimmed twice a night." + " Then it burns." * 30
 CITED = SourceRef(
@@ -173,8 +169,17 @@ def test_a_panel_of_found_sources_has_no_headings(theme: Theme, qtbot: QtBot) ->
         ("a\n" * 20 + "b\n" * 20, "b\n" * 20, "… " + "b\n" * 9 + "b …"),
     ],
 )
-def test_collapsed(passage: str, quote: str, expected: str) -> None:
-    assert collapsed(passage, quote) == expected
+def test_an_excerpt_is_around_its_quote(passage: str, quote: str, expected: str) -> None:
+    at = passage.index(quote)
+    assert excerpt(passage, [(at, at + len(quote))] if quote else []).text == expected
+
+
+def test_an_excerpt_has_all_places_that_are_marked() -> None:
+    passage = f"The lamp burns. {'It is tall. ' * 40}Oil 12 13\n{'It is old. ' * 40}End."
+    places = [place_of(words, passage) for words in ("lamp burns", "Oil 12 13")]
+    shown = excerpt(passage, places)
+    assert [shown.text[slice(*place)] for place in shown.marked] == ["lamp burns", "Oil 12 13"]
+    assert shown.text == "The lamp burns … It is tall. It is tall. Oil 12 13 …"
 
 
 def test_a_quote_of_many_lines_is_marked_as_far_as_it_is_shown(theme: Theme, qtbot: QtBot) -> None:
@@ -183,17 +188,27 @@ def test_a_quote_of_many_lines_is_marked_as_far_as_it_is_shown(theme: Theme, qtb
     qtbot.addWidget(text)
     assert text.is_longer
     assert text.toPlainText() == "… " + "\n".join(f"row {n}" for n in range(10)) + " …"
-    assert shown_quote(text.toPlainText(), rows) == "\n".join(f"row {n}" for n in range(10))
+    assert marked_in(text) == "\n".join(f"row {n}" for n in range(10))
     text.show_whole(True)
     assert text.toPlainText() == f"Head\n{rows}"
 
 
-@pytest.mark.parametrize(
-    ("quote", "parts"),
-    [("b", ("a ", "b", " c")), ("", ("a b c", "", "")), ("z", ("a b c", "", ""))],
-)
-def test_split_at_quote(quote: str, parts: tuple[str, str, str]) -> None:
-    assert split_at_quote("a b c", quote) == parts
+def place_of(words: str, passage: str) -> tuple[int, int]:
+    at = passage.index(words)
+    return at, at + len(words)
+
+
+def test_a_card_marks_each_place_that_its_source_is_cited_for(
+    panel: SourcesPanel, qtbot: QtBot
+) -> None:
+    passage = cards(panel)[2].findChildren(PassageText)[0]
+    assert marked_in(passage) == "It is trimmed twice a night."
+    panel.mark_cited({2: [place_of(words, PASSAGE) for words in ("The wick", "trimmed")]})
+    assert marked_in(passage) == "The wicktrimmed"
+    panel.show_sources([])
+    panel.show_sources([CITED])
+    qtbot.waitUntil(lambda: list(cards(panel)) == [2])
+    assert marked_in(cards(panel)[2].findChildren(PassageText)[0]) == CITED.quote
 
 
 def test_lines_of_a_page_are_put_together_and_those_of_a_table_are_not() -> None:

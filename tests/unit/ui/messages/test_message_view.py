@@ -137,8 +137,8 @@ def test_a_click_on_sources_or_a_citation_carries_the_message(
         button(view, "1 source").click()
     assert asked.args == [ANSWER]
     with qtbot.waitSignal(view.citation_clicked) as clicked:
-        view.findChildren(SegmentView)[0].citation_clicked.emit(1)
-    assert clicked.args == [ANSWER, 1]
+        view.findChildren(SegmentView)[0].citation_clicked.emit(ANSWER.sources[0])
+    assert clicked.args == [ANSWER, ANSWER.sources[0]]
 
 
 def test_search_notes_are_shown_under_the_answer(view: MessageView, qtbot: QtBot) -> None:

@@ -16,6 +16,7 @@ from desktop_rag.core.conversation import SourceRef
 from desktop_rag.ui.documents.passage_text import PassageText
 from desktop_rag.ui.experiments.answer_text import AnswerText
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.markdown.cited_places import cited_places
 from desktop_rag.ui.messages.answer_body import AnswerBody
 from desktop_rag.ui.messages.citation_tip import citation_tip
 from desktop_rag.ui.messages.segment_view import SegmentView
@@ -113,13 +114,57 @@ def cursor_at(view: SegmentView, text: str) -> QTextCursor:
     return cursor
 
 
-def test_a_click_on_a_citation_emits_its_number(body: AnswerBody, qtbot: QtBot) -> None:
+def test_a_click_on_a_citation_emits_its_source(body: AnswerBody, qtbot: QtBot) -> None:
     body.show_text("First [1] and second [2], but not [3].", SOURCES)
     view = first_view(body, qtbot)
     with qtbot.waitSignal(body.citation_clicked) as clicked:
         qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=pill(view, 2))
-    assert clicked.args == [2]
+    assert clicked.args == [SOURCES[1]]
     assert view.anchorAt(pill(view, 3)) == ""
+
+
+TABLE = """Of the lamp [1].
+
+| What | 2024 |
+|---|---|
+| Oil for the lamp | 700 [1] |
+| Wicks for the lamp | 120 [1] |
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "quote"),
+    [
+        ("The lamp burns [1]. 😀 The keeper sleeps by day [1].", 0, "The lamp burns all night."),
+        ("The lamp burns [1]. 😀 The keeper sleeps by day [1].", 1, "By day the keeper sleeps."),
+        ("The lamp burns.\n\n[1] The keeper sleeps.", 0, "By day the keeper sleeps."),
+        (TABLE, 1, "Oil for the lamp 700 650"),
+        (TABLE, 2, "Wicks for the lamp 120 90"),
+        ("Of ships [1].", 0, ""),
+    ],
+)
+def test_a_citation_quotes_what_supports_its_own_sentence(
+    body: AnswerBody, qtbot: QtBot, text: str, number: int, quote: str
+) -> None:
+    passage = (
+        "The lamp burns all night.\nOil for the lamp 700 650\nWicks for the lamp 120 90\n"
+        "By day the keeper sleeps."
+    )
+    source = replace(SOURCES[0], text=passage, start=100, end=100 + len(passage))
+    body.show_text(text, [source])
+    qtbot.waitUntil(lambda: body.is_rendered and views(body)[0].width() == body.width())
+    cited = [(view, start) for view in views(body) for start, _ in cited_places(view.document())]
+    view, start = cited[number]
+    cursor = QTextCursor(view.document())
+    cursor.setPosition(start + 1)
+    place = view.cursorRect(cursor).center() + QPoint(4, 0)
+    with qtbot.waitSignal(body.citation_clicked) as clicked:
+        qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert clicked.args
+    [quoting] = clicked.args
+    assert quoting.quote == quote
+    assert passage[quoting.start - 100 : quoting.end - 100] == (quote or passage)
+    assert quote.removesuffix(" 650").removesuffix(" 90") in tooltip_at(view, place)
 
 
 def test_a_click_on_a_web_link_is_emitted_not_followed(body: AnswerBody, qtbot: QtBot) -> None:
