@@ -104,10 +104,10 @@ def bundled_embedder(folder: Path = BUNDLED) -> OnnxEmbedder:
 def bundled_models_are_loaded_once() -> Iterator[None]:
     """Gives every library its own embedders over the shared sessions of the bundled models."""
 
-    def load(folder: Path, *, threads: int = 0) -> OnnxEmbedder:
+    def load(folder: Path, *, threads: int = 0, loads_at_once: bool = True) -> OnnxEmbedder:
         if folder in bundled_folders().values():
             return copy.copy(bundled_embedder(folder))
-        return OnnxEmbedder(folder, threads=threads)
+        return OnnxEmbedder(folder, threads=threads, loads_at_once=loads_at_once)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(embedder_opener, "OnnxEmbedder", load)

@@ -181,7 +181,10 @@ class EmbeddingQueue:
         for assigned in wanted:
             self._open(assigned)
             model_id = assigned.index.vectors.model_id
-            missing = self._chunks.vector_counts(model_id, assigned.coverage)[1]
+            contents, missing = self._chunks.vector_counts(model_id, assigned.coverage)
+            if assigned.part is Part.BESIDE and contents:
+                # Questions need its tokenizer too: read now, while nobody waits for one.
+                assigned.index.embedder.count_tokens([""])
             if assigned.part is Part.COMPANION:
                 to_refine += self._companion_work * missing
             else:

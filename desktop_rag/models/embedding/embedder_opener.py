@@ -5,10 +5,14 @@ from pathlib import Path
 from weakref import WeakSet
 
 from desktop_rag.activity.recorder import Recorder
+from desktop_rag.models.embedding.bundled_models import BUNDLED_MULTILINGUAL
 from desktop_rag.models.embedding.model_folder import check_files, read_description
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 from desktop_rag.models.embedding.remote_embedder import RemoteEmbedder, endpoint_of, is_address
 from desktop_rag.models.ports import Embedder
+
+# Reading its tokenizer holds the interpreter, and so the window, for a third of a second.
+_LOADED_WHEN_NEEDED = frozenset({BUNDLED_MULTILINGUAL})
 
 
 class EmbedderOpener:
@@ -39,14 +43,17 @@ class EmbedderOpener:
     def open(self, spec: str, threads: int, dimensions: int = 0) -> Embedder:
         """The embedder of a spec; AppError when it can't be opened.
 
-        Loading a folder takes a second or more. An endpoint gets no request yet; its vectors must
+        Loading a folder takes a second or more; the bundled model for many languages is loaded when
+        the first text needs it. An endpoint gets no request yet; its vectors must
         have this number of dimensions, 0 means any.
         """
         if is_address(spec):
             return RemoteEmbedder(
                 endpoint_of(spec), self._key_of, dimensions=dimensions, recorder=self._recorder
             )
-        embedder = OnnxEmbedder(self._folder(spec), threads=threads)
+        embedder = OnnxEmbedder(
+            self._folder(spec), threads=threads, loads_at_once=spec not in _LOADED_WHEN_NEEDED
+        )
         self._folders.add(embedder)
         return embedder
 

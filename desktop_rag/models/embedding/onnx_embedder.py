@@ -38,8 +38,11 @@ _MOST_PARTS = 8
 class OnnxEmbedder:
     """An `Embedder` over a model folder. `threads` = 0 uses every core."""
 
-    def __init__(self, folder: Path, *, threads: int = 0) -> None:
-        """Check and load the folder; AppError when anything is wrong with it."""
+    def __init__(self, folder: Path, *, threads: int = 0, loads_at_once: bool = True) -> None:
+        """Check the folder and load it; AppError when anything is wrong with it.
+
+        Otherwise the first text loads it, if its description tells the length of its vectors.
+        """
         self._description = read_description(folder)
         check_files(folder, self._description)
         self._name = identity(folder, self._description)
@@ -48,11 +51,11 @@ class OnnxEmbedder:
         self._loading = threading.Lock()
         self._session: ort.InferenceSession | None = None
         self._tokenizer: Tokenizer | None = None
-        self._loaded_tokenizer()
-        session = self._loaded_session()
-        self._inputs = {node.name for node in session.get_inputs()}
-        self._output = _chosen_output([node.name for node in session.get_outputs()])
-        self._refuse_unusable(folder)
+        self._inputs: frozenset[str] = frozenset()
+        self._output = ""
+        # Whether `prepare` is to load it.
+        self._is_in_use = loads_at_once or not self._description.dimensions
+        self.prepare()
         self._dimensions = self._description.dimensions or self._test_run(folder)
 
     @property
@@ -112,9 +115,13 @@ class OnnxEmbedder:
             self._session = self._tokenizer = None
 
     def prepare(self) -> None:
-        """Load the model again, if it was let go. AppError when its file is gone."""
-        self._loaded_tokenizer()
-        self._loaded_session()
+        """Load the model again, if it was let go; not one that no text has needed yet.
+
+        AppError when its file is gone.
+        """
+        if self._is_in_use:
+            self._loaded_tokenizer()
+            self._loaded_session()
 
     def close(self) -> None:
         """No effect: the session ends with the last batch that uses it."""
@@ -124,10 +131,15 @@ class OnnxEmbedder:
             if self._session is None:
                 with self._naming_the_folder():
                     weights = self._folder / self._description.weights
-                    self._session = _load_session(weights, self._threads)
+                    session = _load_session(weights, self._threads)
+                self._inputs = frozenset(node.name for node in session.get_inputs())
+                self._output = _chosen_output([node.name for node in session.get_outputs()])
+                self._refuse_unusable()
+                self._session = session
             return self._session
 
     def _loaded_tokenizer(self) -> Tokenizer:
+        self._is_in_use = True
         with self._loading:
             if self._tokenizer is None:
                 with self._naming_the_folder():
@@ -141,11 +153,11 @@ class OnnxEmbedder:
         except Exception as exc:  # both libraries raise bare types of their own
             raise broken(self._folder, str(exc).splitlines()[0]) from exc
 
-    def _refuse_unusable(self, folder: Path) -> None:
+    def _refuse_unusable(self) -> None:
         """AppError when unknown inputs or missing outputs would make the vectors wrong."""
+        folder, further = self._folder, self._description.further_module
         if unknown := sorted(self._inputs - _INPUTS):
             raise broken(folder, f"It needs {', '.join(unknown)} as input, which is not supported")
-        further = self._description.further_module
         if further and self._output != _SENTENCE:
             raise broken(folder, f"Its module {further} is not in the ONNX file: export it whole")
 
@@ -185,10 +197,9 @@ class OnnxEmbedder:
         feed = {
             "input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": 0 * ids
         }  # fmt: skip
+        session = self._loaded_session()
         wanted = {name: value for name, value in feed.items() if name in self._inputs}
-        output: NDArray[np.float32] = np.asarray(
-            self._loaded_session().run([self._output], wanted)[0], np.float32
-        )
+        output: NDArray[np.float32] = np.asarray(session.run([self._output], wanted)[0], np.float32)
         if output.ndim == _TOKENS_NDIM:  # a graph without pooling inside
             output = _pool(output, self._description.pooling)
         return _unit(output)[0]

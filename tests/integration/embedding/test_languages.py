@@ -1,16 +1,21 @@
 """Documents and questions in several languages, with both bundled models."""
 
+from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from desktop_rag.answer.search.question_terms import SearchQuestion
 from desktop_rag.answer.writing.unanswered import Refusal, refusal
-from desktop_rag.app import Services
+from desktop_rag.app import Services, build_services
 from desktop_rag.core.domain import DocumentState
+from desktop_rag.core.paths import Home
 from desktop_rag.core.query import Query
 from desktop_rag.core.settings import IndexSettings, Settings
 from desktop_rag.ingest.background.progress import ProgressMeter
+from desktop_rag.models.embedding import embedder_opener, onnx_embedder
+from desktop_rag.models.embedding.bundled_models import BUNDLED, BUNDLED_MULTILINGUAL, NAMES
 from desktop_rag.store.contract.scope import EVERYWHERE
 from desktop_rag.store.duckdb.duckdb_engine import database_of
 from tests.asking import ask
@@ -58,6 +63,31 @@ def test_a_question_finds_documents_in_another_language(services: Services, tmp_
     assert best(services, "Wie lange ruht der Teig vor dem Backen?") == "bread.md"
     assert best(services, "Когда корабль отправляется на остров?") == "ferry.md"
     assert best(services, "What do the colonies get to eat?") == "bees.md"
+
+
+@pytest.mark.parametrize(
+    ("text", "loaded"), [(ENGLISH[0], [BUNDLED]), (GERMAN, [BUNDLED, BUNDLED_MULTILINGUAL])]
+)
+def test_a_start_loads_the_models_of_the_languages_of_the_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, loaded: list[str]
+) -> None:
+    home = Home(tmp_path / "home")
+    with closing(build_services(home)) as services:
+        index(services, tmp_path / "papers", {"a.md": text})
+    read_files: list[str] = []
+    read = onnx_embedder.Tokenizer.from_file
+
+    def counted(file: str) -> object:
+        read_files.append(Path(file).parent.name)
+        return read(file)
+
+    monkeypatch.setattr(onnx_embedder, "Tokenizer", SimpleNamespace(from_file=counted))
+    # Not those that the tests share.
+    monkeypatch.setattr(embedder_opener, "OnnxEmbedder", onnx_embedder.OnnxEmbedder)
+    with closing(build_services(home)) as services:
+        services.library.start(watch=False)
+        assert services.library.indexing.wait_until_idle(60)
+        assert read_files == [NAMES[spec] for spec in loaded]
 
 
 def test_each_language_has_its_model(services: Services, tmp_path: Path) -> None:

@@ -8,8 +8,14 @@ import numpy as np
 import pytest
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.models.embedding import onnx_embedder
-from desktop_rag.models.embedding.bundled_models import BUNDLED, bundled_folders
+from desktop_rag.models.embedding import embedder_opener, onnx_embedder
+from desktop_rag.models.embedding.bundled_models import (
+    BUNDLED,
+    BUNDLED_MULTILINGUAL,
+    NAMES,
+    bundled_folders,
+)
+from desktop_rag.models.embedding.embedder_opener import EmbedderOpener
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 
 FOLDER = bundled_folders()[BUNDLED]
@@ -134,3 +140,32 @@ def test_a_model_that_was_let_go_comes_back_when_it_is_needed(
     embedder.set_threads(2)
     assert embedder.count_tokens(["the lamp"]) == [2]
     assert len(tokenizers) == 3
+
+
+def test_the_model_for_many_languages_waits_for_the_first_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Reading its tokenizer stops all threads for a third of a second."""
+    read_files: list[str] = []
+    read = onnx_embedder.Tokenizer.from_file
+
+    def counted(file: str) -> object:
+        read_files.append(Path(file).parent.name)
+        return read(file)
+
+    monkeypatch.setattr(onnx_embedder, "Tokenizer", SimpleNamespace(from_file=counted))
+    # Not those that the tests share.
+    monkeypatch.setattr(embedder_opener, "OnnxEmbedder", OnnxEmbedder)
+    opener = EmbedderOpener(bundled_folders(), str)
+    english, multilingual = (opener.open(spec, 1) for spec in (BUNDLED, BUNDLED_MULTILINGUAL))
+    opener.prepare()
+    assert read_files == [NAMES[BUNDLED]]
+    assert multilingual.dimensions > 0
+    vector = multilingual.embed_query("die Lampe")
+    assert len(vector) == multilingual.dimensions
+    assert read_files == [NAMES[BUNDLED], NAMES[BUNDLED_MULTILINGUAL]]
+    opener.let_go()
+    opener.prepare()
+    assert len(read_files) == 4
+    assert english.embed_query("the lamp").any()
+    assert len(read_files) == 4
