@@ -1,4 +1,4 @@
-"""Pictures of pages, colours of code and unstored texts, one at a time in a process of its own.
+"""Pictures of pages and unstored texts, and colours of code: each one at a time, in two processes.
 
 Any worker thread.
 """
@@ -17,26 +17,49 @@ from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
 T = TypeVar("T")
 
 
-class PageRenderer:
-    """Draws pages and colours code; the process starts with the first request."""
+class _OneAtATime:
+    """A parser process that starts with the first request."""
 
     def __init__(self, make_parser: Callable[[], ParserProcess]) -> None:
         self._make_parser = make_parser
         self._parser: ParserProcess | None = None
-        self._drawing = threading.Lock()
+        self._asking = threading.Lock()
         self._closing = threading.Event()
 
     def close(self) -> None:
-        """End the parser process, for good."""
         self._closing.set()
         self.let_go()
 
     def let_go(self) -> None:
-        """End the parser process once nothing is being drawn; the next page starts another."""
-        with self._drawing:
+        with self._asking:
             if self._parser is not None:
                 self._parser.close()
                 self._parser = None
+
+    def ask(self, ask: Callable[[ParserProcess], T]) -> T | None:
+        """The answer; None after `close`."""
+        with self._asking:
+            if self._closing.is_set():
+                return None
+            self._parser = self._parser or self._make_parser()
+            return ask(self._parser)
+
+
+class PageRenderer:
+    """Draws pages and colours code. A page never waits for the colours of a long file."""
+
+    def __init__(self, make_parser: Callable[[], ParserProcess]) -> None:
+        self._pages, self._code = _OneAtATime(make_parser), _OneAtATime(make_parser)
+
+    def close(self) -> None:
+        """End the parser processes, for good."""
+        self._pages.close()
+        self._code.close()
+
+    def let_go(self) -> None:
+        """End the processes once nothing is being drawn; the next page starts another."""
+        self._pages.let_go()
+        self._code.let_go()
 
     def draw(self, path: Path, wish: PageWish, *, cancel: threading.Event) -> PageView | None:
         """The picture of a page with the words marked; None after `close`.
@@ -44,14 +67,17 @@ class PageRenderer:
         AppError when the page can't be drawn, Cancelled soon after `cancel` is set.
         """
         try:
-            return self._ask(lambda parser: parser.view_page(path, wish, cancel=cancel))
+            return self._pages.ask(lambda parser: parser.view_page(path, wish, cancel=cancel))
         except ParseFailed as failed:
             raise AppError("The page cannot be drawn.", failed.title) from failed
 
     def colours(self, path: Path, text: str, *, cancel: threading.Event) -> tuple[ColourSpan, ...]:
-        """The colours of a file of source code; none if its text is not this one any more."""
+        """The colours of a file of source code; none if its text is not this one any more.
+
+        Cancelled soon after `cancel` is set.
+        """
         try:
-            answer = self._ask(lambda parser: parser.colours(path, cancel=cancel))
+            answer = self._code.ask(lambda parser: parser.colours(path, cancel=cancel))
         except ParseFailed:
             return ()
         digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
@@ -62,15 +88,8 @@ class PageRenderer:
 
         AppError with the reason when it can't be read, Cancelled soon after `cancel` is set.
         """
-        return self._ask(lambda parser: parser.parse(path, cancel=cancel))
+        return self._pages.ask(lambda parser: parser.parse(path, cancel=cancel))
 
     def warm_up(self) -> None:
         """Start the process, so that the first page does not wait for it."""
-        self._ask(lambda parser: parser.guards())
-
-    def _ask(self, ask: Callable[[ParserProcess], T]) -> T | None:
-        with self._drawing:
-            if self._closing.is_set():
-                return None
-            self._parser = self._parser or self._make_parser()
-            return ask(self._parser)
+        self._pages.ask(lambda parser: parser.guards())

@@ -42,6 +42,7 @@ class ViewerStack(QStackedWidget):
     def clear(self) -> None:
         """Show nothing."""
         if self.viewer is not None:
+            self.viewer.leave()
             self.viewer.hide()
             self.removeWidget(self.viewer)
             self.viewer.deleteLater()

@@ -68,7 +68,7 @@ class CodeViewer(Viewer):
         self._loaded_to = 0
         self._job: Job | None = None
         self._colours: tuple[ColourSpan, ...] | None = None
-        self._never = Event()
+        self._left = Event()
         self.code = CodeEditor(theme)
         self.setFocusProxy(self.code)
         column = QVBoxLayout(self)
@@ -92,11 +92,14 @@ class CodeViewer(Viewer):
         library, document, text = self._library, stored.document, stored.text
 
         def colour() -> tuple[ColourSpan, ...]:
-            return library.documents.code_colours(document, text, cancel=self._never)
+            return library.documents.code_colours(document, text, cancel=self._left)
 
         if not document.part:
             # Without colours it is as readable, so a failure is no news.
             self._bridge.run(self, colour, self._on_coloured, lambda _error: None)
+
+    def leave(self) -> None:
+        self._left.set()
 
     def show_span(self, span: Span) -> None:
         self._cited = span

@@ -54,6 +54,9 @@ class Viewer(QWidget):
         """Mark these places, and scroll to the current one; without any, take the marks away."""
         raise NotImplementedError
 
+    def leave(self) -> None:
+        """Another document is shown: what is still being made of this one is not needed."""
+
     def tools(self) -> Sequence[QWidget]:
         """The controls of this kind of content, for the bar above it."""
         return ()
