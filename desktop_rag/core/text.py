@@ -20,6 +20,8 @@ _SENTENCE_END = re.compile(
     r"(?:[.!?…]['\"”’)\]]*(?=\s+[\"“‘'(\[]?[^\Wa-z_])|[。！？]|\n\s*\n"
     r"|\n(?=\s*(?:[-*•|#]|\d+[.)])\s|[^\n]* \| ))"
 )
+# The stop of a sentence, with what may stand behind it: quotation marks, numbers of notes.
+_ENDED = re.compile(r"""[.!?…。！？](?:\s?\[\d{1,4}\]|["'”’»)\]」])*\s*$""")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|No|Nos|Fig|vs|etc|e\.g|i\.e|cf|approx|Inc|Ltd|Co|Corp|Jr|Sr"
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec"
@@ -49,6 +51,11 @@ def sentences(text: str) -> list[tuple[int, int]]:
         start = match.end()
     _append_stripped(spans, text, start, len(text))
     return spans
+
+
+def ends_sentence(text: str) -> bool:
+    """True when a sentence ends at the end of a text, as far as its stop tells."""
+    return bool(_ENDED.search(text))
 
 
 def _is_abbreviation(text: str, start: int, end: int) -> bool:

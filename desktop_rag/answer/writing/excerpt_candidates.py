@@ -11,6 +11,7 @@ from desktop_rag.answer.writing.excerpt_units import Unit, is_shouted, plain, un
 from desktop_rag.answer.writing.source_tables import Surroundings
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.terms import terms
+from desktop_rag.core.text import ends_sentence
 
 LONGEST = 600
 # Question words are ignored: a "when" in a sentence does not answer "when".
@@ -23,8 +24,7 @@ _NOT_PROSE = re.compile(r"<!--|^---|^[\w.-]+:\s|: \[")
 _LEAST_LETTERS = 0.6
 _MOST_LISTED = 8
 _LONG_LINE = 60
-# The stop of a sentence, with what may stand behind it: quotation marks, numbers of notes.
-_ENDED = re.compile(r"""[.!?:;…。！？](?:\s?\[\d{1,4}\]|["'”’»)\]」])*$""")
+_CLOSING = "\"'”’»)]」"
 _NOWHERE = Surroundings()
 NO_SURROUNDINGS: Mapping[int, Surroundings] = MappingProxyType({})
 
@@ -134,15 +134,20 @@ def _listed_below(units: Sequence[Unit], place: int) -> tuple[Unit, ...]:
 def _goes_on(above: str, text: str) -> bool:
     """True when a sentence of the text above goes on in the passage."""
     last = above.splitlines()[-1].strip() if above.strip() else ""
-    if not last or above.endswith("\n\n") or _ENDED.search(last):
+    if not last or above.endswith("\n\n") or _is_ended(last):
         return False
     # A short line may be a heading; the lines of a paragraph are long.
     return text[:1].islower() or len(last) >= _LONG_LINE
 
 
+def _is_ended(text: str) -> bool:
+    """True for a sentence, and for what announces a list or is a part of one."""
+    return ends_sentence(text) or text.rstrip(_CLOSING).endswith((":", ";"))
+
+
 def _cut_marked(text: str) -> str:
     """A sentence that goes on in the next passage, with a sign for that."""
-    return text if _ENDED.search(text) else f"{text} …"
+    return text if _is_ended(text) else f"{text} …"
 
 
 def whole_passage(source: SourceRef) -> list[Candidate]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import accumulate, groupby
 
 from desktop_rag.answer.writing.figure_columns import TableHead, columns_of, head_of
-from desktop_rag.core.text import sentences
+from desktop_rag.core.text import ends_sentence, sentences
 
 COLUMN = " | "
 # List and heading marks at the start, and emphasis; quoted sentences are plain text.
@@ -33,7 +33,6 @@ _FIGURES = re.compile(
     rf"(?P<cells>{_CELL.pattern}(?:\s+{_CELL.pattern})+)\s*$"
 )
 _FEWEST_FIGURES = 2
-_ENDED = re.compile(r"[.!?…。！？][\"'”’»)\]]*$")
 _LONGEST_LABEL = 80
 _LONGEST_TITLE = 70
 _TITLE_SHARE = 0.6
@@ -117,7 +116,7 @@ def _wordy_table(lines: Sequence[str], start: int) -> Iterator[Unit]:
         if is_row:
             starts = accumulate((len(line) + 1 for line in run), initial=start)
             yield from (Unit(plain(r), s, is_item=True) for r, s in zip(run, starts, strict=False))
-        elif text.endswith((".", "!", "?")):
+        elif ends_sentence(text):
             yield Unit(text, start)
         start += sum(len(line) + 1 for line in run)
 
@@ -141,7 +140,7 @@ def _figures(lines: Sequence[str], start: int, head: TableHead) -> Generator[Uni
     behind = lines[last + 1 :]
     for line in behind:
         head = head.below(line)
-    if behind and _ENDED.search(behind[-1].rstrip()):
+    if behind and ends_sentence(behind[-1]):
         yield from _prose("\n".join(behind), start)
     return head
 
@@ -183,7 +182,7 @@ def _cells_of(row: str) -> tuple[str, ...]:
 def _are_labels(lines: Sequence[str]) -> bool:
     """True for the words in a drawing, which the text of a PDF has as short lines in a row."""
     said = [line.strip() for line in lines if line.strip()]
-    if len(said) < _MANY_LABELS or said[-1].endswith((".", "!", "?", "。", "！", "？")):
+    if len(said) < _MANY_LABELS or ends_sentence(said[-1]):
         return False
     return sum(map(len, said)) <= _LONGEST_LABELS * len(said)
 
