@@ -44,7 +44,7 @@ _LONGEST_TITLE = 90
 _LONGEST_CAPTION = 200
 _LINES_KEPT = 6
 # On every page of some reports.
-_LINKS_BACK = ("table of contents", "inhaltsverzeichnis", "table des matières", "índice")
+LINKS_BACK = ("table of contents", "inhaltsverzeichnis", "table des matières", "índice")
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +206,7 @@ def _caption(lines: Sequence[str]) -> str:
 
 def _is_apart(line: str) -> bool:
     """True for a line that no sentence goes on from: a title, or the number of a page."""
-    is_link = line.casefold() in _LINKS_BACK
+    is_link = line.casefold() in LINKS_BACK
     return is_link or _is_title(line) or not any(map(str.isalpha, line))
 
 
@@ -219,6 +219,6 @@ def _is_title(line: str) -> bool:
     said = [word for word in line.split() if word[:1].isalpha()]
     if len(said) < _FEWEST_TITLE_WORDS or len(line) > _LONGEST_TITLE or ends_sentence(line):
         return False
-    if line.casefold() in _LINKS_BACK or _AMOUNT.search(line):
+    if line.casefold() in LINKS_BACK or _AMOUNT.search(line):
         return False
     return sum(word[0].isupper() for word in said) >= len(said) / 2
