@@ -20,13 +20,18 @@ _SENTENCE_END = re.compile(
     r"(?:[.!?…]['\"”’)\]]*(?=\s+[\"“‘'(\[]?[^\Wa-z_])|[。！？]|\n\s*\n"
     r"|\n(?=\s*(?:[-*•|#]|\d+[.)])\s|[^\n]* \| ))"
 )
+# The stop of a sentence, with what may stand behind it: quotation marks, numbers of notes.
+_ENDED = re.compile(r"""[.!?…。！？](?:\s?\[\d{1,4}\]|["'”’»)\]」])*\s*$""")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|No|Nos|Fig|vs|etc|e\.g|i\.e|cf|approx|Inc|Ltd|Co|Corp|Jr|Sr"
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec"
-    r"|Nr|Abs|bzw|ca|evtl|ggf|inkl|zzgl|vgl|Hr|Fr|Tel|Sra|Dra|pág)"
+    r"|Str|Nr|Abs|bzw|ca|evtl|ggf|inkl|zzgl|vgl|Hr|Fr|Tel|Sra|Dra|pág)"
+    r"|[a-zäöüß]str"
     # An ordinal number in German: "am 18. Juli", "im 2. Stock"; but "I am 18." is English.
     r"|\b(?:(?<!\bI )am|im|der|die|das|dem|den|des|vom|zum|zur|beim|bis|ab|seit)\s+\d{1,2})\.$"
 )
+# The number of an item or a heading: "2. Charges".
+_NUMBERED = re.compile(r"(?m)^[^\S\n]*\d{1,3}\.$")
 # The first half of "e. V." or "z. B.".
 _SINGLE_LETTER = re.compile(r"\b[a-zäöü]\.$")
 _NEXT_ABBREVIATED = re.compile(r"\s[^\W\d_]{1,3}\.")
@@ -51,9 +56,14 @@ def sentences(text: str) -> list[tuple[int, int]]:
     return spans
 
 
+def ends_sentence(text: str) -> bool:
+    """True when a sentence ends at the end of a text, as far as its stop tells."""
+    return bool(_ENDED.search(text))
+
+
 def _is_abbreviation(text: str, start: int, end: int) -> bool:
     """True when the stop before `end` belongs to a word or number, by what is from `start` on."""
-    if _ABBREVIATION.search(text, start, end):
+    if _ABBREVIATION.search(text, start, end) or _NUMBERED.search(text, start, end):
         return True
     is_letter = _SINGLE_LETTER.search(text, start, end)
     return bool(is_letter and _NEXT_ABBREVIATED.match(text, end))

@@ -7,24 +7,33 @@ from itertools import islice, takewhile
 from pathlib import PurePath
 from types import MappingProxyType
 
+from desktop_rag.answer.writing.excerpt_leads import label_of
 from desktop_rag.answer.writing.excerpt_units import Unit, is_shouted, plain, units_of
 from desktop_rag.answer.writing.source_tables import Surroundings
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.language.function_words import function_words
 from desktop_rag.core.terms import terms
+from desktop_rag.core.text import ends_sentence, words
 
 LONGEST = 600
 # Question words are ignored: a "when" in a sentence does not answer "when".
-_ASKING = frozenset(terms("who whom whose what which when where why how do does did is are was"))
+_ASKING = frozenset(
+    terms("who whom whose what which when where why how much many do does did is are was")
+)
 _SHORTEST = 4
+# Shorter still are pieces that have words of the question.
+_SHORTEST_ASKED = 2
 _SHORTEST_PART = 3
 _LONGEST_NAME = 6
 # Text that is not prose: comments, front matter, link definitions.
-_NOT_PROSE = re.compile(r"<!--|^---|^[\w.-]+:\s|: \[")
+_NOT_PROSE = re.compile(r"<!--|^---|^[a-z][\w.-]*:\s|: \[")
+_MAIL_HEAD = re.compile(r"(?:From|To|Cc|Date|Subject): ")
+# Dates, times and other numbers of several parts, which say more than their parts.
+_COMPOUND = re.compile(r"\d+(?:[-./:]\d+)+")
 _LEAST_LETTERS = 0.6
 _MOST_LISTED = 8
 _LONG_LINE = 60
-# The stop of a sentence, with what may stand behind it: quotation marks, numbers of notes.
-_ENDED = re.compile(r"""[.!?:;…。！？](?:\s?\[\d{1,4}\]|["'”’»)\]」])*$""")
+_CLOSING = "\"'”’»)]」"
 _NOWHERE = Surroundings()
 NO_SURROUNDINGS: Mapping[int, Surroundings] = MappingProxyType({})
 
@@ -33,8 +42,9 @@ NO_SURROUNDINGS: Mapping[int, Surroundings] = MappingProxyType({})
 class Candidate:
     """A piece that may be quoted, with the items or rows that it `listed` below itself.
 
-    `terms` are those of its words, of the names of its columns and of the title of its table;
-    `named` are those of the question that its document's name has, which hold for all its pieces.
+    `terms` are those of its words, of its lead, of the names of its columns and of the title of
+    its table; `named` are those of the question that its document's name has, which hold for all
+    its pieces. A piece that `is_short` is quoted only for words of the question that it has.
     """
 
     n: int
@@ -43,6 +53,7 @@ class Candidate:
     terms: frozenset[str]
     named: frozenset[str] = frozenset()
     listed: tuple[Unit, ...] = ()
+    is_short: bool = False
 
     @property
     def text(self) -> str:
@@ -52,7 +63,12 @@ class Candidate:
     @property
     def own_terms(self) -> frozenset[str]:
         """The terms that tell a row of figures from those beside it."""
-        return frozenset(terms(self.unit.cells[0])) if self.unit.is_figures else self.terms
+        return _terms(self.unit.cells[0]) if self.unit.is_figures else self.terms
+
+    @property
+    def said(self) -> frozenset[str]:
+        """The terms without those of the lead, which it shares with those beside it."""
+        return _terms(self.text) if self.unit.lead else self.terms
 
 
 def all_candidates(
@@ -69,8 +85,8 @@ def all_candidates(
         for candidate in candidates_of(
             source, rank, surroundings.get(source.n, _NOWHERE), named_in(source, asked)
         )
-        if any_row
-        or not candidate.unit.cells
+        if (any_row and candidate.unit.cells)
+        or not (candidate.unit.cells or candidate.is_short)
         or candidate.own_terms & telling_words(asked, candidate.named)
     ]
 
@@ -86,36 +102,49 @@ def candidates_of(
     units = list(units_of(source.text, around.header, around.above))
     for place, unit in enumerate(units):
         if unit.cells:
-            held = frozenset(terms(f"{unit.text} {' '.join(unit.header)} {unit.caption}"))
+            held = _terms(f"{unit.text} {' '.join(unit.header)} {unit.caption}")
             found.append(Candidate(source.n, rank, unit, held, named))
             continue
-        words = terms(unit.text)
         listed = _listed_below(units, place)
         is_unfinished = unit.text.endswith(":") and not listed
-        if len(words) < _SHORTEST or not is_prose(unit.text) or is_unfinished:
+        is_short = len(terms(unit.text)) < _SHORTEST or bool(_MAIL_HEAD.match(unit.text))
+        if is_unfinished or not _is_quotable(unit, is_short=is_short):
             continue
-        if not is_shouted(unit.text):
-            text = _shortened(unit.text)
-            text = _cut_marked(text) if place == len(units) - 1 else text
-            text = f"… {text}" if unit.start == 0 and _goes_on(around.above, text) else text
-            cut = replace(unit, text=text)
-            found.append(Candidate(source.n, rank, cut, frozenset(words), named, listed))
+        text = _shortened(unit.text)
+        text = _cut_marked(text) if place == len(units) - 1 else text
+        text = f"… {text}" if unit.start == 0 and _goes_on(around.above, text) else text
+        cut, held = replace(unit, text=text), _terms(f"{unit.lead} {unit.text}")
+        found.append(Candidate(source.n, rank, cut, held, named, listed, is_short))
     return found
+
+
+def _is_quotable(unit: Unit, *, is_short: bool) -> bool:
+    """True for prose, lines of forms and items of lists, and for short ones that are whole."""
+    if is_shouted(unit.text):
+        return False
+    if is_short and (
+        len(terms(unit.text)) < _SHORTEST_ASKED or not (unit.is_item or ends_sentence(unit.text))
+    ):
+        return False
+    return is_prose(unit.text) or bool(unit.is_item and label_of(unit.text))
 
 
 def named_in(source: SourceRef, asked: set[str]) -> frozenset[str]:
     """The words of a question that a document's title or its file's name has.
 
     Names of files run words together: "bestbuy" has "best" and "buy". A long title is a sentence,
-    or the question itself, rather than a name.
+    or the question itself, rather than a name. The head of a mail names it, too.
     """
     stem = re.sub(r"[_.-]", " ", PurePath(source.path).stem)
     short = [said for said in (source.title, stem) if len(said.split()) <= _LONGEST_NAME]
-    name = set(terms(" ".join(short)))
+    head = takewhile(_MAIL_HEAD.match, source.text.splitlines())
+    name = set(terms(" ".join((*short, *head))))
     return frozenset(
         term
         for term in asked
-        if term in name or (len(term) >= _SHORTEST_PART and _is_part(term, name))
+        if term in name
+        or (len(term) >= _SHORTEST_PART and _is_part(term, name))
+        or any(f"{other}{term}" in name or f"{term}{other}" in name for other in asked)
     )
 
 
@@ -134,15 +163,20 @@ def _listed_below(units: Sequence[Unit], place: int) -> tuple[Unit, ...]:
 def _goes_on(above: str, text: str) -> bool:
     """True when a sentence of the text above goes on in the passage."""
     last = above.splitlines()[-1].strip() if above.strip() else ""
-    if not last or above.endswith("\n\n") or _ENDED.search(last):
+    if not last or above.endswith("\n\n") or _is_ended(last):
         return False
     # A short line may be a heading; the lines of a paragraph are long.
     return text[:1].islower() or len(last) >= _LONG_LINE
 
 
+def _is_ended(text: str) -> bool:
+    """True for a sentence, and for what announces a list or is a part of one."""
+    return ends_sentence(text) or text.rstrip(_CLOSING).endswith((":", ";"))
+
+
 def _cut_marked(text: str) -> str:
     """A sentence that goes on in the next passage, with a sign for that."""
-    return text if _ENDED.search(text) else f"{text} …"
+    return text if _is_ended(text) else f"{text} …"
 
 
 def whole_passage(source: SourceRef) -> list[Candidate]:
@@ -164,11 +198,16 @@ def is_prose(text: str) -> bool:
 
 
 def asked_words(question: str) -> set[str]:
-    """The words of a question that may answer it."""
-    words = set(terms(question))
-    return words - _ASKING or words
+    """The words of a question that may answer it, without function words of its language."""
+    found = _terms(question)
+    idle = _ASKING.union(terms(" ".join(function_words(words(question)))))
+    return set(found - idle or found)
 
 
 def telling_words(asked: set[str], named: frozenset[str]) -> set[str]:
     """The words of a question that the name of a document does not have, if any."""
     return asked - named or asked
+
+
+def _terms(text: str) -> frozenset[str]:
+    return frozenset((*terms(text), *_COMPOUND.findall(text)))

@@ -19,6 +19,8 @@ def blocks(chosen: Sequence[Candidate]) -> Iterator[str]:
         together.sort(key=lambda c: c.unit.start)
         if first.unit.caption:
             yield f"{quoted(first.unit.caption)}: [{first.n}]"
+        if first.unit.is_item and first.unit.lead:
+            yield f"{quoted(first.unit.lead.removesuffix(':'))}: [{first.n}]"
         if first.unit.header:
             yield _table(together)
         elif first.unit.cells:
@@ -26,8 +28,10 @@ def blocks(chosen: Sequence[Candidate]) -> Iterator[str]:
         elif first.unit.is_item:
             yield "\n".join(f"- {quoted(c.text)} [{c.n}]" for c in together)
         else:
-            yield f"{quoted(first.text)} [{first.n}]"
-            yield from blocks([replace(first, unit=unit, listed=()) for unit in first.listed])
+            label = f"**{quoted(first.unit.lead)}** " if first.unit.lead else ""
+            yield f"{label}{quoted(first.text)} [{first.n}]"
+            below = [replace(unit, lead="") for unit in first.listed]
+            yield from blocks([replace(first, unit=unit, listed=()) for unit in below])
 
 
 def _is_together(one: Candidate, other: Candidate) -> bool:
@@ -36,6 +40,8 @@ def _is_together(one: Candidate, other: Candidate) -> bool:
         return one == other
     if one.n != other.n or not (one.unit.cells or one.unit.is_item):
         return one == other
+    if one.unit.lead != other.unit.lead:
+        return False
     is_row = bool(one.unit.cells and other.unit.cells)
     same_columns = len(one.unit.cells) == len(other.unit.cells)
     same_head = one.unit.header == other.unit.header and one.unit.caption == other.unit.caption

@@ -6,11 +6,13 @@ sentences around them; they are taken apart here.
 
 import re
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import accumulate, groupby
+from dataclasses import dataclass, replace
+from itertools import accumulate, groupby, pairwise
+from operator import itemgetter
 
+from desktop_rag.answer.writing.excerpt_leads import ITEM, Leads, heading_of, is_page_mark, label_of
 from desktop_rag.answer.writing.figure_columns import TableHead, columns_of, head_of
-from desktop_rag.core.text import sentences
+from desktop_rag.core.text import ends_sentence, sentences
 
 COLUMN = " | "
 # List and heading marks at the start, and emphasis; quoted sentences are plain text.
@@ -21,7 +23,6 @@ _STYLED = re.compile(r"\\(?:text(?:bf|it|md|rm|sc|sf|sl|tt|up)|emph|underline|ul
 _ENVIRONMENT = re.compile(
     r"\\(?:begin|end)\{(?:abstract|center|description|enumerate|itemize|quotation|quote)\}|\\item\b"
 )
-_ITEM = re.compile(r"^\s*(?:[-*•+]|\d{1,2}[.)])\s+")
 _FIGURE = r"(?:[(\-−–+]?(?:[$€£]\s?)?\d[\d.,]*\s?%?\)?(?:\s?%)?|[—–-])"
 # A label, then two figures or more; notes such as "(1)" may follow the label.
 _FILLER = re.compile(r"(?:[._‥…·=~-]{4,}\s*|(?:[._·] ){3,}[._·]?\s*)+")
@@ -33,7 +34,12 @@ _FIGURES = re.compile(
     rf"(?P<cells>{_CELL.pattern}(?:\s+{_CELL.pattern})+)\s*$"
 )
 _FEWEST_FIGURES = 2
-_ENDED = re.compile(r"[.!?…。！？][\"'”’»)\]]*$")
+_FEWEST_LABELLED = 2
+_LONGEST_ROW = 60
+_SHORT_SHARE = 0.7
+_RULES = re.compile(r"(?m)^[\s|:-]*-{3}[\s|:-]*\n?\Z")
+_ENDS_IN_YEAR = re.compile(r"\b(?:19|20)\d\d$")
+_ENDS_IN_FIGURE = re.compile(rf"\S\s+{_FIGURE}$")
 _LONGEST_LABEL = 80
 _LONGEST_TITLE = 70
 _TITLE_SHARE = 0.6
@@ -51,7 +57,7 @@ class Unit:
 
     A row of a table has `cells`, and the names of its columns in `header` if they are known. For a
     row of figures, `scale` is what they are in, "dollars in millions", and `caption` the title of
-    the table.
+    the table. `lead` is what the piece stands under, see `Leads`.
     """
 
     text: str
@@ -62,6 +68,7 @@ class Unit:
     scale: str = ""
     caption: str = ""
     is_figures: bool = False
+    lead: str = ""
 
 
 def units_of(text: str, header: str = "", above: str = "") -> Iterator[Unit]:
@@ -72,10 +79,13 @@ def units_of(text: str, header: str = "", above: str = "") -> Iterator[Unit]:
     """
     names = _cells_of(header)
     rows_before: tuple[str, ...] = ()
-    head = head_of(above)
+    head, leads = head_of(above), _leads_of(above)
+    done = 0
     for start, end in sentences(text):
-        piece = text[start:end]
+        piece, gap = _RULES.sub("", text[start:end]), text[done:start] if done else _gap_of(above)
+        done = end
         if COLUMN in piece and "\n" not in piece.strip():
+            leads = Leads()
             cells = _cells_of(piece)
             if not names and (not rows_before or _is_title_of(rows_before, cells)):
                 rows_before = cells
@@ -87,37 +97,93 @@ def units_of(text: str, header: str = "", above: str = "") -> Iterator[Unit]:
         rows_before = ()
         lines = piece.splitlines()
         if sum(map(_is_figures, lines)) >= _FEWEST_FIGURES:
+            leads = Leads()
             head = yield from _figures(lines, start, head)
             continue
         for line in lines:
             head = head.below(line)
-        yield from _prose(piece, start)
+        found = list(_prose(piece, start))
+        leads, led = _led(leads, gap, piece, found)
+        yield from led
+
+
+def _led(leads: Leads, gap: str, piece: str, found: Sequence[Unit]) -> tuple[Leads, Sequence[Unit]]:
+    """The units of a piece with what they stand under, and what the next piece does."""
+    if is_page_mark(piece):
+        return leads, found
+    said = found[-1].text if found else plain(piece)
+    leads = leads.at(gap, is_item=bool(found and found[0].is_item and ITEM.match(piece)))
+    announced = leads.announced(piece)
+    if leads.label:
+        led = [replace(unit, lead=leads.label) for unit in found]
+    elif announced:
+        led = [unit if unit.lead else replace(unit, lead=announced, is_item=True) for unit in found]
+    else:
+        led = found
+    return leads.below(gap, piece, said), led
+
+
+def _leads_of(above: str) -> Leads:
+    """What the piece behind a text stands under."""
+    leads, done = Leads(), 0
+    for start, end in sentences(above):
+        piece, gap = above[start:end], above[done:start] if done else "\n"
+        leads, _ = _led(leads, gap, piece, list(_prose(piece, start)))
+        done = end
+    return leads
+
+
+def _gap_of(above: str) -> str:
+    """The white space between a text and the passage below it; a new line without a text."""
+    return above[len(above.rstrip()) :] if above.strip() else "\n"
 
 
 def _prose(piece: str, start: int) -> Iterator[Unit]:
     lines = piece.splitlines()
     if _are_labels(lines):
         return
-    while len(lines) > 1 and _is_title(lines[0], lines[1]):
+    if _is_form(lines):
+        yield from _form(lines, start)
+        return
+    while len(lines) > 1 and ((is_row := _is_row_above(lines)) or _is_title(lines[0], lines[1])):
+        if is_row:
+            yield Unit(plain(lines[0]), start, is_item=True)
         start += len(lines[0]) + 1
         lines = lines[1:]
-    if len(lines) >= _MANY_LINES and sum(map(_ends_in_figure, lines)) >= _FEWEST_FIGURES:
+    if len(lines) >= _MANY_LINES and sum(_rows_of(lines)) >= _FEWEST_FIGURES:
         yield from _wordy_table(lines, start)
         return
     shouted = next((n for n, line in enumerate(lines) if n and is_shouted(line)), len(lines))
     if text := plain("\n".join(lines[:shouted])):
-        yield Unit(text, start, is_item=bool(_ITEM.match(lines[0])))
+        yield Unit(text, start, is_item=bool(ITEM.match(lines[0])))
+
+
+def _is_form(lines: Sequence[str]) -> bool:
+    """True when half of the lines, and more than one, begin with a label."""
+    labelled = sum(bool(label_of(line)) for line in lines)
+    return labelled >= _FEWEST_LABELLED and 2 * labelled >= len(lines)
+
+
+def _form(lines: Sequence[str], start: int) -> Iterator[Unit]:
+    """Each label with what is behind it, below the heading of the form."""
+    first = next(n for n, line in enumerate(lines) if label_of(line))
+    heading = heading_of(lines[first - 1]) if first else ""
+    starts = list(accumulate((len(line) + 1 for line in lines), initial=start))
+    begins = [n for n, line in enumerate(lines) if label_of(line)]
+    for begin, end in pairwise([*begins, len(lines)]):
+        text = plain("\n".join(lines[begin:end]))
+        yield Unit(text, starts[begin], is_item=True, lead=plain(heading))
 
 
 def _wordy_table(lines: Sequence[str], start: int) -> Iterator[Unit]:
     """The rows of a table whose cells hold words too, and the sentences behind it."""
-    for is_row, group in groupby(lines, _ends_in_figure):
-        run = list(group)
+    for is_row, group in groupby(zip(_rows_of(lines), lines, strict=True), itemgetter(0)):
+        run = [line for _, line in group]
         text = plain("\n".join(run))
         if is_row:
             starts = accumulate((len(line) + 1 for line in run), initial=start)
             yield from (Unit(plain(r), s, is_item=True) for r, s in zip(run, starts, strict=False))
-        elif text.endswith((".", "!", "?")):
+        elif ends_sentence(text):
             yield Unit(text, start)
         start += sum(len(line) + 1 for line in run)
 
@@ -141,7 +207,7 @@ def _figures(lines: Sequence[str], start: int, head: TableHead) -> Generator[Uni
     behind = lines[last + 1 :]
     for line in behind:
         head = head.below(line)
-    if behind and _ENDED.search(behind[-1].rstrip()):
+    if behind and ends_sentence(behind[-1]):
         yield from _prose("\n".join(behind), start)
     return head
 
@@ -177,21 +243,37 @@ def plain(text: str) -> str:
 
 
 def _cells_of(row: str) -> tuple[str, ...]:
-    return tuple(plain(cell) for cell in row.strip().split("|")) if row else ()
+    """The cells of a row; a row of Markdown has a bar on either side as well."""
+    said = row.strip()
+    said = said[1:-1] if said[:1] == "|" == said[-1:] else said
+    return tuple(plain(cell) for cell in said.split("|")) if said else ()
 
 
 def _are_labels(lines: Sequence[str]) -> bool:
     """True for the words in a drawing, which the text of a PDF has as short lines in a row."""
     said = [line.strip() for line in lines if line.strip()]
-    if len(said) < _MANY_LABELS or said[-1].endswith((".", "!", "?", "。", "！", "？")):
+    if len(said) < _MANY_LABELS or ends_sentence(said[-1]):
         return False
     return sum(map(len, said)) <= _LONGEST_LABELS * len(said)
 
 
-def _ends_in_figure(line: str) -> bool:
-    """True for a line such as `Spring 2027 Rail in fresh lead 22,600`, which is no sentence."""
-    last = line.split()[-1:]
-    return bool(last) and bool(re.fullmatch(_FIGURE, last[0])) and len(line.split()) > 1
+def _rows_of(lines: Sequence[str]) -> list[bool]:
+    """Which lines are rows such as `Spring 2027 Rail in fresh lead 22,600`.
+
+    They end in a figure, and the next one does not go on with the sentence.
+    """
+    following = [*lines[1:], ""]
+    return [
+        bool(_ENDS_IN_FIGURE.search(line.rstrip())) and not below.lstrip()[:1].islower()
+        for line, below in zip(lines, following, strict=True)
+    ]
+
+
+def _is_row_above(lines: Sequence[str]) -> bool:
+    """True when the first line is a row above a paragraph, which has longer lines."""
+    is_short = len(lines[0]) <= _SHORT_SHARE * max(map(len, lines))
+    is_dated = bool(_ENDS_IN_YEAR.search(lines[0].rstrip()))
+    return is_short and not is_dated and len(lines[0]) <= _LONGEST_ROW and _rows_of(lines)[0]
 
 
 def is_shouted(line: str) -> bool:

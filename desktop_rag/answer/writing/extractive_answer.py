@@ -46,6 +46,10 @@ _RELATIVE_LABEL = 0.75
 # Figures below unknown columns say little, even in the right row, and so does half a sentence.
 _UNNAMED_SHARE = 0.8
 _CUT_SHARE = 0.7
+# Questions in a document answer nothing.
+_ASKED_SHARE = 0.5
+# Passages with less of the score of the best one are not about the question.
+_LEAST_SCORE = 0.4
 # Documents whose names have fewer words of the question, beside those that have more.
 _OTHERS_SHARE = 0.8
 
@@ -63,7 +67,7 @@ def excerpts(
     `surroundings` of the source, by its number, give. Pieces of the previous answer, `said`, are
     used only when there are no others. With nothing to quote, it is empty.
     """
-    ranked = sorted(sources, key=lambda source: -source.score)
+    ranked = _near_the_best(sources)
     asked = asked_words(question)
     best = ranked[:_PASSAGES]
     candidates = all_candidates(best, asked, surroundings)
@@ -80,6 +84,13 @@ def excerpts(
     candidates = [c for c in candidates if quoted(c.text) not in said] or candidates
     across = _in_other_languages(question, surroundings)
     return "\n\n".join(blocks(_best(question, asked, candidates, embedder, across)))
+
+
+def _near_the_best(sources: Sequence[SourceRef]) -> list[SourceRef]:
+    """The passages best first, without those far behind the best one."""
+    ranked = sorted(sources, key=lambda source: -source.score)
+    least = _LEAST_SCORE * ranked[0].score if ranked and ranked[0].score > 0 else -math.inf
+    return [source for source in ranked if source.score >= least]
 
 
 def _best(
@@ -116,7 +127,7 @@ def central_sentences(sources: Sequence[SourceRef], embedder: Embedder | None, m
     Without an embedder, the first ones; "" when there are no sentences.
     """
     found = [c for source in sources for c in candidates_of(source, 1)]
-    candidates = [c for c in found if not c.unit.cells]
+    candidates = [c for c in found if not (c.unit.cells or c.is_short)]
     step = max(1, math.ceil(len(candidates) / _MOST_COMPARED))
     candidates = candidates[::step]
     order = list(range(len(candidates)))
@@ -202,12 +213,15 @@ def _mixed(shared: float, meaning: float) -> float:
 def _meant(candidate: Candidate) -> str:
     """The words whose meaning is compared: figures have none."""
     unit = candidate.unit
-    return f"{unit.caption} {unit.cells[0]}".strip() if unit.is_figures else unit.text
+    said = f"{unit.caption} {unit.cells[0]}" if unit.is_figures else f"{unit.lead} {unit.text}"
+    return said.strip()
 
 
 def _trust(unit: Unit) -> float:
     if unit.is_figures and not unit.header:
         return _UNNAMED_SHARE
+    if unit.text.endswith(("?", "？")):
+        return _ASKED_SHARE
     is_cut = unit.text.startswith("…") or (unit.text.endswith("…") and len(unit.text) < LONGEST)
     return _CUT_SHARE if is_cut else 1.0
 
@@ -222,5 +236,5 @@ def _named(row: Candidate, asked: set[str]) -> float:
 def _is_repeat(one: Candidate, other: Candidate) -> bool:
     if one.n == other.n and (one.unit in other.listed or other.unit in one.listed):
         return True
-    smaller = min(len(one.terms), len(other.terms))
-    return len(one.terms & other.terms) >= 0.8 * smaller  # four words in five
+    smaller = min(len(one.said), len(other.said))
+    return len(one.said & other.said) >= 0.8 * smaller  # four words in five

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from desktop_rag.core.text import ends_sentence
+
 # What the figures of a table are in, in the words of reports of many languages.
 _SCALE_WORD = (
     r"(?:thousands?|millions?|billions?|tausend|tsd|mio|mrd|millionen|milliarden|teur|t€|milliers"
@@ -42,8 +44,7 @@ _LONGEST_TITLE = 90
 _LONGEST_CAPTION = 200
 _LINES_KEPT = 6
 # On every page of some reports.
-_LINKS_BACK = ("table of contents", "inhaltsverzeichnis", "table des matières", "índice")
-_STOPS = (".", "!", "?", "。", "！", "？")
+LINKS_BACK = ("table of contents", "inhaltsverzeichnis", "table des matières", "índice")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class TableHead:
         if self.columns and not self.recent[1:] and _is_comparison(said):
             compared = Column(" ".join(said.split()), is_period=False)
             return replace(self, columns=(*self.columns, compared), scale=scale)
-        if said.endswith(_STOPS) and len(said.split()) >= _SENTENCE_WORDS:
+        if ends_sentence(said) and len(said.split()) >= _SENTENCE_WORDS:
             return TableHead(scale=scale_of(said))
         return replace(self, scale=scale, recent=(*self.recent, said)[-_LINES_KEPT:])
 
@@ -120,7 +121,7 @@ def columns_of(line: str) -> tuple[Column, ...]:
     said = line.strip()
     said = said[found.end() :] if (found := _BRACKETED.match(said)) else said
     periods = list(_PERIOD.finditer(said))
-    is_long = len(said.split()) > _MOST_WORDS or said.endswith(_STOPS)
+    is_long = len(said.split()) > _MOST_WORDS or ends_sentence(said)
     if len(periods) < _FEWEST_PERIODS or is_long:
         return ()
     before = said[: periods[0].start()].split()
@@ -205,7 +206,7 @@ def _caption(lines: Sequence[str]) -> str:
 
 def _is_apart(line: str) -> bool:
     """True for a line that no sentence goes on from: a title, or the number of a page."""
-    is_link = line.casefold() in _LINKS_BACK
+    is_link = line.casefold() in LINKS_BACK
     return is_link or _is_title(line) or not any(map(str.isalpha, line))
 
 
@@ -216,8 +217,8 @@ def _end_of(text: str) -> str:
 def _is_title(line: str) -> bool:
     """True for a short line of words, mostly capitalised, without a stop."""
     said = [word for word in line.split() if word[:1].isalpha()]
-    if len(said) < _FEWEST_TITLE_WORDS or len(line) > _LONGEST_TITLE or line.endswith(_STOPS):
+    if len(said) < _FEWEST_TITLE_WORDS or len(line) > _LONGEST_TITLE or ends_sentence(line):
         return False
-    if line.casefold() in _LINKS_BACK or _AMOUNT.search(line):
+    if line.casefold() in LINKS_BACK or _AMOUNT.search(line):
         return False
     return sum(word[0].isupper() for word in said) >= len(said) / 2

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_rag.core.text import rough_token_counts, sentences, words
+from desktop_rag.core.text import ends_sentence, rough_token_counts, sentences, words
 
 
 def split(text: str) -> list[str]:
@@ -27,6 +27,9 @@ def split(text: str) -> list[str]:
         ("Der Verein Sonne e. V. lädt ein. Kommt!", ["Der Verein Sonne e. V. lädt ein.", "Kommt!"]),
         ("I am 18. July is my month.", ["I am 18.", "July is my month."]),
         ("They came in 18. July was hot.", ["They came in 18.", "July was hot."]),
+        ("Sie wohnt Hafenstr. 12 im Ort.", ["Sie wohnt Hafenstr. 12 im Ort."]),
+        ("Do:\n1. Eat. Drink.\n2. Sleep", ["Do:", "1. Eat.", "Drink.", "2. Sleep"]),
+        ("2. Charges\nRent: £284", ["2. Charges\nRent: £284"]),
         ("First\n\nSecond", ["First", "Second"]),
         ("Bring:\n- rope\n- lamp", ["Bring:", "- rope", "- lamp"]),
         ("Name | Fee\nAdult | 8", ["Name | Fee", "Adult | 8"]),
@@ -65,3 +68,16 @@ def test_rough_token_counts_never_say_zero_for_text() -> None:
 )
 def test_rough_token_counts_heed_the_script(text: str, least: int, most: int) -> None:
     assert least <= rough_token_counts([text])[0] <= most
+
+
+def test_the_end_of_a_sentence_is_its_stop_and_what_closes_it() -> None:
+    ended = [
+        "It is lit.",
+        "Is it lit?”",
+        "It is lit (at dusk.)",
+        "It is lit.[25]",
+        "灯亮了。",
+        "Lit… ",
+    ]
+    assert all(map(ends_sentence, ended))
+    assert not any(map(ends_sentence, ["", "It is lit", "What is lit:", "lit;", "No. 5"]))

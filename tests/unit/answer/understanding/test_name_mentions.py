@@ -43,6 +43,9 @@ def named(question: str) -> list[str]:
         ("ماذا يوجد في الملف workbook-2026.xlsx؟", "workbook-2026.xlsx"),
         ("workbook-2026.xlsx里有什么？", "workbook-2026.xlsx"),
         ("请总结年度报告", "年度报告.docx"),
+        ("What is the main topic of workbook-2026.xlsx?", "workbook-2026.xlsx"),
+        ("Was ist das Thema von workbook-2026.xlsx?", "workbook-2026.xlsx"),
+        ("Quel est le sujet principal de workbook-2026.xlsx ?", "workbook-2026.xlsx"),
     ],
 )
 def test_a_file_is_named_and_nothing_else_is_asked(question: str, name: str) -> None:

@@ -48,6 +48,22 @@ def test_rows_with_words_stand_alone_and_the_sentence_behind_them_too() -> None:
     assert found[2].text == "Prices include the scaffolding."
 
 
+def test_a_row_of_one_figure_is_no_part_of_the_sentence_below_it() -> None:
+    below = (
+        "We believe that investments in the lamp are critical to remain bright\nin every market."
+    )
+    said = "We believe that investments in the lamp are critical to remain bright in every market."
+    assert texts(f"Total change 18 %\n{below}") == ["Total change 18 %", said]
+    rows = "Components of\n% Change\nSalaries and oil 7 %\nRoyalty costs 2\nTotal change 18 %"
+    assert texts(f"{rows}\n{below}") == [
+        "Salaries and oil 7 %", "Royalty costs 2", "Total change 18 %", said
+    ]  # fmt: skip
+    wrapped = (
+        "The lamp was lit by the keeper in 2022\nand in 2023\nand again in the year 2024\nby us."
+    )
+    assert texts(wrapped) == [" ".join(wrapped.split())]
+
+
 def test_a_heading_above_a_paragraph_is_no_part_of_its_sentence() -> None:
     text = "Risks Related to Our Business\nWe depend on airlines\nfor most of our sales."
     assert texts(text) == ["We depend on airlines for most of our sales."]
@@ -87,6 +103,13 @@ def test_a_minus_sign_is_no_mark_of_a_list() -> None:
     [row] = units_of("Johannesburg | -26.2 | +28", "City | Latitude | Longitude")
     assert row.cells == ("Johannesburg", "-26.2", "+28")
     assert plain("- two panes") == "two panes"
+
+
+def test_a_table_of_markdown_has_neither_bars_nor_rules_in_its_cells() -> None:
+    text = "| Plant | Sown |\n|---|---|\n| Radish | 12 March |\n| Kohlrabi | 20 March |"
+    radish, kohlrabi = units_of(text)
+    assert radish.header == ("Plant", "Sown")
+    assert kohlrabi.cells == ("Kohlrabi", "20 March")
 
 
 def test_a_title_above_the_names_of_columns_is_none_of_them() -> None:

@@ -36,7 +36,7 @@ def test_sentences_as_good_are_quoted_too_but_not_twice() -> None:
 def test_markup_of_the_document_is_neither_rendered_nor_shown_twice() -> None:
     text = "- **Note:** the lamp [old](http://x.example) is lit with `oil` and <b>care</b>."
     assert excerpts("lamp lit", [source(1, text)], None) == (
-        r"Note: the lamp old is lit with oil and \<b\>care\</b\>. [1]"
+        r"- Note: the lamp old is lit with oil and \<b\>care\</b\>. [1]"
     )
 
 
@@ -104,6 +104,55 @@ def test_a_sentence_with_a_colon_is_not_quoted_without_what_it_announces() -> No
     ]
     assert excerpts("What should a keeper of the lamp eat?", sources, None) == (
         "The keeper of the lamp eats bread and herring. [2]"
+    )
+
+
+def test_an_item_is_quoted_below_what_it_stands_under() -> None:
+    text = "Not insured are:\n- the fence and the gate of the garden\n- the chairs"
+    assert excerpts("Who pays for the gate of the garden?", [source(1, text)], None) == (
+        "Not insured are: [1]\n\n- the fence and the gate of the garden [1]"
+    )
+
+
+def test_a_further_sentence_is_quoted_with_the_label_of_its_line() -> None:
+    text = "• Outlook for 2027: Sales of lamps rise slowly. Costs of oil fall by half."
+    assert excerpts("How do costs of oil change?", [source(1, text)], None) == (
+        "**Outlook for 2027:** Costs of oil fall by half. [1]"
+    )
+
+
+def test_a_line_with_a_label_and_a_short_sentence_may_be_the_answer() -> None:
+    text = (
+        "The boats are on loan from the harbour of the town.\n\nLab: Greenlab.\n\nCats are allowed."
+    )
+    assert excerpts("Are cats allowed?", [source(1, text)], None) == "Cats are allowed. [1]"
+    assert excerpts("What is Greenlab?", [source(1, text)], None) == "Lab: Greenlab. [1]"
+
+
+def test_a_date_is_more_than_its_numbers() -> None:
+    text = "Lamp | 2026-01-02 | 10\nLamp | 2026-01-10 | 7\nLamp | 2026-10-01 | 2"
+    said = excerpts("How many lamps on 2026-01-10?", [source(1, text)], None,
+                    surroundings={1: Surroundings("Item | Date | Count")})  # fmt: skip
+    assert said.splitlines()[2:] == ["| Lamp | 2026-01-10 | 7 [1] |"]
+
+
+def test_a_question_of_the_document_answers_none() -> None:
+    text = "How much does the lamp of the tower cost? The lamp of the tower costs 40 euros."
+    assert excerpts("How much does the lamp of the tower cost?", [source(1, text)], None) == (
+        "The lamp of the tower costs 40 euros. [1]"
+    )
+
+
+def test_a_passage_far_behind_the_best_one_is_not_quoted() -> None:
+    best = replace(source(1, "Cats are allowed."), score=8.0)
+    far = replace(source(2, "Cats of the tower sleep by the lamp all day long."), score=2.0)
+    assert excerpts("Are cats allowed?", [best, far], None) == "Cats are allowed. [1]"
+
+
+def test_who_a_mail_is_from_does_not_answer_what_it_says() -> None:
+    text = "From: Jo Winter <jo@x.example>\nTo: Tom Beck\n\nThe boats of the harbour must be red."
+    assert excerpts("What does Jo Winter want?", [source(1, text)], None) == (
+        "The boats of the harbour must be red. [1]"
     )
 
 
