@@ -119,6 +119,11 @@ class CandidateSearch:
         """The ids of the documents whose file names a question has; none for many."""
         return self._names.named_by(text, scope)
 
+    def knows(self, word: str) -> bool:
+        """True when an embedder reads the word as one token, as it does what people often write."""
+        spellings = list(dict.fromkeys((word, word.lower(), word.capitalize())))
+        return any(1 in i.embedder.count_tokens(spellings) for i in self._answering())
+
     def gather(self, question: SearchQuestion, scope: Scope, limit: int = 0) -> Candidates | None:
         """The top 100 passages of each ranking, or `limit` if that is more.
 

@@ -47,9 +47,12 @@ class SearchQuestion:
 class QuestionReader:
     """Reads questions by the languages and the vocabulary of an index."""
 
-    def __init__(self, lexical: LexicalStore) -> None:
+    def __init__(
+        self, lexical: LexicalStore, is_known: Callable[[str], bool] = lambda _: False
+    ) -> None:
+        """`is_known` says whether something is a word of any language, and so no typo."""
         self._lexical = lexical
-        self._spelling = SpellingCorrector(lexical)
+        self._spelling = SpellingCorrector(lexical, is_known)
 
     def read(self, query: Query, readable: Readable | None = None) -> QuestionReading:
         """The content words. A word that the index lacks is corrected when a close one exists.

@@ -90,7 +90,7 @@ class Retriever:
         self._fusion = fusion
         self._missed = missed
         self._not_ready = not_ready
-        self.reader = QuestionReader(lexical)
+        self.reader = QuestionReader(lexical, self.candidate_search.knows)
 
     def search(
         self,

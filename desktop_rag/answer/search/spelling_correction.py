@@ -1,10 +1,10 @@
 """Corrects the spelling of a question by the vocabulary of the library. Any thread.
 
-There is no dictionary, so a word that the library lacks may as well be a name or a word for
-something else: only a very close match counts as a typo.
+A word that the library lacks may as well be a name, a word for something else, or another form of
+a word that it has: only a very close match counts as a typo, and never a word that a model knows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from desktop_rag.core.language.function_words import function_words
 from desktop_rag.core.query import Query
@@ -32,8 +32,10 @@ _CAPITAL_NOUNS = "de"
 class SpellingCorrector:
     """Corrects words that the library does not have."""
 
-    def __init__(self, lexical: LexicalStore) -> None:
+    def __init__(self, lexical: LexicalStore, is_known: Callable[[str], bool]) -> None:
+        """`is_known` says whether something is a word of any language."""
         self._lexical = lexical
+        self._is_known = is_known
 
     def correct(
         self,
@@ -69,7 +71,9 @@ class SpellingCorrector:
         ]
         chosen = sorted(candidates, key=len, reverse=True)[:_MOST_LOOKED_UP]
         near = {word: self._nearest(word, groups[word][0], languages, readable) for word in chosen}
-        return tuple((word, near[word]) for word in candidates if near.get(word))
+        return tuple(
+            (word, near[word]) for word in candidates if near.get(word) and not self._is_known(word)
+        )
 
     def _nearest(
         self,

@@ -4,18 +4,8 @@ import time
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import (
-    QGuiApplication,
-    QHideEvent,
-    QMouseEvent,
-    QResizeEvent,
-)
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QSizeGrip,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtGui import QGuiApplication, QHideEvent, QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QSizeGrip, QVBoxLayout, QWidget
 
 from desktop_rag.core.conversation import Conversation, Feedback, Message, SourceRef
 from desktop_rag.core.domain import Passage
@@ -37,6 +27,7 @@ from desktop_rag.ui.passages.passage_search import PassageSearch
 from desktop_rag.ui.quick_ask.ask_field import AskField
 from desktop_rag.ui.quick_ask.outline import area_with_pointer, fitting, rounded_region
 from desktop_rag.ui.quick_ask.passage_list import PassageList
+from desktop_rag.ui.reading.reading_window import ReadingWindow
 from desktop_rag.ui.viewers.document_span import DocumentSpan, span_of
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, set_tip
 
@@ -230,13 +221,14 @@ class QuickAsk(QWidget):
     @Slot()
     def _hide_when_left(self) -> None:
         active = QGuiApplication.focusWindow()
-        # A view or a question that opened over the popup is part of it.
+        # A question that opened over the popup is part of it.
         if self._is_left and not (active and self._is_over(active)):
             self.hide()
 
     def _is_over(self, window: object) -> bool:
-        children = [child for child in self.findChildren(QWidget) if child.isWindow()]
-        return any(child.windowHandle() is window for child in children)
+        children = (child for child in self.findChildren(QWidget) if child.isWindow())
+        over = (child for child in children if not isinstance(child, ReadingWindow))
+        return any(child.windowHandle() is window for child in over)
 
     def _centre(self) -> None:
         # A Wayland desktop chooses the place itself.
@@ -319,7 +311,12 @@ class QuickAsk(QWidget):
     @Slot(object)
     def open_passage(self, passage: Passage) -> None:
         """Show the passage at its place in the text of its document."""
-        self._opener.read(DocumentSpan(passage.document_id, passage.start, passage.end))
+        self._read(DocumentSpan(passage.document_id, passage.start, passage.end))
+
+    def _read(self, place: DocumentSpan) -> None:
+        # The popup stays on top and would cover the document. Its key brings it back as it was.
+        self._opener.read(place)
+        self.hide()
 
     @Slot()
     def _on_copy_requested(self) -> None:
@@ -387,7 +384,7 @@ class QuickAsk(QWidget):
     @Slot(object)
     def _on_view_requested(self, source: SourceRef) -> None:
         if source.is_in_library:
-            self._opener.read(span_of(source))
+            self._read(span_of(source))
 
     @Slot()
     def _go_on(self) -> None:

@@ -156,6 +156,17 @@ def test_a_misspelt_word_is_repaired_for_the_excerpts_too(indexed: Services) -> 
     assert message.text.startswith("The ferry leaves at noon")
 
 
+@pytest.mark.parametrize("question", ["Who wrote of the lens?", "Is the lens of temps made?"])
+def test_a_form_of_a_word_or_a_word_of_another_language_is_no_typo(
+    services: Services, tmp_path: Path, question: str
+) -> None:
+    texts = {"lens.md": "The keepers write of the lens at a slow tempo. It is made of glass."}
+    index_texts(services, tmp_path / "papers", texts)
+    message = answer_of(ask(services, question))
+    assert message.sources
+    assert not (message.notes and message.notes.in_words())
+
+
 def test_copies_are_one_source_that_says_where_they_are(indexed: Services, tmp_path: Path) -> None:
     copies = tmp_path / "copies"
     copies.mkdir()

@@ -49,6 +49,21 @@ def test_typing_finds_the_passage_and_enter_opens_it(popup: Person) -> None:
     popup.waits_until(lambda: bool(popup.place.findChildren(ReadingWindow)))
 
 
+def test_a_source_takes_the_place_of_the_popup_until_its_key_is_pressed(popup: Person) -> None:
+    popup.asks("When is the lamp lit?")
+    popup.sees("Excerpts from your documents")
+    popup.waits_until(lambda: not popup.app.presence.popup.is_answering)
+    popup.clicks_citation(1)
+    [window] = popup.place.findChildren(ReadingWindow)
+    popup.waits_until(window.isActiveWindow)
+    assert not popup.place.isVisible()
+    popup.app.bridge.post(QuickAskRequested())
+    popup.waits_until(popup.place.isActiveWindow)
+    popup.sees("The lamp is lit at dusk by the keeper.")
+    window.activateWindow()
+    popup.waits_until(lambda: not popup.place.isVisible())
+
+
 def test_a_half_typed_word_finds_what_it_may_become(popup: Person) -> None:
     popup.types("Question", "trimm")
     popup.waits_until(lambda: popup.app.presence.popup.passages.rows > 0)
