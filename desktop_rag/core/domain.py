@@ -324,13 +324,15 @@ class ListedModel:
 class EndpointReport:
     """The result of testing an endpoint: its models, and `is_ok` if the chosen one answered.
 
-    `is_reached` means that the endpoint answers but no model is chosen yet.
+    `is_reached` means that the endpoint answers but no model is chosen yet, `wants_key` that it
+    asks for another key.
     """
 
     title: str
     hint: str
     is_ok: bool
     is_reached: bool = False
+    wants_key: bool = False
     listed: tuple[ListedModel, ...] = ()
     seconds: float = 0.0
 
@@ -338,6 +340,11 @@ class EndpointReport:
     def models(self) -> tuple[str, ...]:
         """The names of the models, in the endpoint's order."""
         return tuple(model.name for model in self.listed)
+
+    @property
+    def is_endpoint(self) -> bool:
+        """True when what answers is an endpoint; any web server may answer at an address."""
+        return self.is_ok or self.wants_key or bool(self.listed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,10 +92,15 @@ class DocumentCounts:
 
 @dataclass(frozen=True, slots=True)
 class LibraryFacets:
-    """The number of documents by the name of their format, and by the path of their folder."""
+    """The number of files by the name of their format, and by the path of their folder.
+
+    `formats_inside` and `folders_inside` are those of the documents inside files.
+    """
 
     formats: Mapping[str, int] = field(default_factory=dict[str, int])
     folders: Mapping[str, int] = field(default_factory=dict[str, int])
+    formats_inside: Mapping[str, int] = field(default_factory=dict[str, int])
+    folders_inside: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ _FINAL = frozenset(
         Fault.REDIRECT,
     }
 )
+_KEY_FAULTS = frozenset({Fault.NO_KEY, Fault.BAD_KEY, Fault.ODD_KEY})
 _NAMES_SHOWN = 5
 
 
@@ -83,9 +84,11 @@ def probe_endpoint(
             return _answered(endpoint.model, listed, time.monotonic() - started)
     except AppError as exc:
         hint = exc.hint
-        if isinstance(exc, EndpointFaultError) and exc.fault is Fault.UNKNOWN_MODEL and listed:
+        fault = exc.fault if isinstance(exc, EndpointFaultError) else None
+        if fault is Fault.UNKNOWN_MODEL and listed:
             hint = f"{_suggestion(endpoint.model, listed)} {hint}"
-        return EndpointReport(exc.title, hint, is_ok=False, listed=listed)
+        wants_key = fault in _KEY_FAULTS
+        return EndpointReport(exc.title, hint, is_ok=False, wants_key=wants_key, listed=listed)
 
 
 def _models_or_none(endpoint: EndpointSettings, key: str, cancel: Event) -> tuple[ListedModel, ...]:

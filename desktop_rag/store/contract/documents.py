@@ -88,7 +88,8 @@ class DocumentStore(Protocol):
     def facets(self) -> LibraryFacets:
         """The formats and folders of the documents that searches may find, with their numbers.
 
-        Without files attached to chats; pages of the web are in no folder.
+        Files and documents inside files are counted apart. Without files attached to chats; pages
+        of the web are in no folder.
         """
         ...
 

@@ -86,7 +86,12 @@ class JoinedDocumentStore:
         begun = self._shared.begin(lambda e: e.documents.facets(), LibraryFacets())
         own = self._own.facets()
         other = begun()
-        return LibraryFacets(_added(own.formats, other.formats), _added(own.folders, other.folders))
+        return LibraryFacets(
+            _added(own.formats, other.formats),
+            _added(own.folders, other.folders),
+            _added(own.formats_inside, other.formats_inside),
+            _added(own.folders_inside, other.folders_inside),
+        )
 
     def get(self, document_ids: Sequence[str]) -> list[Document]:
         """The rows of these documents, in any order."""

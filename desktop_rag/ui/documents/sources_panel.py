@@ -15,7 +15,8 @@ from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.markup.plain_markdown import is_markdown
 from desktop_rag.core.quotes.quote_alignment import Span
 from desktop_rag.core.shared_library import is_shared
-from desktop_rag.ui.documents.passage_text import PassageText
+from desktop_rag.ui.documents.passage_text import PassageText, split_at_quote
+from desktop_rag.ui.foundation.mail_words import with_head_in_words
 from desktop_rag.ui.foundation.place_words import place_in_words
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
@@ -79,8 +80,9 @@ class SourceCard(Card):
         if source.score:
             score = tr("Relevance: {score:.2f}", score=source.score)
             set_tip(number, score)
+        text, quote = _in_words(source)
         self._passage = PassageText(
-            self._theme, source.text, source.quote, wrapped_from=_wrapped_from(source.anchor),
+            self._theme, text, quote, wrapped_from=_wrapped_from(source.anchor),
             is_markdown=is_markdown(source.path, source.url),
         )  # fmt: skip
         self._fold = TextButton(tr("Show more"), kind="quiet")
@@ -346,6 +348,17 @@ class SourcesPanel(QWidget):
         if not follows:
             self._column.insertSpacing(self._column.count() - 1, _EXTRA_GAP_PX)
         self._column.insertWidget(self._column.count() - 1, widget)
+
+
+def _in_words(source: SourceRef) -> tuple[str, str]:
+    """The passage and its quote, with the head of a message in the person's language."""
+    text = with_head_in_words(source.text, source.path, source.part)
+    before, quote, _ = split_at_quote(source.text, source.quote)
+    if not quote:
+        return text, source.quote
+    started = with_head_in_words(before, source.path, source.part)
+    ended = with_head_in_words(before + quote, source.path, source.part)
+    return text, ended[len(started) :]
 
 
 def _wrapped_from(anchor: Anchor) -> int:

@@ -109,11 +109,15 @@ def kind_of(document: Document) -> DocumentKind:
         return known
     if document.url:
         return DocumentKind.WEB
-    name = document.part or document.path.name
-    suffix = name.rpartition(".")[2].lower() if "." in name else ""
+    named = kind_of_name(document.part or document.path.name)
     if document.format == _TEXT:
-        is_code = _BY_SUFFIX.get(suffix) is DocumentKind.CODE
-        return DocumentKind.CODE if is_code else DocumentKind.TEXT
+        return DocumentKind.CODE if named is DocumentKind.CODE else DocumentKind.TEXT
+    return named
+
+
+def kind_of_name(name: str) -> DocumentKind:
+    """The kind of a file, by the end of its name or path."""
+    suffix = name.rpartition(".")[2].lower() if "." in name else ""
     return _BY_SUFFIX.get(suffix, DocumentKind.OTHER)
 
 

@@ -20,14 +20,14 @@ class LibraryView(StrEnum):
 
     FILES = "Files"
     FOLDERS = "Folders"
-    PICTURE = "Picture"
+    OVERVIEW = "Overview"
     TODAY = "Changed today"
 
 
 _VIEWS = {
     LibraryView.FILES: tr("Files"),
     LibraryView.FOLDERS: tr("Folders"),
-    LibraryView.PICTURE: tr("Picture"),
+    LibraryView.OVERVIEW: tr("Overview"),
     LibraryView.TODAY: tr("Changed today"),
 }
 

@@ -151,7 +151,7 @@ class LibraryPage(QWidget):
         self._widget_of_view = {
             LibraryView.FILES: self._panel,
             LibraryView.FOLDERS: self._list,
-            LibraryView.PICTURE: self._picture,
+            LibraryView.OVERVIEW: self._picture,
             LibraryView.TODAY: self._changes,
         }
         for view in LibraryView:

@@ -108,7 +108,7 @@ def summary(claims: Sequence[Claim], *, is_checking: bool = False) -> tuple[str,
             (tr("Checking against the sources…"), "muted") if claims and is_checking else ("", "")
         )
     result, tone = _overall(verdicts)
-    return result + (" · checking…" if is_checking else ""), tone
+    return result + (tr(" · checking…") if is_checking else ""), tone
 
 
 def _overall(verdicts: Sequence[Verdict]) -> tuple[str, str]:

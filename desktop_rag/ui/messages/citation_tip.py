@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.ui.foundation.mail_words import with_head_in_words
 from desktop_rag.ui.foundation.place_words import place_in_words
 from desktop_rag.ui.foundation.wording import one_line
 
@@ -11,7 +12,8 @@ _MAX_CHARS = 320
 
 def citation_tip(source: SourceRef) -> str:
     """The cited words, or the beginning of the passage, with the file and the place; plain text."""
-    words = " ".join((source.quote or source.text).split())
+    said = with_head_in_words(source.quote or source.text, source.path, source.part)
+    words = " ".join(said.split())
     if len(words) > _MAX_CHARS:
         cut = words.rfind(" ", _MAX_CHARS // 2, _MAX_CHARS)
         words = f"{words[: cut if cut > 0 else _MAX_CHARS]} …"

@@ -12,7 +12,6 @@ from PySide6.QtGui import (
     QFocusEvent,
     QGuiApplication,
     QPaintEvent,
-    QTextFrame,
     QTextTable,
 )
 from PySide6.QtWidgets import QTextEdit, QWidget
@@ -21,6 +20,7 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.clipboard_data import clipboard_data
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.markdown.copied_blocks import Block, BlockKind, as_html_table, as_tabs
+from desktop_rag.ui.markdown.table_widths import tables_in
 from desktop_rag.ui.widgets.controls import ToolButton, plain_tooltip
 
 _SAID_MS = 2_000
@@ -100,7 +100,7 @@ class CopyButtons(QObject):
             for button in buttons:
                 button.hide()
                 button.deleteLater()
-        frames = _tables(self._view.document().rootFrame()) if blocks else []
+        frames = tables_in(self._view.document().rootFrame()) if blocks else []
         is_known = len(frames) == len(blocks)
         pairs = zip(frames, blocks, strict=True) if is_known else ()
         self._placed = [(frame, self._buttons_of(block)) for frame, block in pairs]
@@ -118,7 +118,7 @@ class CopyButtons(QObject):
         layout = self._view.document().documentLayout()
         for frame, buttons in self._placed:
             if buttons:
-                _place(layout, frame, buttons)
+                _place(layout, frame, buttons, moved_px(self._view))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() in {QEvent.Type.Enter, QEvent.Type.Leave}:
@@ -151,16 +151,15 @@ class CopyButtons(QObject):
         return buttons
 
 
-def _tables(frame: QTextFrame) -> list[QTextTable]:
-    """All tables below a frame, in the order in which they begin."""
-    found: list[QTextTable] = []
-    for child in frame.childFrames():
-        found += [child] if isinstance(child, QTextTable) else []
-        found += _tables(child)
-    return sorted(found, key=lambda table: table.firstPosition())
+def moved_px(view: QTextEdit) -> int:
+    """How far a text is scrolled from its left."""
+    bar = view.horizontalScrollBar()
+    return bar.maximum() - bar.value() if view.isRightToLeft() else bar.value()
 
 
-def _place(layout: QAbstractTextDocumentLayout, table: QTextTable, buttons: _Buttons) -> None:
+def _place(
+    layout: QAbstractTextDocumentLayout, table: QTextTable, buttons: _Buttons, moved: int
+) -> None:
     """Below a table at its left; at the right end of the heading of code."""
     for button in buttons:
         button.adjustSize()
@@ -175,5 +174,5 @@ def _place(layout: QAbstractTextDocumentLayout, table: QTextTable, buttons: _But
         x = words.left() - padding + words.width() - width - _GAP_PX
         y = words.top() - padding + _GAP_PX
     for button in buttons:
-        button.move(round(x), round(y))
+        button.move(round(x) - moved, round(y))
         x += button.width() + _GAP_PX

@@ -1,12 +1,13 @@
 """The card that says why an answer failed, with what may help. Qt thread."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from desktop_rag.core.conversation import Message, MessageState
 from desktop_rag.core.language.translation import told, tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
+from desktop_rag.ui.widgets.flow_row import FlowRow
 
 # The states of an answer that has a card.
 BROKEN_OFF = (MessageState.FAILED, MessageState.CUT)
@@ -38,11 +39,10 @@ class FailureCard(Card):
         self._retry.clicked.connect(self.retry_requested)
         self._excerpts.clicked.connect(lambda: self.retry_requested.emit(True))
         self._settings.clicked.connect(self.settings_requested)
-        buttons = QHBoxLayout()
-        buttons.addWidget(self._retry)
-        buttons.addWidget(self._excerpts)
-        buttons.addWidget(self._settings)
-        buttons.addStretch(1)
+        # In a narrow chat they don't fit beside each other in every language.
+        buttons = FlowRow()
+        for button in (self._retry, self._excerpts, self._settings):
+            buttons.addWidget(button)
         column = QVBoxLayout(self)
         column.setContentsMargins(14, 12, 14, 12)
         column.setSpacing(6)

@@ -53,8 +53,9 @@ from desktop_rag.ui.markdown.formula_object import (
     text_with_formulas,
 )
 from desktop_rag.ui.markdown.markdown_html import cited_number, safe_address
+from desktop_rag.ui.markdown.table_widths import TableWidths
 from desktop_rag.ui.messages.citation_tip import citation_tip
-from desktop_rag.ui.messages.copy_buttons import CopyButtons
+from desktop_rag.ui.messages.copy_buttons import CopyButtons, moved_px
 from desktop_rag.ui.widgets.controls import plain_tooltip
 
 _INDENT_PX = 22
@@ -80,6 +81,7 @@ class SegmentView(QTextBrowser):
         self._found: QTextCursor | None = None
         # The pills' rectangles, cached until the text or its width changes.
         self._rects: list[QRectF] | None = None
+        self._tables = TableWidths(self.document())
         self._build()
         self._connect()
 
@@ -88,7 +90,7 @@ class SegmentView(QTextBrowser):
         self.setOpenLinks(False)
         self.setUndoRedoEnabled(False)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.setAccessibleName(tr("Answer"))
         self.document().setDocumentMargin(0)
@@ -103,6 +105,11 @@ class SegmentView(QTextBrowser):
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
             self._fit_indent()
+            self._fit_tables()
+
+    def _fit_tables(self) -> None:
+        self._tables.measure()
+        self._tables.fit(self.viewport().width())
 
     def _fit_indent(self) -> None:
         """Leave room for the number of an item in large text too."""
@@ -112,6 +119,7 @@ class SegmentView(QTextBrowser):
     def _connect(self) -> None:
         self.anchorClicked.connect(self._on_anchor_clicked)
         self.document().documentLayout().documentSizeChanged.connect(self._on_size_changed)
+        self.horizontalScrollBar().valueChanged.connect(self._on_scrolled)
 
     def show_html(
         self,
@@ -128,7 +136,9 @@ class SegmentView(QTextBrowser):
         self._formulas.set_drawings(drawings)
         self._claims = claims
         self._sources = {source.n: source for source in sources}
+        self._tables.forget()
         self.setHtml(html)
+        self._fit_tables()
         # A screen reader finds no words in a drawing.
         self.setAccessibleDescription(self.text_of() if drawings else "")
         self._pills = cited_places(self.document())
@@ -182,11 +192,16 @@ class SegmentView(QTextBrowser):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         self._rects = None
+        self._tables.fit(self.viewport().width())
         super().resizeEvent(event)
         self._copies.place()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()
+        turned = event.angleDelta()
+        if abs(turned.x()) > abs(turned.y()):
+            super().wheelEvent(event)
+        else:
+            event.ignore()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self.viewport())
@@ -195,8 +210,11 @@ class SegmentView(QTextBrowser):
         painter.setBrush(self._theme.colour("accent_soft"))
         if self._rects is None:
             self._rects = [self._pill_rect(start, end) for start, end in self._pills]
+        moved = moved_px(self)
+        painter.translate(-moved, 0)
+        shown = QRectF(event.rect()).translated(moved, 0)
         for rect in self._rects:
-            if rect.intersects(QRectF(event.rect())):
+            if rect.intersects(shown):
                 painter.drawRoundedRect(rect, rect.height() / 3, rect.height() / 3)
         painter.end()
         super().paintEvent(event)
@@ -255,7 +273,13 @@ class SegmentView(QTextBrowser):
 
     @Slot(QSizeF)
     def _on_size_changed(self, size: QSizeF) -> None:
-        self.setFixedHeight(max(1, math.ceil(size.height())))
+        is_wide = math.floor(size.width()) > self.viewport().width()
+        bar_px = self.horizontalScrollBar().sizeHint().height() if is_wide else 0
+        self.setFixedHeight(max(1, math.ceil(size.height())) + bar_px)
+        self._copies.place()
+
+    @Slot()
+    def _on_scrolled(self) -> None:
         self._copies.place()
 
 

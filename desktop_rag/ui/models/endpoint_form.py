@@ -10,12 +10,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QHideEvent
-from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from desktop_rag.core.domain import EndpointReport
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.language.translation import told, tr
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.models.endpoint_address import (
@@ -25,7 +24,7 @@ from desktop_rag.models.endpoint_address import (
     normalise_base_url,
 )
 from desktop_rag.models.endpoints.local_servers import LocalServer
-from desktop_rag.models.endpoints.providers import Provider, blank_in, model_at
+from desktop_rag.models.endpoints.providers import Provider, blank_in, model_at, provider_at
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.presses import EditEnd
@@ -36,14 +35,9 @@ from desktop_rag.ui.models.key_field import KeyField
 from desktop_rag.ui.models.listed_model_box import ListedModelBox
 from desktop_rag.ui.models.local_server_list import LocalServerList
 from desktop_rag.ui.models.model_findings import ModelFindings
+from desktop_rag.ui.models.report_card import ReportCard, nobody_there
 from desktop_rag.ui.models.service_choice import ServiceChoice
-from desktop_rag.ui.widgets.controls import (
-    Card,
-    PlainLabel,
-    TextButton,
-    add_clear_button,
-    set_property,
-)
+from desktop_rag.ui.widgets.controls import TextButton, add_clear_button, set_property
 from desktop_rag.ui.widgets.form_fields import (
     SettingsSection,
     WheelGuard,
@@ -78,45 +72,11 @@ def privacy_note(base_url: str) -> str:
     )
 
 
-class ReportCard(Card):
-    """The result of testing the endpoint; a success is gone once something else was shown."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent, kind="notice")
-        self._title = PlainLabel(wrap=True, selectable=True)
-        self._title.setObjectName("noticeTitle")
-        self._hint = PlainLabel(wrap=True, selectable=True)
-        words = QVBoxLayout(self)
-        words.setContentsMargins(12, 8, 12, 8)
-        words.setSpacing(2)
-        words.addWidget(self._title)
-        words.addWidget(self._hint)
-        self._is_success = False
-        self.hide()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        super().hideEvent(event)
-        if self._is_success and not event.spontaneous():
-            self.hide()
-
-    def show_report(self, report: EndpointReport) -> None:
-        """Show the report's title and hint, as a success, a next step or a failure."""
-        self._is_success = report.is_ok
-        tone = "success" if report.is_ok else "warning" if report.is_reached else "danger"
-        set_property(self, "tone", tone)
-        for label in (self._title, self._hint):
-            # The style sheet selects labels by their own property, not by that of the card.
-            set_property(label, "on", tone)
-        title, hint = told(report.title), told(report.hint)
-        self._title.setText(title)
-        self._hint.setText(hint)
-        self._hint.setVisible(bool(hint))
-        self.setAccessibleName(f"{title} {hint}")
-        self.show()
-
-
 class EndpointForm(SettingsSection):
-    """Edits one endpoint; `changed` carries a valid EndpointSettings."""
+    """Edits one endpoint; `changed` carries a valid EndpointSettings.
+
+    The address of a server on this computer is a draft until something answers there.
+    """
 
     changed = Signal(object)
 
@@ -133,6 +93,7 @@ class EndpointForm(SettingsSection):
         self._chat = chat
         self._endpoint = endpoint
         self._taken: frozenset[str] = frozenset()
+        self._is_draft = False
         self._test_job: Job | None = None
         self._build(guard)
         self.show_endpoint(endpoint)
@@ -145,6 +106,10 @@ class EndpointForm(SettingsSection):
 
         `taken` are the addresses of the other endpoints.
         """
+        self._is_draft = False
+        self._show(endpoint, taken)
+
+    def _show(self, endpoint: EndpointSettings, taken: frozenset[str]) -> None:
         is_other_address = endpoint.base_url != self._endpoint.base_url
         self._endpoint, self._taken = endpoint, taken
         self._address.setText(endpoint.base_url)
@@ -263,9 +228,19 @@ class EndpointForm(SettingsSection):
 
     @Slot(str)
     def _on_server_chosen(self, base_url: str) -> None:
-        self._address.setText(base_url)
-        self._on_address_edited()
+        if base_url in self._taken:
+            self.choice.shown.emit(base_url)
+        elif base_url != self._endpoint.base_url:
+            self._keep_shown()
+            self._is_draft = True
+            self._address.setText(base_url)
+            self._apply(replace(self._endpoint, base_url=base_url))
         self._on_test_clicked()
+
+    def _keep_shown(self) -> None:
+        """Show the form of a new endpoint, unless the one that is shown has no model yet."""
+        if self._endpoint.base_url and self._endpoint.model:
+            self.choice.shown.emit("")
 
     @Slot(object)
     def _on_servers_searched(self, found: Sequence[LocalServer]) -> None:
@@ -275,6 +250,8 @@ class EndpointForm(SettingsSection):
 
     @Slot(object)
     def _on_service_chosen(self, service: Provider) -> None:
+        if provider_at(self._endpoint.base_url) != service:
+            self._keep_shown()
         self._address.setText(service.address)
         if not service.blank:
             self._on_address_edited()
@@ -297,6 +274,8 @@ class EndpointForm(SettingsSection):
         if base_url in self._taken:
             self._reject_address(_DUPLICATE)
             return
+        if base_url != self._endpoint.base_url:
+            self._is_draft = False
         model = self._endpoint.model or model_at(base_url)
         self._apply(replace(self._endpoint, base_url=base_url, model=model))
         if key := key_in(typed):
@@ -324,10 +303,10 @@ class EndpointForm(SettingsSection):
         if endpoint.base_url != self._endpoint.base_url:
             self._stop_test()
         if is_changed or endpoint.base_url != self._address.text():
-            self.show_endpoint(endpoint, taken=self._taken)
+            self._show(endpoint, self._taken)
         else:
             self._show_address_note()
-        if is_changed:
+        if is_changed and not self._is_draft:
             self.changed.emit(endpoint)
 
     def _show_address_note(self) -> None:
@@ -370,6 +349,8 @@ class EndpointForm(SettingsSection):
 
     def _on_tested(self, report: EndpointReport) -> None:
         self._end_test()
+        if self._is_draft:
+            report = self._settled(report)
         self._report.show_report(report)
         if report.listed:
             self._model.show_models(report.listed)
@@ -377,6 +358,14 @@ class EndpointForm(SettingsSection):
                 self._model.setCurrentIndex(0)
                 self._on_field_edited()
                 self._on_test_clicked()
+
+    def _settled(self, report: EndpointReport) -> EndpointReport:
+        """Save the draft if its address is that of an endpoint, else say how one gets there."""
+        if not report.is_endpoint:
+            return nobody_there(self._endpoint.base_url)
+        self._is_draft = False
+        self.changed.emit(self._endpoint)
+        return report
 
     def _on_failed(self, error: AppError) -> None:
         self._on_tested(EndpointReport(error.title, error.hint, is_ok=False))

@@ -6,6 +6,7 @@ from pathlib import Path
 from desktop_rag.core.domain import Passage
 from desktop_rag.core.markup.plain_markdown import shown_text
 from desktop_rag.core.markup.snippet import snippet
+from desktop_rag.ui.foundation.mail_words import with_head_in_words
 from desktop_rag.ui.foundation.place_words import place_in_words
 from desktop_rag.ui.foundation.wording import one_line
 
@@ -24,6 +25,7 @@ class FoundPassage:
     def of(cls, passage: Passage, query: str) -> "FoundPassage":
         """The row for a passage found with this query."""
         text = shown_text(passage.text, passage.path, passage.url)
+        text = with_head_in_words(text, passage.path, passage.part)
         piece, spans = snippet(text, query)
         place, title = place_in_words(passage.anchor), passage.title or passage.path
         # The path of headings often begins with the title.

@@ -1,8 +1,12 @@
-"""The bars above a document: what it is, where one is in it, and what can be done. Qt thread."""
+"""The bars above a document: what it is, where one is in it, and what can be done. Qt thread.
+
+The title stands among its buttons, or below them where these would leave it a word.
+"""
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QEvent, Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_rag.core.anchors import HEADING_SEPARATOR
@@ -13,6 +17,9 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import ElidedLabel, IconButton
 from desktop_rag.ui.widgets.flow_row import FlowRow
+
+# What is left for a title among its buttons, in characters.
+_LEAST_TITLE_CHARS = 24
 
 
 class ReadingHeader(QWidget):
@@ -47,17 +54,7 @@ class ReadingHeader(QWidget):
         self._window = IconButton(theme, "window:muted", tr("Open in a window of its own"))
         self._details = IconButton(theme, "info:muted", tr("Details"))
         self._close = IconButton(theme, "close:muted", tr("Close the document (Esc)"))
-        top = QHBoxLayout()
-        top.setSpacing(2)
-        top.addWidget(self._back)
-        top.addWidget(self._forward)
-        top.addSpacing(4)
-        top.addWidget(self._title, 1)
-        buttons = (
-            self._ask, self._find, self._text, self._open, self._details, self._window, self._close
-        )  # fmt: skip
-        for button in buttons:
-            top.addWidget(button)
+        self._top = self._build_top()
         self._tools = FlowRow(spacing=2)
         below = QHBoxLayout()
         below.setContentsMargins(6, 0, 0, 0)
@@ -66,11 +63,48 @@ class ReadingHeader(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(6, 6, 6, 4)
         column.setSpacing(0)
-        column.addLayout(top)
+        column.addLayout(self._top)
+        column.addLayout(self._own_row)
         column.addLayout(below)
         self._window.setVisible(not is_window)
         self._connect()
         self.show_history(can_go_back=False, can_go_forward=False)
+
+    def _build_top(self) -> QHBoxLayout:
+        top = QHBoxLayout()
+        top.setSpacing(2)
+        top.addWidget(self._back)
+        top.addWidget(self._forward)
+        self._among = QHBoxLayout()
+        self._among.setContentsMargins(4, 0, 0, 0)
+        self._among.addWidget(self._title)
+        self._own_row = QHBoxLayout()
+        self._own_row.setContentsMargins(6, 0, 6, 0)
+        top.addLayout(self._among, 1)
+        buttons = (
+            self._ask, self._find, self._text, self._open, self._details, self._window, self._close
+        )  # fmt: skip
+        for button in buttons:
+            top.addWidget(button)
+        return top
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place_title()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._place_title()
+
+    def _place_title(self) -> None:
+        buttons_px = self._top.minimumSize().width()
+        title_px = _LEAST_TITLE_CHARS * self.fontMetrics().averageCharWidth()
+        has_room = self.contentsRect().width() >= buttons_px + title_px
+        row, other = (self._among, self._own_row) if has_room else (self._own_row, self._among)
+        if other.indexOf(self._title) >= 0:
+            other.removeWidget(self._title)
+            row.addWidget(self._title)
 
     def _connect(self) -> None:
         self._back.clicked.connect(self.back_requested)
@@ -107,6 +141,7 @@ class ReadingHeader(QWidget):
         self._open.setEnabled(document is not None and can_open(document))
         self._details.setEnabled(document is not None)
         self._text.setVisible(has_pages)
+        self._place_title()
         self._text.setChecked(is_text)
         self._file = ""
         if document is None:

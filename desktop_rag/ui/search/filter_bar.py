@@ -129,7 +129,7 @@ class FilterBar(QWidget):
             self._add_entry(menu, choice, choice.filter.label)
 
     def _add_entry(self, menu: QMenu, choice: Choice, label: str) -> None:
-        count = f"\t{number_in_words(choice.files)}" if choice.files is not None else ""
+        count = f"\t{_number_of(choice)}" if choice.files is not None else ""
         action = menu.addAction(f"{_literal(label)}{count}")
         action.setCheckable(True)
         action.setChecked(choice.filter in self._filters)
@@ -174,6 +174,12 @@ class FilterBar(QWidget):
         self._row.addWidget(chip)
         chip.show()
         return chip
+
+
+def _number_of(choice: Choice) -> str:
+    """The number of files and of documents inside files, as the library shows it: `58 + 3`."""
+    files = number_in_words(choice.files or 0)
+    return f"{files} + {number_in_words(choice.parts)}" if choice.parts else files
 
 
 def _literal(label: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from desktop_rag.core.domain import Document, Source
+from desktop_rag.core.library_events import LibraryFacets
 from desktop_rag.core.question_scope import ScopeItem, ScopeKind
 from desktop_rag.ui.foundation.document_kinds import (
     DocumentKind,
@@ -30,12 +31,13 @@ _MOST_TAGS, _MOST_FOLDERS = 30, 12
 class Choice:
     """A filter with the number of files that pass it, None where it is not known.
 
-    Folders have those inside them.
+    `parts` is that of the documents inside files. Folders have those inside them.
     """
 
     filter: SearchFilter
     files: int | None = None
     inside: "tuple[Choice, ...]" = ()
+    parts: int = 0
 
 
 Choices = Mapping[FilterKind, Sequence[Choice]]
@@ -54,10 +56,8 @@ def choices_of(library: "Library") -> Choices:
         for c in library.collections.searchable()
     ]
     return {
-        FilterKind.TYPE: _kinds(facets.formats),
-        FilterKind.FOLDER: [
-            _of_source(s, searchable[s.source_id], facets.folders) for s in sources
-        ],
+        FilterKind.TYPE: _kinds(facets),
+        FilterKind.FOLDER: [_of_source(s, searchable[s.source_id], facets) for s in sources],
         FilterKind.COLLECTION: collections if len(collections) > 1 else [],
         FilterKind.TAG: [
             Choice(SearchFilter(FilterKind.TAG, one_line(tag.name), tag.name), tag.files)
@@ -66,19 +66,28 @@ def choices_of(library: "Library") -> Choices:
     }
 
 
-def _kinds(formats: Mapping[str, int]) -> list[Choice]:
+def _kinds(facets: LibraryFacets) -> list[Choice]:
     """The kinds of documents; what may be of several kinds has no number."""
+    files, parts = _by_kind(facets.formats), _by_kind(facets.formats_inside)
+    return [
+        Choice(
+            SearchFilter(FilterKind.TYPE, kind_in_words(kind), kind.value),
+            files.get(kind, 0),
+            parts=parts.get(kind) or 0,
+        )
+        for kind in DocumentKind
+        if kind in files or kind in parts
+    ]
+
+
+def _by_kind(formats: Mapping[str, int]) -> dict[DocumentKind, int | None]:
     counts: dict[DocumentKind, int | None] = {}
     for name, number in formats.items():
         kinds = kinds_of_format(name)
         for kind in kinds:
             before = counts.get(kind, 0)
             counts[kind] = None if before is None or len(kinds) > 1 else before + number
-    return [
-        Choice(SearchFilter(FilterKind.TYPE, kind_in_words(kind), kind.value), counts[kind])
-        for kind in DocumentKind
-        if kind in counts
-    ]
+    return counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +104,17 @@ def choices_among(choices: Sequence[Choice], found: Found) -> Sequence[Choice]:
     Of a search that found only the best there are no numbers.
     """
     counted = [_among(choice, found) for choice in choices]
-    return sorted(counted, key=lambda choice: choice.files == 0)
+    return sorted(counted, key=lambda choice: choice.files == 0 and not choice.parts)
 
 
 def _among(choice: Choice, found: Found) -> Choice:
-    passing = [_passes(document, choice.filter) for document in found.documents]
-    is_known = found.is_complete and None not in passing
+    passing = [(_passes(document, choice.filter), document.part) for document in found.documents]
     inside = tuple(choices_among(choice.inside, found))
-    return replace(choice, files=passing.count(True) if is_known else None, inside=inside)
+    if not found.is_complete or any(passes is None for passes, _ in passing):
+        return replace(choice, files=None, inside=inside, parts=0)
+    parts = sum(bool(passes and part) for passes, part in passing)
+    files = sum(bool(passes) for passes, _ in passing) - parts
+    return replace(choice, files=files, inside=inside, parts=parts)
 
 
 def _passes(document: Document, chosen: SearchFilter) -> bool | None:
@@ -126,20 +138,32 @@ def folder_filter(path: Path) -> SearchFilter:
     return SearchFilter(FilterKind.FOLDER, one_line(item.name), item)
 
 
-def _of_source(source: Source, files: int, folders: Mapping[str, int]) -> Choice:
+def _of_source(source: Source, files: int, facets: LibraryFacets) -> Choice:
     item = ScopeItem.of_source(source)
     chosen = SearchFilter(FilterKind.FOLDER, one_line(item.name), item)
-    return Choice(chosen, files, tuple(_inside(source.path, folders)) if source.is_on_disk else ())
+    if not source.is_on_disk:
+        return Choice(chosen, files)
+    parts = sum(_below(source.path, facets.folders_inside).values())
+    return Choice(chosen, files, tuple(_inside(source.path, facets)), parts)
 
 
-def _inside(path: Path, folders: Mapping[str, int]) -> Iterable[Choice]:
+def _inside(path: Path, facets: LibraryFacets) -> Iterable[Choice]:
     """The largest folders directly below a path."""
+    files = _below(path, facets.folders)
+    parts = _below(path, facets.folders_inside)
+    names = [name for name in {**files, **parts} if name]
+    largest = sorted(names, key=lambda name: -files.get(name, 0))[:_MOST_FOLDERS]
+    for name in sorted(largest, key=str.casefold):
+        yield Choice(folder_filter(path / name), files.get(name, 0), parts=parts.get(name, 0))
+
+
+def _below(path: Path, folders: Mapping[str, int]) -> dict[str, int]:
+    """What lies below a path, by the name of the folder directly below; "" for the path itself."""
     counts: dict[str, int] = {}
     depth = len(path.parts)
     for folder, count in folders.items():
         parts = Path(folder).parts
-        if len(parts) > depth and parts[:depth] == path.parts:
-            counts[parts[depth]] = counts.get(parts[depth], 0) + count
-    largest = sorted(counts, key=lambda name: -counts[name])[:_MOST_FOLDERS]
-    for name in sorted(largest, key=str.casefold):
-        yield Choice(folder_filter(path / name), counts[name])
+        if parts[:depth] == path.parts:
+            name = parts[depth] if len(parts) > depth else ""
+            counts[name] = counts.get(name, 0) + count
+    return counts

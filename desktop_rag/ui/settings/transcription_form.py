@@ -17,8 +17,8 @@ from desktop_rag.models.endpoint_address import host_of, is_this_computer, norma
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.presses import EditEnd
-from desktop_rag.ui.models.endpoint_form import ReportCard
 from desktop_rag.ui.models.key_field import KeyField
+from desktop_rag.ui.models.report_card import ReportCard
 from desktop_rag.ui.settings.choice_words import DIALECTS
 from desktop_rag.ui.widgets.controls import TextButton, add_clear_button, set_property
 from desktop_rag.ui.widgets.form_fields import (

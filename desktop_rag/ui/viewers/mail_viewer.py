@@ -1,6 +1,5 @@
 """A message with its head, its attachments and its text. Qt thread."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 from desktop_rag.core.domain import Document, StoredText
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.mail_words import head_line, head_name
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import literal, one_line
 from desktop_rag.ui.viewers.document_span import Span
@@ -19,7 +19,6 @@ from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Viewer
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 from desktop_rag.ui.widgets.marked_text import MarkedText
 
-_LINE = re.compile(r"(From|To|Cc|Date|Subject): (.*)\n?")
 _MAX_SHOWN_CHARS = 300
 _MAX_PARTS = 30
 
@@ -37,7 +36,7 @@ def head_of(text: str) -> tuple[list[HeadLine], int]:
     """The lines of the head as the reader writes them, and where the message itself begins."""
     lines: list[HeadLine] = []
     at = 0
-    while found := _LINE.match(text, at):
+    while found := head_line(text, at):
         lines.append(HeadLine(found[1], found[2], found.start(2)))
         at = found.end()
     while at < len(text) and text[at] == "\n":
@@ -105,9 +104,9 @@ class MailViewer(Viewer):
         self._values.clear()
         for number, line in enumerate(self._head):
             row = 0 if line.name == "Subject" else number + 1
-            name = PlainLabel(line.name, tone="muted", scale="small")
+            name = PlainLabel(head_name(line.name), tone="muted", scale="small")
             self._grid.addWidget(name, row, 0, Qt.AlignmentFlag.AlignTop)
-            value = MarkedText(self._theme, line.name, role="text")
+            value = MarkedText(self._theme, head_name(line.name), role="text")
             if line.name == "Subject":
                 value.setProperty("part", "subject")
             self._values.append(value)

@@ -55,8 +55,11 @@ class ElidedButton(QPushButton):
             self._elide()
 
     def _elide(self) -> None:
-        room = max(0, self.width() - self._PADDING_PX)
-        shown = self.fontMetrics().elidedText(self._full_text, Qt.TextElideMode.ElideRight, room)
+        shown = self._fitted(max(0, self.width() - self._PADDING_PX))
         # A single & would mark a shortcut key.
         self.setText(shown.replace("&", "&&"))
-        set_tip(self, self._full_text if shown != self._full_text else "")
+        set_tip(self, self._full_text if " ".join(shown.split()) != self._full_text else "")
+
+    def _fitted(self, room_px: int) -> str:
+        """What of the text has room."""
+        return self.fontMetrics().elidedText(self._full_text, Qt.TextElideMode.ElideRight, room_px)

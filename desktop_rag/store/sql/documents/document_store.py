@@ -112,14 +112,18 @@ class DocumentStore:
     def facets(self) -> LibraryFacets:
         """The formats and folders of the documents that searches may find."""
         counted = (
-            f"count(*) FROM documents WHERE chunk_count > 0 AND state <> 'gone' AND {_OF_LIBRARY}"
+            "count(*) FILTER (WHERE parent_id = ''), count(*) FILTER (WHERE parent_id <> '')"
+            f" FROM documents WHERE chunk_count > 0 AND state <> 'gone' AND {_OF_LIBRARY}"
         )
         with self._database.read() as con:
             formats = con.execute(f"SELECT format, {counted} GROUP BY format").fetchall()
             folders = con.execute(
                 f"SELECT parse_dirpath(path), {counted} AND url = '' GROUP BY 1"
             ).fetchall()
-        return LibraryFacets(dict(formats), dict(folders))
+        return LibraryFacets(*(
+            {name: row[at] for name, *row in rows if row[at]}
+            for at in (0, 1) for rows in (formats, folders)
+        ))  # fmt: skip
 
     def known_files(self, source_id: str) -> list[KnownRow]:
         """The rows that a scan compares with the disk; plain tuples, as there may be 50,000."""

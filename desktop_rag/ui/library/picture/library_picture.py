@@ -37,7 +37,7 @@ class PictureCanvas(QWidget):
         self._parts: tuple[Part, ...] = ()
         self._titles: list[ElidedButton] = []
         self._tiles: list[list[PictureTile]] = []
-        self.setAccessibleName(tr("Picture of the library"))
+        self.setAccessibleName(tr("Overview of the library"))
 
     def show_parts(self, parts: tuple[Part, ...]) -> None:
         """Show these parts; tiles of the same files are kept."""

@@ -265,6 +265,18 @@ def test_formats_and_folders_are_counted_of_what_can_be_found(engine: Engine) ->
     facets = engine.documents.facets()
     assert facets.formats == {"PDF": 2, "text": 1, "HTML": 1}
     assert facets.folders == {"/docs/taxes": 2, "/docs": 1}
+    assert facets.formats_inside == facets.folders_inside == {}
+
+
+def test_documents_inside_files_are_counted_apart(engine: Engine) -> None:
+    mail = replace(document("mail", add_source(engine, "mail")), format="e-mail")
+    part = replace(mail, document_id="part", parent_id="mail", part="fees.pdf", format="PDF")
+    for row in (mail, part):
+        add(engine, row)
+        engine.documents.settle([indexed(row, row.document_id)])
+    facets = engine.documents.facets()
+    assert (facets.formats, facets.formats_inside) == ({"e-mail": 1}, {"PDF": 1})
+    assert (facets.folders, facets.folders_inside) == ({"/docs": 1}, {"/docs": 1})
 
 
 def test_what_nobody_else_reads_is_granted_as_often_as_asked(engine: Engine) -> None:

@@ -45,6 +45,21 @@ def test_a_question_is_shown_literally_and_elided(qtbot: QtBot, theme: object) -
     assert chosen.args == [" ".join(long.split())]
 
 
+def test_a_question_that_is_too_long_for_a_line_goes_on_in_a_second(
+    qtbot: QtBot, theme: object
+) -> None:
+    questions = FollowUpList()
+    qtbot.addWidget(questions)
+    questions.show_questions(["What does “volunteer-handbook.pdf” say about “Your first duties”?"])
+    questions.resize(330, 200)
+    questions.show()
+    [button] = questions.findChildren(QuestionButton)
+    qtbot.waitUntil(lambda: "\n" in button.text())
+    assert button.text().replace("\n", " ") == button.question
+    assert button.toolTip() == ""
+    assert button.height() > 2 * button.fontMetrics().height()
+
+
 def test_without_questions_the_list_is_hidden(qtbot: QtBot) -> None:
     questions = FollowUpList()
     qtbot.addWidget(questions)

@@ -1,13 +1,9 @@
 """The endpoint section: addresses, the test against a real server, models and keys."""
 
-import socket
-from collections.abc import Iterator
-from pathlib import Path
 from threading import Event
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLineEdit, QMessageBox, QSpinBox
 from pytestqt.qtbot import QtBot
 
@@ -15,41 +11,13 @@ from desktop_rag.answer.chat import Chat
 from desktop_rag.core.errors import TooLongError
 from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.settings import EndpointSettings, Settings
-from desktop_rag.models.endpoints.local_servers import USUAL
 from desktop_rag.models.ports import ChatTurn
-from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.models.endpoint_form import EndpointForm, privacy_note
-from desktop_rag.ui.models.first_model_guide import FirstModelGuide
-from desktop_rag.ui.widgets.form_fields import WheelGuard
-from tests.keyrings import MemoryKeyring
 from tests.servers.chat_server import ChatServer
 from tests.servers.model_dialects import Dialect
-from tests.unit.ui.rooms import button, field, make_chat, opened_store, texts
+from tests.unit.ui.rooms import button, field, texts
 
 CANARY = "sk-canary-81c2f0"
-
-
-@pytest.fixture
-def server() -> Iterator[ChatServer]:
-    with ChatServer() as server:
-        yield server
-
-
-@pytest.fixture
-def chat(tmp_path: Path) -> Iterator[Chat]:
-    with opened_store(tmp_path / "home") as database:
-        yield make_chat(database, MemoryKeyring())
-
-
-@pytest.fixture
-def form(theme: Theme, bridge: Bridge, chat: Chat, qtbot: QtBot) -> EndpointForm:
-    form = EndpointForm(bridge, chat, EndpointSettings(), WheelGuard())
-    qtbot.addWidget(form)
-    form.resize(800, 600)
-    form.show()
-    qtbot.waitActive(form)
-    return form
 
 
 def address(form: EndpointForm) -> QLineEdit:
@@ -165,59 +133,6 @@ def test_another_address_cancels_a_running_test(
     enter(qtbot, address(form), "http://localhost:9/v1")
     assert button(form, "Test").isEnabled()
     assert models(form) == []
-
-
-def test_known_servers_are_one_click(form: EndpointForm, qtbot: QtBot) -> None:
-    with qtbot.waitSignal(form.changed) as told:
-        button(form, "LM Studio").click()
-    assert told.args
-    assert told.args[0].base_url == "http://localhost:1234/v1"
-    assert not button(form, "Testing…").isEnabled()
-    qtbot.waitUntil(lambda: button(form, "Test").isEnabled(), timeout=20_000)
-
-
-@pytest.fixture
-def usual(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """Only one of the known servers is running."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        nobody = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
-    for name in USUAL:
-        monkeypatch.setitem(USUAL, name, nobody)
-    monkeypatch.setitem(USUAL, "Jan", server.base_url)
-    return USUAL
-
-
-def test_the_only_running_server_is_found_and_used(
-    form: EndpointForm, usual: dict[str, str], qtbot: QtBot
-) -> None:
-    assert not button(form, "Jan").isVisible()
-    with qtbot.waitSignal(form.changed, timeout=20_000) as told:
-        button(form, "Find running servers").click()
-    assert told.args
-    assert told.args[0].base_url == usual["Jan"]
-    assert button(form, "Jan · 1 model").isVisible()
-    assert not button(form, "Ollama").isVisible()
-    qtbot.waitUntil(lambda: button(form, "Test").isEnabled(), timeout=20_000)
-
-
-def test_without_a_server_three_steps_lead_to_one(
-    form: EndpointForm, usual: dict[str, str], server: ChatServer, qtbot: QtBot
-) -> None:
-    usual["Jan"] = usual["Ollama"]
-    button(form, "Find running servers").click()
-    assert not button(form, "Searching…").isEnabled()
-    guide = form.findChildren(FirstModelGuide)[0]
-    qtbot.waitUntil(guide.isVisible, timeout=20_000)
-    assert button(form, "Ollama").isVisible()
-    button(form, "Copy command").click()
-    assert QGuiApplication.clipboard().text().startswith("ollama pull ")
-
-    usual["Ollama"] = server.base_url
-    with qtbot.waitSignal(form.changed, timeout=20_000):
-        button(form, "Search again").click()
-    assert not guide.isVisible()
-    qtbot.waitUntil(lambda: button(form, "Test").isEnabled(), timeout=20_000)
 
 
 def test_a_service_fills_in_its_address(form: EndpointForm, qtbot: QtBot) -> None:

@@ -1,8 +1,6 @@
 """Several endpoints in the settings: shown, added, used, removed; the helper model."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
@@ -11,23 +9,17 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.settings import EndpointSettings, HelperSettings, Settings
+from desktop_rag.models.endpoints.local_servers import USUAL
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.models.models_form import ModelsForm
 from desktop_rag.ui.widgets.form_fields import WheelGuard
-from tests.keyrings import MemoryKeyring
 from tests.servers.chat_server import ChatServer
-from tests.unit.ui.rooms import button, field, make_chat, opened_store, texts
+from tests.unit.ui.rooms import button, field, texts
 
 HERE = EndpointSettings("http://localhost:1/v1", "small", name="Desk")
 THERE = EndpointSettings("https://api.example.com/v1", "large")
 TWO = Settings(endpoint=HERE, other_endpoints=(THERE,))
-
-
-@pytest.fixture
-def chat(tmp_path: Path) -> Iterator[Chat]:
-    with opened_store(tmp_path / "home") as database:
-        yield make_chat(database, MemoryKeyring())
 
 
 @pytest.fixture
@@ -120,6 +112,34 @@ def test_an_added_endpoint_is_used_only_on_request(
         "http://localhost:3/v1",
     ]
     assert field(form, QComboBox, "Endpoint").currentText() == "localhost:3"
+
+
+def test_a_server_on_this_computer_replaces_no_endpoint(
+    form: ModelsForm, told: list[Settings], monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
+) -> None:
+    with ChatServer() as server:
+        monkeypatch.setitem(USUAL, "Ollama", server.base_url)
+        button(form, "Ollama").click()
+        assert listed(form)[-1] == "New endpoint"
+        assert told == []
+        qtbot.waitUntil(lambda: any("answered after" in text for text in texts(form)))
+    assert told[-1].endpoint == HERE
+    assert [e.base_url for e in told[-1].other_endpoints] == [THERE.base_url, server.base_url]
+
+
+def test_a_server_that_is_set_already_is_shown(
+    form: ModelsForm, told: list[Settings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(USUAL, "Ollama", THERE.base_url)
+    button(form, "Ollama").click()
+    assert field(form, QComboBox, "Endpoint").currentText() == "api.example.com"
+    assert told == []
+
+
+def test_a_service_replaces_no_endpoint(form: ModelsForm, told: list[Settings]) -> None:
+    choose(form, "Groq", "Online service")
+    assert told[-1].endpoint == HERE
+    assert [e.label for e in told[-1].other_endpoints] == ["api.example.com", "api.groq.com"]
 
 
 def test_a_removed_endpoint_is_not_replaced_by_another(

@@ -99,6 +99,15 @@ def test_what_was_found_is_counted_and_comes_first(bar: FilterBar) -> None:
     assert entries(menu) == ["Spreadsheet\t10", "PDF\t9"]
 
 
+def test_documents_inside_files_are_counted_apart(bar: FilterBar) -> None:
+    bar.show_choices({FilterKind.TYPE: [Choice(PDF, 58, parts=3), Choice(SHEET, 1200)]})
+    menu = bar.menu(FilterKind.TYPE)
+    assert entries(menu) == ["PDF\t58 + 3", "Spreadsheet\t1,200"]
+    part = replace(document("all.zip"), part="a.pdf", format="PDF")
+    bar.show_found(Found((replace(document("b.pdf"), format="PDF"), part), is_complete=True))
+    assert entries(menu) == ["PDF\t1 + 1", "Spreadsheet\t0"]
+
+
 def test_found_files_are_counted_by_folder_and_tag(bar: FilterBar) -> None:
     inside = tuple(Choice(folder_filter(Path("/docs") / name), 5) for name in ("a", "b"))
     folder = Choice(folder_filter(Path("/docs")), 10, inside)
