@@ -21,6 +21,7 @@ from desktop_rag.ui.markdown.copied_blocks import code_title, language_of
 from desktop_rag.ui.markdown.formula_drawing import Drawing
 from desktop_rag.ui.markdown.formula_object import formula_image
 from desktop_rag.ui.markdown.parsing import parse_with_marks
+from desktop_rag.ui.markdown.reading_direction import IS_MIRRORED, mirrored
 
 _CITATION = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 _WEB_ADDRESS = re.compile(r"https?://[^\s\x00-\x20\"'<>\\]+\Z", re.IGNORECASE)
@@ -65,6 +66,9 @@ def render_html(
     relative link becomes one to `path:` with its target.
     """
     tokens = parse_with_marks(source, with_formulas=formulas is not None)
+    if not links_paths:
+        # Of a document the words keep their order, in which cited ones are looked for.
+        tokens = mirrored(tokens)
     return _Writer(
         citations, look, badges or {}, formulas, links_paths=links_paths, labels=labels or {}
     ).write(tokens)
@@ -100,7 +104,6 @@ _FIXED = {
     "ordered_list_close": "</ol>",
     "list_item_open": '<li style="line-height:140%;">',
     "list_item_close": "</li>",
-    "blockquote_close": "</td></tr></table>",
     "hr": "<hr>",
     "thead_open": "<thead>",
     "thead_close": "</thead>",
@@ -143,6 +146,8 @@ class _Writer:
         self._badges = badges
         self._look = look
         self._open_links: list[bool] = []
+        # What is written at the ends of the quotes that are open.
+        self._open_bars: list[str] = []
         # Badges within a link's text are written after the link.
         self._held: list[str] = []
         self._cited = 0
@@ -161,6 +166,7 @@ class _Writer:
             "heading_open": self._heading_open,
             "ordered_list_open": self._ordered_list_open,
             "blockquote_open": self._quote_open,
+            "blockquote_close": self._quote_close,
             "table_open": self._table_open,
             "th_open": self._cell_open,
             "td_open": self._cell_open,
@@ -189,18 +195,27 @@ class _Writer:
         start = int(token.attrs.get("start", 1))
         return f'<ol start="{start}" style="margin-top:0px; margin-bottom:9px;">'
 
-    def _quote_open(self, _token: Token) -> str:
-        colours = self._look.colours
+    def _quote_open(self, token: Token) -> str:
+        # Its bar stands on the side on which reading begins.
+        is_mirrored = token.meta.get(IS_MIRRORED)
+        bar = f'<td width="3" bgcolor="{self._look.colours["border_strong"]}"></td>'
+        self._open_bars.append(bar if is_mirrored else "")
+        side = "right" if is_mirrored else "left"
         return (
             '<table width="100%" cellspacing="0" cellpadding="0" style="margin-bottom:9px;"><tr>'
-            f'<td width="3" bgcolor="{colours["border_strong"]}"></td>'
-            f'<td style="padding-left:12px; color:{colours["muted"]};">'
+            f"{'' if is_mirrored else bar}"
+            f'<td style="padding-{side}:12px; color:{self._look.colours["muted"]};">'
         )
 
-    def _table_open(self, _token: Token) -> str:
+    def _quote_close(self, _token: Token) -> str:
+        return f"</td>{self._open_bars.pop()}</tr></table>"
+
+    def _table_open(self, token: Token) -> str:
+        side = ' align="right"' if token.meta.get(IS_MIRRORED) else ""
         return (
-            '<table cellspacing="0" cellpadding="6" border="1" style="border-collapse:collapse; '
-            f"border-style:solid; border-color:{self._look.colours['border_strong']}; "
+            f'<table{side} cellspacing="0" cellpadding="6" border="1" '
+            'style="border-collapse:collapse; border-style:solid; '
+            f"border-color:{self._look.colours['border_strong']}; "
             f'margin-top:6px; margin-bottom:{self._look.copy_room_px or 12}px;">'
         )
 
