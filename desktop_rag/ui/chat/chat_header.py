@@ -41,7 +41,7 @@ class ChatHeader(QWidget):
         menu.addAction(tr("Rename"), self._on_rename)
         menu.addAction(tr("Export…"), self._on_export)
         menu.addSeparator()
-        menu.addAction("Delete", self._on_delete)
+        menu.addAction(tr("Delete"), self._on_delete)
         self._menu_button.setMenu(menu)
         self._sources = IconButton(theme, "panel-right:muted", tr("Show or hide sources"))
         chats.clicked.connect(self.list_toggled)
