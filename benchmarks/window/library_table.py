@@ -151,10 +151,10 @@ class Use:
             settle(0.3)
 
     def _choose_facets(self) -> None:
-        for name in ("Searchable", "Text and Markdown", "Failed"):
+        for name in ("Searchable", "Text, Markdown", "Failed"):
             self._press(name)
             settle(0.3)
-        for name in ("Searchable", "Failed", "Text and Markdown"):
+        for name in ("Searchable", "Failed", "Text, Markdown"):
             self._press(name)
             settle(0.3)
 

@@ -32,6 +32,8 @@ _FOR_OTHERS = re.compile(r"[;{]\s*[\w-]+\s*:|<|^#|^\S*://|^[.:\\]|bgcolor|^[\w.-
 _WORD_LIST = re.compile(r"([a-z0-9]{1,11} ){3,}[a-z0-9]{1,11}")
 # What shows its first argument.
 _SHOWING = {"ElidedButton", "ElidedLabel", "PlainLabel", "TextButton", "setText", "set_full_text"}
+# What names an act: there, Delete is a word and no key.
+_NAMING = {"QAction", "TextButton", "addAction"}
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 _JOINING = re.compile(r",? [a-z]{2,} ")
 
@@ -77,6 +79,8 @@ class _Finder(ast.NodeVisitor):
             self.found.append(f"{node.lineno}: {joint}")
         if _name_of(node.func) in _SHOWING and _is_value(node.args[:1]):
             self.found.append(f"{node.lineno}: {ast.unparse(node.args[0])}")
+        if _name_of(node.func) in _NAMING and node.args and _is_key(node.args[0]):
+            self.found.append(f"{node.lineno}: {_text_of(node.args[0])}")
         is_for_programs = _name_of(node.func) in _FOR_PROGRAMS
         for argument in node.args[1:] if _is_tr(node) else node.args:
             if not (is_for_programs and isinstance(argument, ast.Constant | ast.JoinedStr)):
@@ -119,6 +123,10 @@ class _Finder(ast.NodeVisitor):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         for part in (*node.args.defaults, *filter(None, node.args.kw_defaults), *node.body):
             self.visit(part)
+
+
+def _is_key(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and bool(_KEYS.fullmatch(str(node.value)))
 
 
 def _is_for_people(text: str) -> bool:

@@ -7,7 +7,7 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.composer.assistant_choice import AssistantChoice
 from desktop_rag.ui.composer.model_choice import ModelChoice
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.widgets.controls import ElidedLabel, IconButton
+from desktop_rag.ui.widgets.controls import ElidedLabel, IconButton, begin_with_window
 from desktop_rag.ui.widgets.wrapping_row import WrappingRow
 
 _MIN_TITLE_PX = 120
@@ -33,6 +33,7 @@ class ChatHeader(QWidget):
         super().__init__(parent)
         self._title = ElidedLabel()
         self._title.setObjectName("chatTitle")
+        begin_with_window(self._title)
         chats = IconButton(theme, "panel-left:muted", tr("Show or hide chats"))
         self._menu_button = IconButton(theme, "more:muted", tr("Chat options"))
         self._menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
@@ -41,7 +42,7 @@ class ChatHeader(QWidget):
         menu.addAction(tr("Rename"), self._on_rename)
         menu.addAction(tr("Export…"), self._on_export)
         menu.addSeparator()
-        menu.addAction("Delete", self._on_delete)
+        menu.addAction(tr("Delete"), self._on_delete)
         self._menu_button.setMenu(menu)
         self._sources = IconButton(theme, "panel-right:muted", tr("Show or hide sources"))
         chats.clicked.connect(self.list_toggled)

@@ -71,7 +71,7 @@ class ConversationList(QWidget):
         self._view.setItemDelegate(ConversationDelegate(self._theme, self._view))
         self._rename = QAction(tr("Rename"), self._view, shortcut=QKeySequence(Qt.Key.Key_F2))
         self._pin = QAction(tr("Pin"), self._view)
-        self._delete = QAction("Delete", self._view, shortcut=QKeySequence(Qt.Key.Key_Delete))
+        self._delete = QAction(tr("Delete"), self._view, shortcut=QKeySequence(Qt.Key.Key_Delete))
         for action in (self._rename, self._delete):
             action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
             self._view.addAction(action)

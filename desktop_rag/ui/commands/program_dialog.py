@@ -22,7 +22,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import SettingsSection, note, number_field
+from desktop_rag.ui.widgets.form_fields import SettingsSection, fit_height, note, number_field
 
 _WIDTH_PX = 620
 _LINES = 3
@@ -94,7 +94,7 @@ class ProgramDialog(QDialog):
         column.addWidget(self._error)
         column.addLayout(buttons)
         self._save.setDefault(True)
-        self.resize(_WIDTH_PX, self.sizeHint().height())
+        fit_height(self, _WIDTH_PX)
 
     def show_error(self, error: AppError) -> None:
         """Say why it was not registered; the form stays."""

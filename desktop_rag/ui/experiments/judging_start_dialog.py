@@ -10,7 +10,7 @@ from desktop_rag.core.experiments.question_set import RUBRIC
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import SettingsSection, number_field
+from desktop_rag.ui.widgets.form_fields import SettingsSection, fit_height, number_field
 
 _WIDTH_PX = 560
 _RUBRIC_PX = 110
@@ -95,7 +95,7 @@ class JudgingStartDialog(QDialog):
         column.addWidget(section)
         column.addLayout(buttons)
         self._start.setDefault(True)
-        self.resize(_WIDTH_PX, self.sizeHint().height())
+        fit_height(self, _WIDTH_PX)
 
     @Slot()
     def _on_reset_clicked(self) -> None:

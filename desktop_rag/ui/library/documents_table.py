@@ -18,6 +18,8 @@ from PySide6.QtGui import QGuiApplication, QKeySequence
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QMenu,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
     QWidget,
 )
 
@@ -58,6 +60,16 @@ _ROLES = {
 }
 
 
+class _NameDelegate(QStyledItemDelegate):
+    """Cuts a long name in its middle: files of one folder often differ at the end."""
+
+    def initStyleOption(
+        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        super().initStyleOption(option, index)
+        option.textElideMode = Qt.TextElideMode.ElideMiddle
+
+
 def _role_of(index: QModelIndex | QPersistentModelIndex) -> str:
     document: Document = index.data(DOCUMENT_ROLE)
     return _ROLES.get(document.state, "muted")
@@ -93,6 +105,7 @@ class DocumentsTable(RowTable):
         self.setAccessibleName(tr("Files"))
         # Of several selected rows, what is not about all of them is about the current one.
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setItemDelegateForColumn(Column.NAME, _NameDelegate(self))
         self.setItemDelegateForColumn(Column.STATE, RoleDelegate(theme, _role_of, self))
         self._set_up_columns()
         self._connect()

@@ -59,6 +59,16 @@ class ChoiceCard(Card):
         self.chosen.emit()
 
 
+# The kinds of files that have no name of their own.
+KINDS_IN_WORDS = {
+    "e-mail": tr("e-mail"),
+    "notebooks": tr("notebooks"),
+    "plain text": tr("plain text"),
+    "source code": tr("source code"),
+    "web pages": tr("web pages"),
+}
+
+
 class FirstRun(QWidget):
     """Offers to add a folder, to try the demo library, or to connect a model."""
 
@@ -77,9 +87,8 @@ class FirstRun(QWidget):
         """`kinds_read` names the supported kinds of files, such as `PDF`."""
         super().__init__(parent)
         self.setProperty("kind", "page")
-        self._kinds_read = tr(
-            "{join} and {value}", join=", ".join(kinds_read[:-1]), value=kinds_read[-1]
-        )
+        *kinds, last = (KINDS_IN_WORDS.get(kind, kind) for kind in kinds_read)
+        self._kinds_read = tr("{join} and {value}", join=", ".join(kinds), value=last)
         self._folder = ChoiceCard(theme, "folder-plus:accent", _FOLDER, is_main=True)
         self._demo = ChoiceCard(theme, "file-text:accent", _DEMO)
         self._endpoint = ChoiceCard(theme, "server:accent", _ENDPOINT)

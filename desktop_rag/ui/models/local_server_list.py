@@ -34,7 +34,7 @@ class LocalServerList(QWidget):
         self._chat = chat
         self._search = TextButton(tr("Find running servers"), kind="quiet")
         self._search.clicked.connect(self.search)
-        self._uses = {name: TextButton(name) for name in USUAL}
+        self._uses = {name: TextButton(_in_words(name)) for name in USUAL}
         row = FlowRow(spacing=8)
         for name, button in self._uses.items():
             button.setAccessibleDescription(tr("Use {value} and test it", value=USUAL[name]))
@@ -74,6 +74,12 @@ class LocalServerList(QWidget):
         for place, (name, button) in enumerate(self._uses.items()):
             count = models.get(name)
             has = count_of(count, tr("model"), tr("models")) if count is not None else ""
-            button.setText(f"{name} · {has}" if has else name)
+            words = _in_words(name)
+            button.setText(f"{words} · {has}" if has else words)
             button.setVisible(name in models if models else place < _DEFAULT_COUNT)
         self.searched.emit(found)
+
+
+def _in_words(name: str) -> str:
+    """The name of a server, or those of the programs that share its address."""
+    return tr(" or ").join(name.split(" or "))

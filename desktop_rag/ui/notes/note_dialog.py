@@ -10,7 +10,7 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.ui.standing.standing_dialog import scope_field
 from desktop_rag.ui.widgets.controls import TextButton
-from desktop_rag.ui.widgets.form_fields import SettingsSection, note
+from desktop_rag.ui.widgets.form_fields import SettingsSection, fit_height, note
 
 _WIDTH_PX = 560
 _FOLDER = tr(
@@ -55,7 +55,7 @@ class NoteDialog(QDialog):
         column.addWidget(section)
         column.addLayout(buttons)
         self._write.setDefault(True)
-        self.resize(_WIDTH_PX, self.sizeHint().height())
+        fit_height(self, _WIDTH_PX)
         self._topic.textChanged.connect(self._on_edited)
         self._folder.textChanged.connect(self._on_edited)
         self._choose.clicked.connect(self._on_choose_clicked)

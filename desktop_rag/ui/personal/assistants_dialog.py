@@ -54,7 +54,7 @@ class AssistantsDialog(QDialog):
         self._new = TextButton(tr("New…"), kind="primary")
         self._edit = TextButton(tr("Edit…"))
         self._copy = TextButton(tr("Duplicate"))
-        self._delete = TextButton("Delete", kind="danger")
+        self._delete = TextButton(tr("Delete"), kind="danger")
         self._close = TextButton(tr("Close"))
         self._first = TextButton(tr("New assistant…"), kind="primary", icon="plus:accent_text",
                                  theme=theme)  # fmt: skip

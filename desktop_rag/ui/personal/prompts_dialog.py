@@ -62,7 +62,7 @@ class PromptsDialog(QDialog):
         self._status = PlainLabel(wrap=True)
         self._undo = TextButton(tr("Undo"), kind="quiet")
         self._new = TextButton(tr("New prompt"))
-        self._delete = TextButton("Delete", kind="danger")
+        self._delete = TextButton(tr("Delete"), kind="danger")
         self._save = TextButton(tr("Save"), kind="primary")
         self._build()
         self._connect()

@@ -31,7 +31,7 @@ class RewriteDialog(QDialog):
         self._text.setTabChangesFocus(True)
         self._save = TextButton(tr("Save"), kind="primary")
         self._cancel = TextButton(tr("Cancel"))
-        self._delete = TextButton("Delete", kind="danger")
+        self._delete = TextButton(tr("Delete"), kind="danger")
         self._build()
         self._delete.setVisible(is_rewritten)
         self._text.textChanged.connect(self._on_text_changed)

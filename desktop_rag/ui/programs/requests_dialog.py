@@ -174,7 +174,7 @@ class RequestsDialog(QDialog):
         box.setWindowTitle(tr("Delete the log"))
         box.setText(_DELETE)
         button = box.addButton(tr("Delete"), QMessageBox.ButtonRole.DestructiveRole)
-        box.addButton(QMessageBox.StandardButton.Cancel)
+        box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
         button.clicked.connect(self._forget)
         box.open()
 

@@ -176,5 +176,5 @@ class RemoveRuleQuestion(QMessageBox):
             )
         )
         button = self.addButton(tr("Remove"), QMessageBox.ButtonRole.DestructiveRole)
-        self.addButton(QMessageBox.StandardButton.Cancel)
+        self.setDefaultButton(self.addButton(QMessageBox.StandardButton.Cancel))
         button.clicked.connect(self.confirmed)

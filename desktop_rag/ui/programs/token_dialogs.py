@@ -166,5 +166,5 @@ class RevokeQuestion(QMessageBox):
             )
         )
         button = self.addButton(tr("Revoke"), QMessageBox.ButtonRole.DestructiveRole)
-        self.addButton(QMessageBox.StandardButton.Cancel)
+        self.setDefaultButton(self.addButton(QMessageBox.StandardButton.Cancel))
         button.clicked.connect(self.confirmed)

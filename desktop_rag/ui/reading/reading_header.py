@@ -15,7 +15,7 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.shared_library import can_open
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
-from desktop_rag.ui.widgets.controls import ElidedLabel, IconButton
+from desktop_rag.ui.widgets.controls import ElidedLabel, IconButton, begin_with_window
 from desktop_rag.ui.widgets.flow_row import FlowRow
 
 # What is left for a title among its buttons, in characters.
@@ -44,6 +44,7 @@ class ReadingHeader(QWidget):
         self._forward = IconButton(theme, "chevron-right:text", tr("Forward (Alt+Right)"))
         self._title = ElidedLabel()
         self._title.setObjectName("readingTitle")
+        begin_with_window(self._title)
         self._place = ElidedLabel(tone="muted", scale="small", mode=Qt.TextElideMode.ElideLeft)
         self._place.setObjectName("readingPlace")
         self._find = IconButton(theme, "search:muted", tr("Find in the document (Ctrl+F)"))
@@ -79,7 +80,7 @@ class ReadingHeader(QWidget):
         self._among.setContentsMargins(4, 0, 0, 0)
         self._among.addWidget(self._title)
         self._own_row = QHBoxLayout()
-        self._own_row.setContentsMargins(6, 0, 6, 0)
+        self._own_row.setContentsMargins(6, 0, 6, 4)
         top.addLayout(self._among, 1)
         buttons = (
             self._ask, self._find, self._text, self._open, self._details, self._window, self._close

@@ -249,6 +249,8 @@ class SearchPage(QWidget):
     @Slot()
     def _search_now(self) -> None:
         self._search.search(self.field.text(), reach_of(self.filters.filters))
+        if not self._search.is_settled and not self.results.results.passages:
+            self._count.setText(tr("Searching…"))
 
     def _search_again(self) -> None:
         """Search the same once more: the library has changed."""

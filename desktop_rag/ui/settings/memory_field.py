@@ -54,7 +54,7 @@ class MemoryField(QWidget):
             )
         )
         confirm = box.addButton(tr("Delete all"), QMessageBox.ButtonRole.DestructiveRole)
-        box.addButton(QMessageBox.StandardButton.Cancel)
+        box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
         confirm.clicked.connect(self._on_confirmed)
         box.open()
 

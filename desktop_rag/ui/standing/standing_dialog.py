@@ -23,7 +23,7 @@ from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.standing.standing_wording import RHYTHMS, weekday_in_words
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import SettingsSection, WheelGuard, note
+from desktop_rag.ui.widgets.form_fields import SettingsSection, WheelGuard, fit_height, note
 
 _WIDTH_PX = 600
 _LINES = 4
@@ -106,7 +106,7 @@ class StandingDialog(QDialog):
         column.addStretch(1)
         column.addLayout(buttons)
         self._save.setDefault(True)
-        self.resize(_WIDTH_PX, self.sizeHint().height())
+        fit_height(self, _WIDTH_PX)
 
     def _connect(self) -> None:
         self._question.textChanged.connect(self._on_edited)
@@ -143,6 +143,8 @@ class StandingDialog(QDialog):
         rhythm = self._chosen_rhythm
         self._day.setVisible(rhythm is Rhythm.WEEKLY)
         self._time.setVisible(rhythm is not Rhythm.ON_CHANGE)
+        if self.isVisible():
+            fit_height(self, self.width())
         self._error.setText("")
         self._save.setEnabled(bool(self._question.toPlainText().strip()))
 

@@ -204,7 +204,7 @@ class ActivityPage(ScrolledPage):
         box.setWindowTitle(tr("Delete activity"))
         box.setText(_DELETE)
         confirm = box.addButton(tr("Delete all"), QMessageBox.ButtonRole.DestructiveRole)
-        box.addButton(QMessageBox.StandardButton.Cancel)
+        box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
         confirm.clicked.connect(self._on_delete_confirmed)
         box.open()
 

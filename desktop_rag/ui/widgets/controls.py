@@ -181,6 +181,12 @@ class ElidedLabel(PlainLabel):
         set_tip(self, self._tip or whole)
 
 
+def begin_with_window(label: QLabel) -> None:
+    """Have a label begin where the window does, whatever the script of its text."""
+    side = Qt.AlignmentFlag.AlignRight if label.isRightToLeft() else Qt.AlignmentFlag.AlignLeft
+    label.setAlignment(side | Qt.AlignmentFlag.AlignAbsolute | Qt.AlignmentFlag.AlignVCenter)
+
+
 class ToolButton(QToolButton):
     """A tool button that Enter presses as Space does."""
 

@@ -252,6 +252,13 @@ class SettingsSection(Card):
         return margins.left() + margins.right()
 
 
+def fit_height(window: QWidget, width_px: int) -> None:
+    """Give a dialog this width, and the height that its wrapped texts and rows need there."""
+    layout = window.layout()
+    needed_px = layout.totalHeightForWidth(width_px) if layout else 0
+    window.resize(width_px, max(needed_px, window.sizeHint().height()))
+
+
 def _row_of(fields: Sequence[QWidget], spacing_px: int, *, is_wide: bool) -> QWidget:
     """Fields side by side, in further lines where there is no room and none fills the row."""
     holder = QWidget()

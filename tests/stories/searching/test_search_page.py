@@ -12,6 +12,7 @@ from desktop_rag.ui.search.result_list import ResultList
 from desktop_rag.ui.search.search_filters import FilterKind
 from desktop_rag.ui.search.search_page import SearchPage
 from desktop_rag.ui.tags.tag_dialog import TagDialog
+from desktop_rag.ui.widgets.controls import PlainLabel
 from tests.stories.conftest import Person
 
 NOTE = "---\ntags: [roof, Wales]\n---\n# Slates\n\nThe keeper of the slates comes from Wales.\n"
@@ -72,6 +73,14 @@ def marked(person: Person) -> set[str]:
     views = page(person).side.pane.viewers.findChildren(QTextEdit)
     texts = [s.cursor.selectedText() for view in views for s in view.extraSelections()]
     return {text for text in texts if " " not in text}
+
+
+def test_what_is_searched_for_is_said_until_it_is_found(searching: Person) -> None:
+    page(searching).field.setText("slates")
+    labels = page(searching).findChildren(PlainLabel)
+    assert [label.text() for label in labels if label.isVisible()].count("Searching…") == 1
+    searching.sees("1 passage in 1 file")
+    assert not any(label.text() == "Searching…" for label in labels)
 
 
 def test_a_result_is_read_beside_the_list_at_its_place(searching: Person) -> None:

@@ -64,6 +64,7 @@ def test_no_text_is_outside_of_translation() -> None:
         'result = counts or "nothing that needs attention"',
         'words = " and ".join(counts)',
         'button = TextButton(grouping.value, kind="chip")',
+        'menu.addAction("Delete", self._on_delete)',
     ],
 )
 def test_a_text_outside_is_noticed(tmp_path: Path, line: str) -> None:

@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLineEdit, QMenu, QTableView, QWidget
+from PySide6.QtWidgets import (
+    QLineEdit,
+    QMenu,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.domain import Collection, DocumentState, Source
@@ -277,3 +284,13 @@ def test_what_failed_says_why_in_a_small_window_with_large_text(
     shown = [column for column in Column if not view.isColumnHidden(column)]
     assert shown == [Column.NAME, Column.REASON]
     assert sum(map(view.columnWidth, shown)) <= view.viewport().width()
+
+
+def test_a_long_name_is_cut_in_its_middle(panel: DocumentsPanel) -> None:
+    rows = table(panel)
+    index = rows.model().index(0, Column.NAME)
+    delegate = rows.itemDelegateForIndex(index)
+    assert isinstance(delegate, QStyledItemDelegate)
+    option = QStyleOptionViewItem()
+    delegate.initStyleOption(option, index)
+    assert option.textElideMode is Qt.TextElideMode.ElideMiddle

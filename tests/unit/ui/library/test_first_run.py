@@ -3,8 +3,9 @@
 import pytest
 from pytestqt.qtbot import QtBot
 
+from desktop_rag.ingest.read.foundation.format_table import kinds_read
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.library.first_run import FirstRun
+from desktop_rag.ui.library.first_run import KINDS_IN_WORDS, FirstRun
 from tests.unit.ui.rooms import button, texts
 
 KINDS = ("PDF", "e-mail", "source code")
@@ -37,3 +38,7 @@ def test_supported_kinds_of_files_are_listed(qtbot: QtBot, theme: Theme) -> None
     panel = FirstRun(theme, KINDS)
     qtbot.addWidget(panel)
     assert any(text.startswith("Supported: PDF, e-mail and source code.") for text in texts(panel))
+
+
+def test_every_kind_without_a_name_of_its_own_is_in_words() -> None:
+    assert {kind for kind in kinds_read() if kind.islower()} == KINDS_IN_WORDS.keys()

@@ -2,12 +2,9 @@
 
 import re
 
-import pytest
-
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.ui.foundation.theme import load_scheme
 from desktop_rag.ui.markdown.markdown_html import MarkdownStyle, render_html
-from desktop_rag.ui.markdown.reading_direction import is_from_the_right
 
 LOOK = MarkdownStyle(load_scheme(resources_dir() / "themes" / "light.toml").roles)
 ARABIC = "| المدينة | السنة |\n|---|:---|\n| دبي | 2021 [1] |\n\nبعد الجدول."
@@ -18,13 +15,6 @@ def cells(html: str) -> list[tuple[str, str]]:
     """Each cell with its alignment, row by row."""
     found = re.findall(r'<t[hd] align="(\w+)"[^>]*>(.*?)</t[hd]>', html)
     return [(side, re.sub(r"<[^>]*>", "", words)) for side, words in found]
-
-
-@pytest.mark.parametrize(
-    ("text", "is_so"), [("المدينة", True), ("2021 שנה", True), ("3M", False), ("2021", False)]
-)
-def test_the_first_letter_tells(text: str, *, is_so: bool) -> None:
-    assert is_from_the_right(text) == is_so
 
 
 def test_the_columns_of_a_table_begin_at_the_right() -> None:

@@ -33,11 +33,14 @@ def body(theme: Theme, qtbot: QtBot) -> AnswerBody:
 
 
 def shown(body: AnswerBody, text: str, width: int) -> SegmentView:
+    """The part of the answer with its first table."""
     body.resize(width, 400)
     body.show()
     body.show_text(text, SOURCES)
+    while not body.is_rendered:
+        QApplication.processEvents()
     QApplication.processEvents()
-    return body.findChildren(SegmentView)[0]
+    return next(v for v in body.findChildren(SegmentView) if v.findChildren(CopyButton))
 
 
 def lines(view: SegmentView) -> Iterator[list[str]]:
@@ -82,6 +85,13 @@ def test_citations_and_buttons_move_with_the_table(body: AnswerBody) -> None:
     moved = view.horizontalScrollBar().value()
     assert moved > 0
     assert at - copy.x() == before - view.cursorRect().left() == moved
+
+
+def test_a_wide_table_is_scrolled_by_itself(body: AnswerBody) -> None:
+    shown(body, f"{WIDE}\nAfter the table.\n\n| A | B |\n|---|---|\n| a | b |", 400)
+    views = body.findChildren(SegmentView)
+    assert [v.toPlainText().split()[0] for v in views] == ["Before", "Company", "After"]
+    assert [v.horizontalScrollBar().isVisible() for v in views] == [False, True, False]
 
 
 def test_a_very_long_word_is_broken(body: AnswerBody) -> None:

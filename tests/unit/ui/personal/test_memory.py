@@ -140,6 +140,7 @@ def test_everything_is_deleted_after_confirmation(
         box = [b for b in field.findChildren(QMessageBox) if b.isVisible()][-1]
         assert box.textFormat() is Qt.TextFormat.PlainText
         assert box.text().startswith("Delete 2 remembered answers?")
+        assert box.defaultButton().text().replace("&", "") == "Cancel"
         next(b for b in box.buttons() if b.text().replace("&", "") == words).click()
         qtbot.waitUntil(lambda left=left: f"{left} answers remembered" in texts(field))
         assert chat.memory.count() == left

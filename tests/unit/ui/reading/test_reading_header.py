@@ -29,3 +29,20 @@ def test_the_title_has_a_row_of_its_own_where_the_buttons_need_theirs(
     close = header.findChildren(IconButton)[-1]
     below = title.mapTo(header, QPoint()).y() >= close.geometry().bottom()
     assert below != is_among_buttons
+
+
+def test_a_title_in_arabic_begins_where_the_window_does(theme: Theme, qtbot: QtBot) -> None:
+    header = ReadingHeader(theme)
+    qtbot.addWidget(header)
+    header.show_document("المنارة", make_document("a.md"), has_pages=False, is_text=True)
+    header.resize(800, 100)
+    header.show()
+    QApplication.processEvents()
+    title = next(w for w in header.findChildren(ElidedLabel) if w.full_text == "المنارة")
+    painted = title.grab().toImage()
+    ground = painted.pixel(painted.width() - 1, 0)
+    words_px = round(
+        title.fontMetrics().horizontalAdvance(title.text()) * painted.devicePixelRatio()
+    )
+    beyond = range(2 * words_px, painted.width())
+    assert all(painted.pixel(x, y) == ground for x in beyond for y in range(painted.height()))

@@ -49,3 +49,14 @@ def test_the_drop_down_list_has_the_same_order(pages: PageList) -> None:
 
 def test_a_heading_is_no_page(pages: PageList) -> None:
     assert pages.show_named("App") is None
+
+
+def test_the_last_page_of_a_long_list_is_scrolled_to(pages: PageList) -> None:
+    for number in range(20):
+        pages.add_page(f"Page {number}", QWidget(), "App")
+    pages.resize(1400, 430)
+    pages.show()
+    view = names(pages)
+    assert view.verticalScrollBar().isVisible()
+    pages.show_named("Page 19")
+    assert view.viewport().rect().contains(view.visualItemRect(view.item(view.count() - 1)))

@@ -188,6 +188,7 @@ def test_deleting_asks_first(room: Room, tmp_path: Path) -> None:
     box = room.page.findChild(QMessageBox)
     assert box is not None
     assert "feedback in them stay" in box.text()
+    assert box.defaultButton().text().replace("&", "") == "Cancel"
     assert list((tmp_path / "activity").iterdir())
     button(box, "Delete all").click()
     room.waits_for("Feedback")
