@@ -42,9 +42,9 @@ NO_SURROUNDINGS: Mapping[int, Surroundings] = MappingProxyType({})
 class Candidate:
     """A piece that may be quoted, with the items or rows that it `listed` below itself.
 
-    `terms` are those of its words, of its lead, of the names of its columns and of the title of
-    its table; `named` are those of the question that its document's name has, which hold for all
-    its pieces. A piece that `is_short` is quoted only for words of the question that it has.
+    `terms` are those of its words, of its lead and heading, of the names of its columns and of the
+    title of its table; `named` are those of the question that its document's name has, which hold
+    for all its pieces. One that `is_short` is quoted only for words of the question that it has.
     """
 
     n: int
@@ -67,8 +67,8 @@ class Candidate:
 
     @property
     def said(self) -> frozenset[str]:
-        """The terms without those of the lead, which it shares with those beside it."""
-        return _terms(self.text) if self.unit.lead else self.terms
+        """The terms without those above it, which it shares with the pieces beside it."""
+        return _terms(self.text) if self.unit.lead or self.unit.title else self.terms
 
 
 def all_candidates(
@@ -113,7 +113,8 @@ def candidates_of(
         text = _shortened(unit.text)
         text = _cut_marked(text) if place == len(units) - 1 else text
         text = f"… {text}" if unit.start == 0 and _goes_on(around.above, text) else text
-        cut, held = replace(unit, text=text), _terms(f"{unit.lead} {unit.text}")
+        cut = replace(unit, text=text, title=unit.title or source.anchor.heading or "")
+        held = _terms(f"{cut.title} {unit.lead} {unit.text}")
         found.append(Candidate(source.n, rank, cut, held, named, listed, is_short))
     return found
 
