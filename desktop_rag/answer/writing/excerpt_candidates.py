@@ -7,6 +7,7 @@ from itertools import islice, takewhile
 from pathlib import PurePath
 from types import MappingProxyType
 
+from desktop_rag.answer.checking.claims.numbers import NUMBER_WORDS
 from desktop_rag.answer.writing.excerpt_leads import label_of
 from desktop_rag.answer.writing.excerpt_units import Unit, is_shouted, plain, units_of
 from desktop_rag.answer.writing.source_tables import Surroundings
@@ -45,6 +46,7 @@ class Candidate:
     `terms` are those of its words, of its lead and heading, of the names of its columns and of the
     title of its table; `named` are those of the question that its document's name has, which hold
     for all its pieces. One that `is_short` is quoted only for words of the question that it has.
+    One that `is_beside` the point lacks what was asked for, as a figure.
     """
 
     n: int
@@ -54,6 +56,7 @@ class Candidate:
     named: frozenset[str] = frozenset()
     listed: tuple[Unit, ...] = ()
     is_short: bool = False
+    is_beside: bool = False
 
     @property
     def text(self) -> str:
@@ -203,6 +206,13 @@ def asked_words(question: str) -> set[str]:
     found = _terms(question)
     idle = _ASKING.union(terms(" ".join(function_words(words(question)))))
     return set(found - idle or found)
+
+
+def has_figure(candidate: Candidate) -> bool:
+    """True for a piece with a number, in digits or as an English word."""
+    return any(
+        word[0].isdigit() or word.casefold() in NUMBER_WORDS for word in words(candidate.text)
+    )
 
 
 def telling_words(asked: set[str], named: frozenset[str]) -> set[str]:

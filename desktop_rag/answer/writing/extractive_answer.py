@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from desktop_rag.answer.counting.counting_words import counting_language
 from desktop_rag.answer.writing.excerpt_candidates import (
     LONGEST,
     NO_SURROUNDINGS,
@@ -19,6 +20,7 @@ from desktop_rag.answer.writing.excerpt_candidates import (
     all_candidates,
     asked_words,
     candidates_of,
+    has_figure,
     named_in,
     telling_words,
     whole_passage,
@@ -27,7 +29,7 @@ from desktop_rag.answer.writing.excerpt_markdown import blocks, quoted
 from desktop_rag.answer.writing.excerpt_units import Unit
 from desktop_rag.answer.writing.source_tables import Surroundings
 from desktop_rag.core.conversation import SourceRef
-from desktop_rag.core.language.model_languages import ENGLISH_MODEL, question_language
+from desktop_rag.core.language.model_languages import ENGLISH_MODEL, OTHER_LATIN, question_language
 from desktop_rag.core.terms import terms
 from desktop_rag.models.ports import Embedder
 
@@ -56,6 +58,8 @@ _UNNAMED_SHARE = 0.8
 _CUT_SHARE = 0.7
 # Questions in a document answer nothing.
 _ASKED_SHARE = 0.5
+# A piece without a figure seldom says how many.
+_BESIDE_SHARE = 0.7
 # Passages with less of the score of the best one are not about the question.
 _LEAST_SCORE = 0.4
 # Documents whose names have fewer words of the question, beside those that have more.
@@ -94,6 +98,8 @@ def excerpts(
     candidates = [c for c in candidates if quoted(c.text) not in said] or candidates
     similar = _similar(question, candidates, embedder) if embedder else None
     across = _in_other_languages(question, surroundings)
+    if counting_language(question):
+        candidates = [replace(c, is_beside=not has_figure(c)) for c in candidates]
     if similar is not None and unrelated is not None:
         nearest = int(similar.argmax())
         meaning = (float(similar[nearest]) - unrelated) / (1 - unrelated)
@@ -199,6 +205,9 @@ def _in_other_languages(question: str, surroundings: Mapping[int, Surroundings])
     """The numbers of the sources in another language than the question: words say nothing there."""
     asked = question_language(question)
     known = {n: around.language for n, around in surroundings.items() if around.language}
+    if asked == OTHER_LATIN:
+        # It may be any but English.
+        return frozenset(n for n, language in known.items() if language in ENGLISH_MODEL)
     if asked in ENGLISH_MODEL:
         return frozenset(n for n, language in known.items() if language not in ENGLISH_MODEL)
     return frozenset(n for n, language in known.items() if language != asked)
@@ -232,7 +241,10 @@ def _scores(
     by_rank = [_RANK_SHARE / c.rank + _LABEL_SHARE * _named(c, asked) for c in candidates]
     most_named = max((len(c.named) for c in candidates), default=0)
     trust = [
-        _trust(c.unit) * (1.0 if len(c.named) == most_named else _OTHERS_SHARE) for c in candidates
+        _trust(c.unit)
+        * (1.0 if len(c.named) == most_named else _OTHERS_SHARE)
+        * (_BESIDE_SHARE if c.is_beside else 1.0)
+        for c in candidates
     ]
     if similar is None:
         return [t * (s + r) for t, s, r in zip(trust, shared, by_rank, strict=True)]

@@ -158,6 +158,15 @@ def test_a_question_of_the_document_answers_none() -> None:
     )
 
 
+def test_how_many_is_answered_by_a_piece_with_a_number() -> None:
+    sources = [
+        source(1, "The employees of the tower may choose their own lamp."),
+        source(2, "As of May, the tower had some 120 employees in all."),
+    ]
+    answer = excerpts("How many employees does the tower have?", sources, None)
+    assert answer.startswith("As of May, the tower had some 120 employees in all. [2]")
+
+
 def test_a_passage_far_behind_the_best_one_is_not_quoted() -> None:
     best = replace(source(1, "Cats are allowed."), score=8.0)
     far = replace(source(2, "Cats of the tower sleep by the lamp all day long."), score=2.0)
@@ -255,3 +264,11 @@ def test_what_is_about_something_else_is_not_quoted() -> None:
     assert excerpts(asked, [source(1, text)], embedder) == f"{text} [1]"
     said = "The landmark of Paris measures 330 metres up to its tip."
     assert excerpts(asked, [source(1, said)], embedder, unrelated=unrelated) == f"{said} [1]"
+
+
+def test_a_question_in_some_language_but_english_is_not_across_from_its_own() -> None:
+    text = "Wir zahlen:\n- das Dach bis 3.200 Euro\n\nDer Turm ist weiß und steht am Hafen."
+    around = {1: Surroundings(language="de"), 2: Surroundings(language="en")}
+    sources = [source(1, text), source(2, "The tower pays for nothing at all.")]
+    said = excerpts("Was zahlt Nordlicht für das Dach?", sources, bundled_embedder(), "", around)
+    assert said.startswith("Wir zahlen: [1]\n\n- das Dach bis 3.200 Euro [1]")
