@@ -29,7 +29,12 @@ from desktop_rag.answer.writing.excerpt_markdown import blocks, quoted
 from desktop_rag.answer.writing.excerpt_units import Unit
 from desktop_rag.answer.writing.source_tables import Surroundings
 from desktop_rag.core.conversation import SourceRef
-from desktop_rag.core.language.model_languages import ENGLISH_MODEL, OTHER_LATIN, question_language
+from desktop_rag.core.language.model_languages import (
+    ENGLISH_MODEL,
+    OTHER_LATIN,
+    UNKNOWN,
+    question_language,
+)
 from desktop_rag.core.terms import terms
 from desktop_rag.models.ports import Embedder
 
@@ -81,7 +86,8 @@ def excerpts(
     used only when there are no others. With nothing to quote, it is empty; also, where the
     similarity of `unrelated` texts is given, when no piece seems to be about the question.
     """
-    ranked = _near_the_best(sources)
+    across = _in_other_languages(question, surroundings)
+    ranked = _near_the_best(sources, across)
     asked = asked_words(question)
     best = ranked[:_PASSAGES]
     candidates = all_candidates(best, asked, surroundings)
@@ -97,13 +103,13 @@ def excerpts(
         return ""
     candidates = [c for c in candidates if quoted(c.text) not in said] or candidates
     similar = _similar(question, candidates, embedder) if embedder else None
-    across = _in_other_languages(question, surroundings)
     if counting_language(question):
         candidates = [replace(c, is_beside=not has_figure(c)) for c in candidates]
     if similar is not None and unrelated is not None:
         meaning = (float(similar.max()) - unrelated) / (1 - unrelated)
         # In another language a piece has none of the words, and less of the meaning.
-        least = _ABOUT_ACROSS if ranked[0].n in across else _ABOUT
+        may_be_across = ranked[0].n in across or question_language(question) == UNKNOWN
+        least = _ABOUT_ACROSS if may_be_across else _ABOUT
         if not _is_any_about(asked, candidates, meaning, least):
             return ""
     return "\n\n".join(blocks(_best(asked, candidates, similar, across)))
@@ -132,11 +138,11 @@ def _is_any_about(
     return all(words >= share or meaning >= near for share, near in least)
 
 
-def _near_the_best(sources: Sequence[SourceRef]) -> list[SourceRef]:
-    """The passages best first, without those far behind the best one."""
+def _near_the_best(sources: Sequence[SourceRef], across: Collection[int]) -> list[SourceRef]:
+    """The passages best first, without those far behind the best one in the same language."""
     ranked = sorted(sources, key=lambda source: -source.score)
     least = _LEAST_SCORE * ranked[0].score if ranked and ranked[0].score > 0 else -math.inf
-    return [source for source in ranked if source.score >= least]
+    return [source for source in ranked if source.score >= least or source.n in across]
 
 
 def _best(
@@ -262,10 +268,10 @@ def _similar(
 
 def _mixed(shared: float, meaning: float, *, is_alone: bool) -> float:
     """Words and meaning in one. Beside pieces in another language, which have no words of the
-    question, the meaning counts in full.
+    question, no piece counts less than its meaning.
     """
-    share = _MEANING_SHARE if is_alone else 1.0
-    return (1 - _MEANING_SHARE) * shared + share * meaning
+    mixed = (1 - _MEANING_SHARE) * shared + _MEANING_SHARE * meaning
+    return mixed if is_alone else max(mixed, meaning)
 
 
 def _meant(candidate: Candidate) -> str:
