@@ -11,7 +11,7 @@ from threading import Event
 
 from desktop_rag.answer.checking.answer_checking import CheckClaim
 from desktop_rag.answer.checking.disputes import Dispute, checked_dispute, dispute_of
-from desktop_rag.answer.checking.standing_firm import excerpt, remark
+from desktop_rag.answer.checking.standing_firm import remark
 from desktop_rag.answer.conversations.answer_memory import Memory
 from desktop_rag.answer.conversations.attachments import Attachments
 from desktop_rag.answer.counting.count_answer import CountAnswer
@@ -41,9 +41,8 @@ from desktop_rag.answer.understanding.scoping import Scoping, unknown_name
 from desktop_rag.answer.understanding.small_talk import reply_to
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest
-from desktop_rag.answer.writing.extractive_answer import excerpts
+from desktop_rag.answer.writing.excerpt_answer import ExcerptAnswer
 from desktop_rag.answer.writing.model_answer import answer_with
-from desktop_rag.answer.writing.source_tables import surroundings_of
 from desktop_rag.answer.writing.unanswered import Refusal, refusal, unread_files
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.attachment import Image
@@ -51,7 +50,6 @@ from desktop_rag.core.conversation import (
     AnswerEvent,
     Message,
     MessageState,
-    Role,
     SearchNotes,
     SourceRef,
     SourcesFound,
@@ -103,7 +101,6 @@ class Answering:
         """Without an embedder, sentences are chosen by their words."""
         self._finder = finder
         self._documents = documents = engine.documents
-        self._embedder = embedder
         self._models = models
         self._table_answer = TableAnswer(documents, engine.tables)
         self._memory = memory
@@ -111,6 +108,7 @@ class Answering:
         self._attached = AttachedSources(finder, documents)
         self._scoping = scoping
         self._check = check
+        self._excerpts = ExcerptAnswer(finder, documents, embedder, check)
         self._named = NamedAnswer(finder, documents)
         self._counting = CountAnswer(CountedSets(finder, documents, engine.names))
         map_reduce = MapReduce(finder.count_tokens)
@@ -222,9 +220,8 @@ class Answering:
         self._join_attached(draft, request)
         if not (draft.sources or draft.nearest):
             raise AppError("Without documents, only a model can answer.", _HOW_TO_GET_ONE)
-        if draft.sources:
-            yield from self._from_excerpts(draft, request)
-        else:
+        yield from self._excerpts.answer(draft, request)
+        if not draft.sources:
             yield from self._from_nothing(draft, request)
 
     def _from_search(
@@ -249,8 +246,7 @@ class Answering:
                 yield from self._few_files.read_on(draft, request, model, cancel)
         elif not model:
             self._join_attached(draft, request)
-            if draft.sources:
-                yield from self._from_excerpts(draft, request)
+            yield from self._excerpts.answer(draft, request)
 
     def _add_disputed(self, draft: AnswerDraft, request: AnswerRequest) -> None:
         """Add the sources of the answer that the person contradicts."""
@@ -336,25 +332,6 @@ class Answering:
         marks, headings, _ = places_from_json(self._documents.content(document_id)[1])
         return Places(marks, headings) if marks or headings else None
 
-    def _from_excerpts(self, draft: AnswerDraft, request: AnswerRequest) -> Iterator[AnswerEvent]:
-        draft.is_excerpts = True
-        previous = _previous_answer(draft, request)
-        yield SourcesFound(draft.sources, draft.notes)
-        asked = draft.plain_question
-        asked = draft.notes.repair(asked) if draft.notes else asked
-        around = surroundings_of(self._documents, draft.sources)
-        languages = {each.language for each in around.values()}
-        embedder = self._finder.embedder_for(asked, languages) or self._embedder
-        dispute = dispute_of(request.question, request.history)
-        if dispute:
-            draft.text = excerpt(checked_dispute(dispute, draft.sources, self._check))
-        draft.text = (
-            draft.text
-            or excerpts(asked, draft.sources, embedder, previous, around)
-            or refusal(Refusal.NOTHING_FOUND, *_written_in(request))
-        )
-        yield TextDelta(draft.text)
-
     def _from_nothing(self, draft: AnswerDraft, request: AnswerRequest) -> Iterator[AnswerEvent]:
         """Say that there is nothing to answer from. No model is asked: it would make things up."""
         reach, written_in = request.setup.reach, _written_in(request)
@@ -387,9 +364,3 @@ def _small_talk(request: AnswerRequest, *, is_open: bool) -> str:
     if request.attachments or request.every_file or is_open:
         return ""
     return reply_to(request.question, is_first=not request.history)
-
-
-def _previous_answer(draft: AnswerDraft, request: AnswerRequest) -> str:
-    """The previous answer, for a question that depends on it and asks for more; else ""."""
-    answers = [message.text for message in request.history if message.role is Role.ASSISTANT]
-    return answers[-1] if answers and draft.asked != request.question else ""

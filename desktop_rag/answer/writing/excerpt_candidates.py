@@ -7,6 +7,7 @@ from itertools import islice, takewhile
 from pathlib import PurePath
 from types import MappingProxyType
 
+from desktop_rag.answer.checking.claims.numbers import NUMBER_WORDS
 from desktop_rag.answer.writing.excerpt_leads import label_of
 from desktop_rag.answer.writing.excerpt_units import Unit, is_shouted, plain, units_of
 from desktop_rag.answer.writing.source_tables import Surroundings
@@ -42,9 +43,10 @@ NO_SURROUNDINGS: Mapping[int, Surroundings] = MappingProxyType({})
 class Candidate:
     """A piece that may be quoted, with the items or rows that it `listed` below itself.
 
-    `terms` are those of its words, of its lead, of the names of its columns and of the title of
-    its table; `named` are those of the question that its document's name has, which hold for all
-    its pieces. A piece that `is_short` is quoted only for words of the question that it has.
+    `terms` are those of its words, of its lead and heading, of the names of its columns and of the
+    title of its table; `named` are those of the question that its document's name has, which hold
+    for all its pieces. One that `is_short` is quoted only for words of the question that it has.
+    One that `is_beside` the point lacks what was asked for, as a figure.
     """
 
     n: int
@@ -54,6 +56,7 @@ class Candidate:
     named: frozenset[str] = frozenset()
     listed: tuple[Unit, ...] = ()
     is_short: bool = False
+    is_beside: bool = False
 
     @property
     def text(self) -> str:
@@ -67,8 +70,8 @@ class Candidate:
 
     @property
     def said(self) -> frozenset[str]:
-        """The terms without those of the lead, which it shares with those beside it."""
-        return _terms(self.text) if self.unit.lead else self.terms
+        """The terms without those above it, which it shares with the pieces beside it."""
+        return _terms(self.text) if self.unit.lead or self.unit.title else self.terms
 
 
 def all_candidates(
@@ -113,7 +116,8 @@ def candidates_of(
         text = _shortened(unit.text)
         text = _cut_marked(text) if place == len(units) - 1 else text
         text = f"… {text}" if unit.start == 0 and _goes_on(around.above, text) else text
-        cut, held = replace(unit, text=text), _terms(f"{unit.lead} {unit.text}")
+        cut = replace(unit, text=text, title=unit.title or source.anchor.heading or "")
+        held = _terms(f"{cut.title} {unit.lead} {unit.text}")
         found.append(Candidate(source.n, rank, cut, held, named, listed, is_short))
     return found
 
@@ -202,6 +206,13 @@ def asked_words(question: str) -> set[str]:
     found = _terms(question)
     idle = _ASKING.union(terms(" ".join(function_words(words(question)))))
     return set(found - idle or found)
+
+
+def has_figure(candidate: Candidate) -> bool:
+    """True for a piece with a number, in digits or as an English word."""
+    return any(
+        word[0].isdigit() or word.casefold() in NUMBER_WORDS for word in words(candidate.text)
+    )
 
 
 def telling_words(asked: set[str], named: frozenset[str]) -> set[str]:

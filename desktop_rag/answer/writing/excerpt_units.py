@@ -33,6 +33,11 @@ _FIGURES = re.compile(
     r"^(?P<label>[^\d$€£|]*?[^\W\d][^\d$€£|]*?)\s+"
     rf"(?P<cells>{_CELL.pattern}(?:\s+{_CELL.pattern})+)\s*$"
 )
+_YEARLY = re.compile(
+    rf"^\s*(?P<year>(?:19|20)\d\d)\s+(?P<cells>{_CELL.pattern}(?:\s+{_CELL.pattern})*)\s*$"
+)
+# The number of a paragraph: "(1) The price …".
+_NUMBER_BEFORE = re.compile(r"\(?\d{1,2}[.)]\s+")
 _FEWEST_FIGURES = 2
 _FEWEST_LABELLED = 2
 _LONGEST_ROW = 60
@@ -57,7 +62,7 @@ class Unit:
 
     A row of a table has `cells`, and the names of its columns in `header` if they are known. For a
     row of figures, `scale` is what they are in, "dollars in millions", and `caption` the title of
-    the table. `lead` is what the piece stands under, see `Leads`.
+    the table. `lead` is what the piece stands under, see `Leads`; `title` the heading above it.
     """
 
     text: str
@@ -69,6 +74,7 @@ class Unit:
     caption: str = ""
     is_figures: bool = False
     lead: str = ""
+    title: str = ""
 
 
 def units_of(text: str, header: str = "", above: str = "") -> Iterator[Unit]:
@@ -80,7 +86,7 @@ def units_of(text: str, header: str = "", above: str = "") -> Iterator[Unit]:
     names = _cells_of(header)
     rows_before: tuple[str, ...] = ()
     head, leads = head_of(above), _leads_of(above)
-    done = 0
+    done, title = 0, ""
     for start, end in sentences(text):
         piece, gap = _RULES.sub("", text[start:end]), text[done:start] if done else _gap_of(above)
         done = end
@@ -104,7 +110,8 @@ def units_of(text: str, header: str = "", above: str = "") -> Iterator[Unit]:
             head = head.below(line)
         found = list(_prose(piece, start))
         leads, led = _led(leads, gap, piece, found)
-        yield from led
+        title = _title_in(piece, found, start) or title
+        yield from (replace(unit, title=title) for unit in led)
 
 
 def _led(leads: Leads, gap: str, piece: str, found: Sequence[Unit]) -> tuple[Leads, Sequence[Unit]]:
@@ -121,6 +128,12 @@ def _led(leads: Leads, gap: str, piece: str, found: Sequence[Unit]) -> tuple[Lea
     else:
         led = found
     return leads.below(gap, piece, said), led
+
+
+def _title_in(piece: str, found: Sequence[Unit], start: int) -> str:
+    """The heading that a piece begins with or is; "" for none."""
+    above = piece[: found[0].start - start] if found else piece
+    return plain(above.rstrip().rpartition("\n")[2]) if heading_of(above) else ""
 
 
 def _leads_of(above: str) -> Leads:
@@ -140,6 +153,9 @@ def _gap_of(above: str) -> str:
 
 def _prose(piece: str, start: int) -> Iterator[Unit]:
     lines = piece.splitlines()
+    if sum(bool(_YEARLY.match(line)) for line in lines) >= _MANY_LINES:
+        yield from _years(lines, start)
+        return
     if _are_labels(lines):
         return
     if _is_form(lines):
@@ -156,6 +172,23 @@ def _prose(piece: str, start: int) -> Iterator[Unit]:
     shouted = next((n for n, line in enumerate(lines) if n and is_shouted(line)), len(lines))
     if text := plain("\n".join(lines[:shouted])):
         yield Unit(text, start, is_item=bool(ITEM.match(lines[0])))
+
+
+def _years(lines: Sequence[str], start: int) -> Iterator[Unit]:
+    """The rows of a table with a row for each year, below the names of its columns."""
+    first = next(n for n, line in enumerate(lines) if _YEARLY.match(line))
+    above = [line for line in lines[:first] if not is_page_mark(line)]
+    names = above[-1].split(maxsplit=1) if above else []
+    caption = plain(above[-2]) if len(above) > 1 else ""
+    for line in lines:
+        if match := _YEARLY.match(line):
+            cells = (match["year"], *_CELL.findall(match["cells"]))
+            header = tuple(names) if len(cells) == len(names) else ()
+            said = f"{header[1]} {cells[1]}" if header else ", ".join(cells[1:])
+            yield Unit(
+                f"{cells[0]}: {said}", start, cells, header, caption=caption, is_figures=True
+            )
+        start += len(line) + 1
 
 
 def _is_form(lines: Sequence[str]) -> bool:
@@ -177,14 +210,19 @@ def _form(lines: Sequence[str], start: int) -> Iterator[Unit]:
 
 def _wordy_table(lines: Sequence[str], start: int) -> Iterator[Unit]:
     """The rows of a table whose cells hold words too, and the sentences behind it."""
+    announced = ""
     for is_row, group in groupby(zip(_rows_of(lines), lines, strict=True), itemgetter(0)):
         run = [line for _, line in group]
         text = plain("\n".join(run))
         if is_row:
             starts = accumulate((len(line) + 1 for line in run), initial=start)
-            yield from (Unit(plain(r), s, is_item=True) for r, s in zip(run, starts, strict=False))
+            rows = zip(run, starts, strict=False)
+            yield from (Unit(plain(r), s, is_item=True, lead=announced) for r, s in rows)
         elif ends_sentence(text):
             yield Unit(text, start)
+        elif last := [n for n, line in enumerate(run, 1) if line.rstrip().endswith(":")]:
+            announced = plain("\n".join(run[: last[-1]]))
+            yield Unit(announced, start)
         start += sum(len(line) + 1 for line in run)
 
 
@@ -289,4 +327,5 @@ def _is_title(line: str, following: str) -> bool:
     if not said or len(line) > _LONGEST_TITLE or line.rstrip()[-1:] in ".,;:!?-":
         return False
     capital = sum(word[0].isupper() for word in said)
-    return capital >= _TITLE_SHARE * len(said) and following.lstrip()[:1].isupper()
+    begins = _NUMBER_BEFORE.sub("", following.lstrip())[:1]
+    return capital >= _TITLE_SHARE * len(said) and begins.isupper()

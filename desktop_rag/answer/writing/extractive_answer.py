@@ -9,6 +9,10 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
+from desktop_rag.answer.counting.counting_words import counting_language
 from desktop_rag.answer.writing.excerpt_candidates import (
     LONGEST,
     NO_SURROUNDINGS,
@@ -16,6 +20,7 @@ from desktop_rag.answer.writing.excerpt_candidates import (
     all_candidates,
     asked_words,
     candidates_of,
+    has_figure,
     named_in,
     telling_words,
     whole_passage,
@@ -24,7 +29,12 @@ from desktop_rag.answer.writing.excerpt_markdown import blocks, quoted
 from desktop_rag.answer.writing.excerpt_units import Unit
 from desktop_rag.answer.writing.source_tables import Surroundings
 from desktop_rag.core.conversation import SourceRef
-from desktop_rag.core.language.model_languages import ENGLISH_MODEL, question_language
+from desktop_rag.core.language.model_languages import (
+    ENGLISH_MODEL,
+    OTHER_LATIN,
+    UNKNOWN,
+    question_language,
+)
 from desktop_rag.core.terms import terms
 from desktop_rag.models.ports import Embedder
 
@@ -34,6 +44,11 @@ _SENTENCES = 3
 _MOST_COMPARED = 40
 # Below this share of the question's words, those that match may do so by chance.
 _LEAST_SHARED = 0.34
+# A piece with less than this share of the question's words is about it from this similarity on,
+# where unrelated texts have 0 and equal ones 1. Questions that paragraphs answer, in English and
+# German, lie above nearly always, those about other things below as often as not.
+_ABOUT = ((0.2, 0.4), (0.34, 0.3))
+_ABOUT_ACROSS = ((0.34, 0.15),)
 _MEANING_SHARE = 0.5
 _RANK_SHARE = 0.25
 _LABEL_SHARE = 0.4
@@ -48,6 +63,8 @@ _UNNAMED_SHARE = 0.8
 _CUT_SHARE = 0.7
 # Questions in a document answer nothing.
 _ASKED_SHARE = 0.5
+# A piece without a figure seldom says how many.
+_BESIDE_SHARE = 0.7
 # Passages with less of the score of the best one are not about the question.
 _LEAST_SCORE = 0.4
 # Documents whose names have fewer words of the question, beside those that have more.
@@ -60,14 +77,17 @@ def excerpts(
     embedder: Embedder | None,
     said: str = "",
     surroundings: Mapping[int, Surroundings] = NO_SURROUNDINGS,
+    unrelated: float | None = None,
 ) -> str:
     """An answer of up to three pieces of the sources, each with its [n], best first.
 
     Rows of a table become a table, with the names of columns that the passage itself or the
     `surroundings` of the source, by its number, give. Pieces of the previous answer, `said`, are
-    used only when there are no others. With nothing to quote, it is empty.
+    used only when there are no others. With nothing to quote, it is empty; also, where the
+    similarity of `unrelated` texts is given, when no piece seems to be about the question.
     """
-    ranked = _near_the_best(sources)
+    across = _in_other_languages(question, surroundings)
+    ranked = _near_the_best(sources, across)
     asked = asked_words(question)
     best = ranked[:_PASSAGES]
     candidates = all_candidates(best, asked, surroundings)
@@ -82,27 +102,58 @@ def excerpts(
     if not candidates:
         return ""
     candidates = [c for c in candidates if quoted(c.text) not in said] or candidates
-    across = _in_other_languages(question, surroundings)
-    return "\n\n".join(blocks(_best(question, asked, candidates, embedder, across)))
+    similar = _similar(question, candidates, embedder) if embedder else None
+    if counting_language(question):
+        candidates = [replace(c, is_beside=not has_figure(c)) for c in candidates]
+    if similar is not None and unrelated is not None:
+        meaning = (float(similar.max()) - unrelated) / (1 - unrelated)
+        # In another language a piece has none of the words, and less of the meaning.
+        may_be_across = ranked[0].n in across or question_language(question) == UNKNOWN
+        least = _ABOUT_ACROSS if may_be_across else _ABOUT
+        if not _is_any_about(asked, candidates, meaning, least):
+            return ""
+    return "\n\n".join(blocks(_best(asked, candidates, similar, across)))
 
 
-def _near_the_best(sources: Sequence[SourceRef]) -> list[SourceRef]:
-    """The passages best first, without those far behind the best one."""
+def share_of_words(
+    question: str, sources: Sequence[SourceRef], surroundings: Mapping[int, Surroundings]
+) -> float:
+    """The greatest share of a question's words that one piece has, names of documents aside."""
+    asked = asked_words(question)
+    shares = (
+        len(telling_words(asked, c.named) & c.terms) / len(telling_words(asked, c.named))
+        for c in all_candidates(sources, asked, surroundings)
+    )
+    return max(shares, default=0.0)
+
+
+def _is_any_about(
+    asked: set[str],
+    candidates: Sequence[Candidate],
+    meaning: float,
+    least: Sequence[tuple[float, float]],
+) -> bool:
+    """True when the best piece by words or the best by meaning is near enough to a question."""
+    words = max(len(asked & (c.terms | c.named)) for c in candidates) / len(asked)
+    return all(words >= share or meaning >= near for share, near in least)
+
+
+def _near_the_best(sources: Sequence[SourceRef], across: Collection[int]) -> list[SourceRef]:
+    """The passages best first, without those far behind the best one in the same language."""
     ranked = sorted(sources, key=lambda source: -source.score)
     least = _LEAST_SCORE * ranked[0].score if ranked and ranked[0].score > 0 else -math.inf
-    return [source for source in ranked if source.score >= least]
+    return [source for source in ranked if source.score >= least or source.n in across]
 
 
 def _best(
-    question: str,
     asked: set[str],
     candidates: Sequence[Candidate],
-    embedder: Embedder | None,
-    across: Collection[int] = (),
+    similar: NDArray[np.float32] | None,
+    across: Collection[int],
 ) -> list[Candidate]:
     """The best pieces, fewer where the others are far behind; see `_in_other_languages`."""
     words = _shared_words(asked, candidates)
-    scores = _scores(question, candidates, words, embedder, across)
+    scores = _scores(asked, candidates, words, similar, across)
     order = sorted(range(len(candidates)), key=lambda i: -scores[i])
     floor = scores[order[0]] * _RELATIVE_FLOOR
     fewest = words[order[0]] * _RELATIVE_WORDS
@@ -159,6 +210,9 @@ def _in_other_languages(question: str, surroundings: Mapping[int, Surroundings])
     """The numbers of the sources in another language than the question: words say nothing there."""
     asked = question_language(question)
     known = {n: around.language for n, around in surroundings.items() if around.language}
+    if asked == OTHER_LATIN:
+        # It may be any but English.
+        return frozenset(n for n, language in known.items() if language in ENGLISH_MODEL)
     if asked in ENGLISH_MODEL:
         return frozenset(n for n, language in known.items() if language not in ENGLISH_MODEL)
     return frozenset(n for n, language in known.items() if language != asked)
@@ -183,31 +237,41 @@ def _shared_words(asked: set[str], candidates: Sequence[Candidate]) -> list[floa
 
 
 def _scores(
-    question: str,
+    asked: set[str],
     candidates: Sequence[Candidate],
     shared: Sequence[float],
-    embedder: Embedder | None,
+    similar: NDArray[np.float32] | None,
     across: Collection[int],
 ) -> list[float]:
-    asked = asked_words(question)
     by_rank = [_RANK_SHARE / c.rank + _LABEL_SHARE * _named(c, asked) for c in candidates]
     most_named = max((len(c.named) for c in candidates), default=0)
     trust = [
-        _trust(c.unit) * (1.0 if len(c.named) == most_named else _OTHERS_SHARE) for c in candidates
+        _trust(c.unit)
+        * (1.0 if len(c.named) == most_named else _OTHERS_SHARE)
+        * (_BESIDE_SHARE if c.is_beside else 1.0)
+        for c in candidates
     ]
-    if embedder is None:
+    if similar is None:
         return [t * (s + r) for t, s, r in zip(trust, shared, by_rank, strict=True)]
-    meaning = embedder.embed_passages([_meant(c) for c in candidates]) @ embedder.embed_query(
-        question
-    )
     return [
-        t * ((float(m) if c.n in across else _mixed(s, float(m))) + r)
-        for c, t, s, m, r in zip(candidates, trust, shared, meaning, by_rank, strict=True)
+        t * (_mixed(s, float(m), is_alone=not across) + r)
+        for t, s, m, r in zip(trust, shared, similar, by_rank, strict=True)
     ]
 
 
-def _mixed(shared: float, meaning: float) -> float:
-    return (1 - _MEANING_SHARE) * shared + _MEANING_SHARE * meaning
+def _similar(
+    question: str, candidates: Sequence[Candidate], embedder: Embedder
+) -> NDArray[np.float32]:
+    """The similarity in meaning of each piece and the question."""
+    return embedder.embed_passages([_meant(c) for c in candidates]) @ embedder.embed_query(question)
+
+
+def _mixed(shared: float, meaning: float, *, is_alone: bool) -> float:
+    """Words and meaning in one. Beside pieces in another language, which have no words of the
+    question, no piece counts less than its meaning.
+    """
+    mixed = (1 - _MEANING_SHARE) * shared + _MEANING_SHARE * meaning
+    return mixed if is_alone else max(mixed, meaning)
 
 
 def _meant(candidate: Candidate) -> str:

@@ -188,3 +188,15 @@ def test_the_number_of_rows_of_a_named_file_is_no_question_beside_it(
     assert answer.text.startswith("Nichts in counts-2025.csv scheint von dieser Frage zu handeln.")
     answer = ask(services, "How many seals are in counts-2025.csv?")
     assert answer.text.startswith("Nothing in counts-2025.csv seems to be about this question.")
+
+
+def test_a_row_that_has_the_words_of_the_question_is_shown(
+    services: Services, folder: Path
+) -> None:
+    rows = "".join(f"{year},{100 + year % 100}\n" for year in range(2015, 2025))
+    (folder / "ducks.csv").write_text(f"Year,Freshwater Ducks\n{rows}")
+    index(services, folder)
+    answer = ask(services, "What does ducks.csv say for 2022?")
+    assert "| 2022 | 122 [1] |" in answer.text
+    assert "Nothing in" not in answer.text
+    assert not answer.nearest

@@ -105,6 +105,14 @@ def test_a_minus_sign_is_no_mark_of_a_list() -> None:
     assert plain("- two panes") == "two panes"
 
 
+def test_a_row_for_each_year_has_the_names_above_the_rows() -> None:
+    text = "Sheet1\nPage 1\nLamps lit in each year\nYear Oil Lamps\n2021 150\n2022 170\n2023 160"
+    _, row, _ = units_of(text)
+    assert row.cells == ("2022", "170")
+    assert row.header == ("Year", "Oil Lamps")
+    assert row.caption == "Lamps lit in each year"
+
+
 def test_a_table_of_markdown_has_neither_bars_nor_rules_in_its_cells() -> None:
     text = "| Plant | Sown |\n|---|---|\n| Radish | 12 March |\n| Kohlrabi | 20 March |"
     radish, kohlrabi = units_of(text)

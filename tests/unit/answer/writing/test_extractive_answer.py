@@ -1,9 +1,11 @@
 from dataclasses import replace
 
+from desktop_rag.answer.search.similarity_calibration import SimilarityCalibration
 from desktop_rag.answer.writing.extractive_answer import excerpts
 from desktop_rag.answer.writing.source_tables import Surroundings
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import SourceRef
+from tests.conftest import bundled_embedder
 
 
 def source(n: int, text: str) -> SourceRef:
@@ -129,6 +131,19 @@ def test_a_line_with_a_label_and_a_short_sentence_may_be_the_answer() -> None:
     assert excerpts("What is Greenlab?", [source(1, text)], None) == "Lab: Greenlab. [1]"
 
 
+def test_the_heading_above_a_sentence_has_words_of_the_question_for_it() -> None:
+    text = "The tenant is Jonas Keller, the owner Hanna Brandt. The lamp costs 40 euros a month."
+    below = replace(source(1, text), anchor=Anchor(heading="Lease › Parties"))
+    said = "The tenant is Jonas Keller, the owner Hanna Brandt. [1]"
+    assert excerpts("Who are the parties?", [source(2, "The lamp is red today."), below], None) == (
+        f"{said}\n\nThe lamp costs 40 euros a month. [1]"
+    )
+    pets = "Lamps must be put out by ten at night.\n\nPets\nCats may sleep in all of the rooms."
+    assert excerpts("What about pets?", [source(1, pets)], None) == (
+        "Cats may sleep in all of the rooms. [1]"
+    )
+
+
 def test_a_date_is_more_than_its_numbers() -> None:
     text = "Lamp | 2026-01-02 | 10\nLamp | 2026-01-10 | 7\nLamp | 2026-10-01 | 2"
     said = excerpts("How many lamps on 2026-01-10?", [source(1, text)], None,
@@ -141,6 +156,15 @@ def test_a_question_of_the_document_answers_none() -> None:
     assert excerpts("How much does the lamp of the tower cost?", [source(1, text)], None) == (
         "The lamp of the tower costs 40 euros. [1]"
     )
+
+
+def test_how_many_is_answered_by_a_piece_with_a_number() -> None:
+    sources = [
+        source(1, "The employees of the tower may choose their own lamp."),
+        source(2, "As of May, the tower had some 120 employees in all."),
+    ]
+    answer = excerpts("How many employees does the tower have?", sources, None)
+    assert answer.startswith("As of May, the tower had some 120 employees in all. [2]")
 
 
 def test_a_passage_far_behind_the_best_one_is_not_quoted() -> None:
@@ -229,3 +253,22 @@ def test_a_passage_below_a_heading_begins_with_a_sentence() -> None:
         surroundings={1: Surroundings(above="Bean stew\n")},
     )  # fmt: skip
     assert said.startswith("Soak the beans")
+
+
+def test_what_is_about_something_else_is_not_quoted() -> None:
+    embedder = bundled_embedder()
+    unrelated = SimilarityCalibration().unrelated(embedder)
+    text = "Construction of a new building at our headquarters is nearly complete."
+    asked = "How tall is the Eiffel Tower?"
+    assert excerpts(asked, [source(1, text)], embedder, unrelated=unrelated) == ""
+    assert excerpts(asked, [source(1, text)], embedder) == f"{text} [1]"
+    said = "The landmark of Paris measures 330 metres up to its tip."
+    assert excerpts(asked, [source(1, said)], embedder, unrelated=unrelated) == f"{said} [1]"
+
+
+def test_a_question_in_some_language_but_english_is_not_across_from_its_own() -> None:
+    text = "Wir zahlen:\n- das Dach bis 3.200 Euro\n\nDer Turm ist weiß und steht am Hafen."
+    around = {1: Surroundings(language="de"), 2: Surroundings(language="en")}
+    sources = [source(1, text), source(2, "The tower pays for nothing at all.")]
+    said = excerpts("Was zahlt Nordlicht für das Dach?", sources, bundled_embedder(), "", around)
+    assert said.startswith("Wir zahlen: [1]\n\n- das Dach bis 3.200 Euro [1]")
