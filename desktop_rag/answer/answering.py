@@ -28,17 +28,18 @@ from desktop_rag.answer.prompting.instructions import (
 )
 from desktop_rag.answer.prompting.preferences import in_manner
 from desktop_rag.answer.prompting.prompt import IMAGE_TOKENS, PromptExtras
+from desktop_rag.answer.small_talk import reply_to
 from desktop_rag.answer.sources.attached_sources import AttachedSources
 from desktop_rag.answer.sources.earlier_sources import (
     numbered_anew,
     with_earlier,
 )
+from desktop_rag.answer.sources.question_rewriting import asks_for_more
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.tables.table_answer import TableAnswer
 from desktop_rag.answer.understanding.comparisons import compares
 from desktop_rag.answer.understanding.named_answer import NamedAnswer
 from desktop_rag.answer.understanding.scoping import Scoping, unknown_name
-from desktop_rag.answer.understanding.small_talk import reply_to
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.answer.writing.extractive_answer import excerpts
@@ -205,7 +206,7 @@ class Answering:
         if hints or named.names:
             notes = draft.notes or SearchNotes()
             hints = tuple(dict.fromkeys((*notes.hints, *named.hints, *hints)))
-            draft.notes = replace(notes, hints=hints, scope=named.names)
+            draft.notes = replace(notes, hints=hints, scope=named.names or notes.scope)
 
     def _without_documents(
         self, draft: AnswerDraft, request: AnswerRequest, cancel: Event
@@ -390,6 +391,6 @@ def _small_talk(request: AnswerRequest, *, is_open: bool) -> str:
 
 
 def _previous_answer(draft: AnswerDraft, request: AnswerRequest) -> str:
-    """The previous answer, for a question that depends on it and asks for more; else ""."""
+    """The previous answer, for a question that asks for more than it says; else ""."""
     answers = [message.text for message in request.history if message.role is Role.ASSISTANT]
-    return answers[-1] if answers and draft.asked != request.question else ""
+    return answers[-1] if answers and asks_for_more(request.query.text, draft.asked) else ""
