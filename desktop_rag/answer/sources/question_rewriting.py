@@ -75,8 +75,9 @@ def readings(request: AnswerRequest, model: ChatModel | None, cancel: Event) -> 
             yield Reading(Query(rewritten))
     before = understood_before(history)
     joined = Reading(Query(f"{before} {query.text}".strip()))
-    # Another year may be in another report.
-    may_stay = not any(letter.isdigit() for letter in query.text)
+    # Another year may be in another report, and who chose other documents wants these.
+    scopes = [message.scope for message in history if message.role is Role.USER]
+    may_stay = scopes[-1] == request.scope and not any(map(str.isdigit, query.text))
     alone = Reading(query, may_stay)
     if short := completed(query.text, before):
         yield from (Reading(Query(short), may_stay), joined)
