@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from desktop_rag.answer.small_talk import reply_to
 from desktop_rag.answer.understanding.name_mentions import mentioned_files
-from desktop_rag.answer.understanding.small_talk import reply_to
 from desktop_rag.core.text import words
 
 _SIMPLE = re.compile(r"(?i)\b(?:hello|hi|hey|thanks|thank|bye|help|you|good (?:morning|evening))\b")

@@ -28,6 +28,7 @@ from desktop_rag.answer.prompting.instructions import (
 )
 from desktop_rag.answer.prompting.preferences import in_manner
 from desktop_rag.answer.prompting.prompt import IMAGE_TOKENS, PromptExtras
+from desktop_rag.answer.small_talk import reply_to
 from desktop_rag.answer.sources.attached_sources import AttachedSources
 from desktop_rag.answer.sources.earlier_sources import (
     numbered_anew,
@@ -38,7 +39,6 @@ from desktop_rag.answer.tables.table_answer import TableAnswer
 from desktop_rag.answer.understanding.comparisons import compares
 from desktop_rag.answer.understanding.named_answer import NamedAnswer
 from desktop_rag.answer.understanding.scoping import Scoping, unknown_name
-from desktop_rag.answer.understanding.small_talk import reply_to
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.answer.writing.excerpt_answer import ExcerptAnswer
@@ -203,7 +203,7 @@ class Answering:
         if hints or named.names:
             notes = draft.notes or SearchNotes()
             hints = tuple(dict.fromkeys((*notes.hints, *named.hints, *hints)))
-            draft.notes = replace(notes, hints=hints, scope=named.names)
+            draft.notes = replace(notes, hints=hints, scope=named.names or notes.scope)
 
     def _without_documents(
         self, draft: AnswerDraft, request: AnswerRequest, cancel: Event

@@ -101,8 +101,8 @@ class SearchNotes:
     misspelt word with the word searched for. `filters` describes the filters, without a full stop;
     `searched` counts the passages left after filtering. `hints` are sentences about other possible
     meanings. `files` is None when files were not counted. `scope` names the files that the question
-    named: nothing else was read. `rails` has a line for each event of the assistant's rails,
-    `proposal` the id of the command that they put before the person.
+    named, or is taken to be about: nothing else was read. `rails` has a line for each event of the
+    assistant's rails, `proposal` the id of the command that they put before the person.
     """
 
     repaired: tuple[tuple[str, str], ...] = ()

@@ -22,6 +22,7 @@ from desktop_rag.answer.post_answer.question_patterns import (
     plain_heading,
 )
 from desktop_rag.answer.prompting.prompt_sanitizer import sanitized
+from desktop_rag.answer.sources.question_rewriting import refers_back
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.core.conversation import Message, Role, SourceRef
 from desktop_rag.core.domain import Document, Passage
@@ -155,7 +156,9 @@ class FollowUps:
             except AppError as error:
                 log.info("the model proposed no questions: %s", error.title)
                 found = []
-            yield from (_Proposal(question, question) for question in found)
+            # The person presses it as it is, and may ask it elsewhere.
+            whole = (question for question in found if not refers_back(question))
+            yield from (_Proposal(question, question) for question in whole)
         if not chosen.questions and not cancel.is_set():
             cited = [source for source in answer.sources if source.is_cited] or answer.sources
             language = _language_of(answer, asked)

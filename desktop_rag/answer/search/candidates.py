@@ -189,15 +189,28 @@ class CandidateSearch:
         for index in self._for_question(language):
             if scope.within(index.collection_ids).collection_ids == ():
                 continue
+            is_across = _is_multilingual(index) and language not in ENGLISH_MODEL
+            asked = self._without_names(text, scope) if is_across else text
             try:
                 with self._priority.answering():
-                    vector = index.embedder.embed_query(text)
+                    vector = index.embedder.embed_query(asked)
                     unrelated = self._calibration.unrelated(index.embedder)
             except EmbedderFaultError as error:
                 log.info("meaning was not searched: %s", error.title)
                 continue
             found.append(_Model(index, vector, unrelated))
         return found
+
+    def _without_names(self, text: str, scope: Scope) -> str:
+        """A question without the names of English documents.
+
+        The model for many languages finds whatever has the name: cover pages, share prices. In the
+        language of the question the words of a name may be what is asked about.
+        """
+        named = scope.of_documents(self.named_by(text, scope))
+        first = tuple(self._lexical.newest(_NAMED_DEPTH, named)) if named else ()
+        is_english = bool(first) and len(self._in_english(first)) == len(first)
+        return self._names.without_names(text, scope) if is_english else text
 
     def _for_question(self, language: str) -> list[AnsweringIndex]:
         """The indexes that understand a question in a language, without those that would find

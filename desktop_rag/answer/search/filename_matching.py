@@ -10,7 +10,7 @@ from itertools import pairwise
 from desktop_rag.core.language.function_words import function_words
 from desktop_rag.core.text import words
 from desktop_rag.store.contract.scope import Scope
-from desktop_rag.store.contract.search import NameStore
+from desktop_rag.store.contract.search import NamedDocuments, NameStore
 
 _LEAST_LETTERS = 3
 # Shorter words occur inside too many others: age in mortgage, man in manual. Scripts without spaces
@@ -18,6 +18,7 @@ _LEAST_LETTERS = 3
 _LEAST_PIECE = 6
 _UNSPACED_FROM = "\u2e80"
 _POSSESSIVE = re.compile("['’]s$")
+_EDGES = re.compile(r"^\W+|\W+$")
 _NUMBER = re.compile(r"[0-9]{4,}")
 # Words that most names share name nothing: together they must leave one document in eight.
 _LEAST_WEIGHT = math.log(8)
@@ -34,9 +35,26 @@ class FilenameMatcher:
 
     def named_by(self, text: str, scope: Scope) -> tuple[str, ...]:
         """The ids of the documents that the question names; none when there are none or many."""
+        return tuple(sorted(i for group in self._named(text, scope) for i in group.document_ids))
+
+    def without_names(self, text: str, scope: Scope) -> str:
+        """The question without the words that name documents, but with their numbers.
+
+        It is unchanged where it names none or many, or nothing else.
+        """
+        parts = frozenset[str]().union(*(group.parts for group in self._named(text, scope)))
+        plain = [_plain(_EDGES.sub("", word)) for word in text.split()]
+        pairs = {n for n, pair in enumerate(pairwise(plain)) if "".join(pair) in parts}
+        names = {n for n, word in enumerate(plain) if word in parts and not word.isdecimal()}
+        names |= pairs | {n + 1 for n in pairs}
+        kept = [word for n, word in enumerate(text.split()) if n not in names]
+        return " ".join(kept) if names and any(map(words, kept)) else text
+
+    def _named(self, text: str, scope: Scope) -> list[NamedDocuments]:
+        """The documents that the question names, by the parts that it has of their names."""
         parts = _parts(text)
         if not parts:
-            return ()
+            return []
         pieces = [part for part in parts if _is_piece(part)]
         beginnings = [part for part in _capitals(text) if part in parts]
         found, total = self._names.matching(parts, beginnings, pieces, scope, _MOST_DOCUMENTS)
@@ -47,11 +65,9 @@ class FilenameMatcher:
         ]
         best = max(weights, default=0.0)
         if best < _LEAST_WEIGHT:
-            return ()
+            return []
         named = [g for g, weight in zip(found, weights, strict=True) if weight >= _NEARLY * best]
-        if sum(group.count for group in named) > _MOST_DOCUMENTS:
-            return ()
-        return tuple(sorted(i for group in named for i in group.document_ids))
+        return named if sum(group.count for group in named) <= _MOST_DOCUMENTS else []
 
 
 def _parts(text: str) -> list[str]:

@@ -2,12 +2,14 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 from threading import Event
 
 from desktop_rag.answer.search.fusion import IRRELEVANT_BELOW
 from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.answer.sources.earlier_sources import numbered_anew, sources_before, with_earlier
 from desktop_rag.answer.sources.question_rewriting import depends_on_history, readings
+from desktop_rag.answer.sources.same_document import inside
 from desktop_rag.answer.sources.source_merging import CountTokens, choose_sources
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest
@@ -196,18 +198,36 @@ class SourceFinder:
     ) -> tuple[Query, SearchResult]:
         """The first reading of the question with relevant passages, and these.
 
-        When no reading has any, the question as it was asked.
+        When no reading has any, the question as it was asked, or the first way it is completed.
         """
         settings, reach = request.setup.settings.retrieval, request.setup.reach
         tried: dict[Query, SearchResult] = {}
-        for query in readings(request, model, cancel):
+        for reading in readings(request, model, cancel):
+            query = reading.query
             if query not in tried:
                 tried[query] = self.look_up(
                     query, settings, limit=_DEPTH * settings.passages, reach=reach
                 )
                 if tried[query].is_relevant:
-                    return query, tried[query]
-        return request.query, tried[request.query]
+                    found = tried[query]
+                    return query, self._staying(request, found) if reading.may_stay else found
+        asked = request.query if request.query in tried else next(iter(tried))
+        return asked, tried[asked]
+
+    def _staying(self, request: AnswerRequest, found: SearchResult) -> SearchResult:
+        """What was found in the documents of the previous answer, if the question may be about them
+        and names no other; else all.
+        """
+        before = {source.document_id for source in self.before(request)}
+        kept = inside(request.query.text, found.passages, before)
+        others = [p for p in found.passages if p not in kept]
+        if not kept or not self.is_any_relevant(others):
+            return found
+        named = self._retriever.named_documents(request.query, request.setup.reach)
+        if named and before.isdisjoint(named):
+            return found
+        notes = replace(found.notes or SearchNotes(), scope=tuple(dict.fromkeys(map(_name, kept))))
+        return replace(found, passages=kept, notes=notes)
 
     def _counted(self, matching: Sequence[int], sources: Sequence[SourceRef]) -> FileCounts:
         """The counts of matching and read files; a file that is read counts as a match."""
@@ -238,3 +258,8 @@ class SourceFinder:
             if left >= 0:
                 kept.append(source)
         return numbered_anew(kept)
+
+
+def _name(passage: Passage) -> str:
+    is_file = not (passage.url or passage.part)
+    return PurePath(passage.path).name if is_file else passage.title

@@ -6,6 +6,7 @@ from desktop_rag.answer.checking.answer_checking import CheckClaim
 from desktop_rag.answer.checking.disputes import checked_dispute, dispute_of
 from desktop_rag.answer.checking.standing_firm import excerpt
 from desktop_rag.answer.search.similarity_calibration import SimilarityCalibration
+from desktop_rag.answer.sources.question_rewriting import asks_for_more
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest
@@ -78,6 +79,6 @@ class ExcerptAnswer:
 
 
 def _previous_answer(draft: AnswerDraft, request: AnswerRequest) -> str:
-    """The previous answer, for a question that depends on it and asks for more; else ""."""
+    """The previous answer, for a question that asks for more than it says; else ""."""
     answers = [message.text for message in request.history if message.role is Role.ASSISTANT]
-    return answers[-1] if answers and draft.asked != request.question else ""
+    return answers[-1] if answers and asks_for_more(request.query.text, draft.asked) else ""

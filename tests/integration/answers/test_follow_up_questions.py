@@ -83,6 +83,49 @@ def test_without_an_endpoint_the_question_before_is_searched_along(indexed: Serv
     assert "apprentice" in later.text
 
 
+def test_what_differs_is_answered_though_it_was_shown_before(
+    services: Services, tmp_path: Path
+) -> None:
+    papers = {
+        "alder.md": "Alder sold 31 boats in 2022. Alder sold 27 boats in 2021.",
+        "birch.md": "Birch sold 88 boats in 2022. Birch sold 93 boats in 2021.",
+    }
+    index_texts(services, tmp_path / "reports", papers)
+    first = ask(services, "How many boats did Alder sell in 2022?")
+    assert "31 boats" in first.text
+    year = ask(services, "And in 2021?", conversation_id=first.conversation_id)
+    assert year.text.startswith("Alder sold 27 boats in 2021.")
+    other = ask(services, "And Birch?", conversation_id=first.conversation_id)
+    assert other.text.startswith("Birch sold 93 boats in 2021.")
+    assert other.notes is not None
+    assert other.notes.in_words() == "Understood as “How many boats did Birch sell in 2021?”."
+
+
+@pytest.fixture
+def with_lease(services: Services, tmp_path: Path) -> Services:
+    texts = {
+        "lease.md": "# Lease\n\nThe rent is 900 pounds. A dog needs the consent of the landlord.",
+        "park.md": "# Park\n\nAnybody can keep a dog on a lead. You can keep a dog in the meadow.",
+    }
+    return index_texts(services, tmp_path / "homes", texts)
+
+
+def test_a_short_question_stays_in_the_document_of_the_chat(with_lease: Services) -> None:
+    assert names(ask(with_lease, "Can I keep a dog?"))[0] == "park.md"
+    first = ask(with_lease, "How much is the rent?")
+    later = ask(with_lease, "Can I keep a dog?", conversation_id=first.conversation_id)
+    assert names(later) == ["lease.md"]
+    assert later.notes is not None
+    assert later.notes.in_words() == "Only lease.md was read."
+
+
+@pytest.mark.parametrize("question", ["Is a lead needed in the meadow?", "Can I in park.md?"])
+def test_a_question_about_another_document_leaves_it(with_lease: Services, question: str) -> None:
+    first = ask(with_lease, "How much is the rent?")
+    later = ask(with_lease, question, conversation_id=first.conversation_id)
+    assert names(later)[0] == "park.md"
+
+
 def test_another_subject_is_not_answered_from_the_one_before(indexed: Services) -> None:
     conversation_id = ask(indexed, FIRST).conversation_id
     later = ask(indexed, "Ferry deck cleaned in the morning", conversation_id=conversation_id)

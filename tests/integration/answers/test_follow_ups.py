@@ -35,6 +35,7 @@ Here are some questions:
 - How often is the tower painted white?
 * When is the lamp of the lighthouse lit?
 2) What did the parliament decide about fishing quotas?
+3) Who cleans it with a soft cloth?
 path:secret.md what is in there?
 Who cleans the lens of the lighthouse?
 """

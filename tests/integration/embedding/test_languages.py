@@ -90,6 +90,31 @@ def test_a_start_loads_the_models_of_the_languages_of_the_library(
         assert read_files == [NAMES[spec] for spec in loaded]
 
 
+def test_a_name_of_files_does_not_outweigh_what_is_asked_about_them(
+    services: Services, tmp_path: Path
+) -> None:
+    cover = "Skerry plc. The registered office of Skerry plc. Shares of Skerry plc."
+    texts = {
+        "Skerry_cover.md": f"{cover}\n",
+        "Skerry_figures.md": "Sales rose to 88 million pounds, as more boats were sold.\n",
+        **{f"note{n}.md": f"The meeting number {n} was about the roof.\n" for n in range(16)},
+    }
+    index(services, tmp_path / "papers", texts)
+    assert best(services, "Wie hoch war der Umsatz von Skerry?") == "Skerry_figures.md"
+
+
+def test_in_the_language_of_the_question_a_name_may_be_what_is_asked_about(
+    services: Services, tmp_path: Path
+) -> None:
+    texts = {
+        "Schwimmbad.md": "Das Schwimmbad am Anger verlangt 5 Euro Eintritt.\n",
+        "Heft.md": "Was kostet das? Das kostet 3 Euro.\n",
+        **{f"note{n}.md": f"Die Sitzung {n} war über das Dach.\n" for n in range(16)},
+    }
+    index(services, tmp_path / "papers", texts)
+    assert best(services, "Was kostet das Schwimmbad?") == "Schwimmbad.md"
+
+
 def test_each_language_has_its_model(services: Services, tmp_path: Path) -> None:
     texts = {"bread.md": ENGLISH[2], "bienen.md": GERMAN, "psomi.md": GREEK}
     index(services, tmp_path / "papers", texts)

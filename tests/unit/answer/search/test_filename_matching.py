@@ -17,9 +17,14 @@ FILES = [
 
 
 @pytest.fixture(scope="module")
-def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], list[str]]]:
+def reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     with closing(duckdb_in(tmp_path_factory.mktemp("reports"))) as engine:
-        yield named_in(engine, FILES)
+        yield engine
+
+
+@pytest.fixture(scope="module")
+def names(reports: Engine) -> Callable[[str], list[str]]:
+    return named_in(reports, FILES)
 
 
 def named_in(engine: Engine, files: Sequence[str]) -> Callable[[str], list[str]]:
@@ -48,6 +53,22 @@ def test_words_that_few_names_hold_name_a_document(
     names: Callable[[str], list[str]], question: str, named: list[str]
 ) -> None:
     assert names(question) == named
+
+
+@pytest.mark.usefixtures("names")
+@pytest.mark.parametrize(
+    ("question", "rest"),
+    [
+        ("Wie hoch war der Umsatz von Adobe 2016?", "Wie hoch war der Umsatz von 2016?"),
+        ("Was kostete „Best Buy“ 2019 die Miete?", "Was kostete 2019 die Miete?"),
+        ("What was Nike's profit in 2018?", "What was profit in 2018?"),
+        ("Wie hoch war der Umsatz von Adobe?", "Wie hoch war der Umsatz von Adobe?"),
+        ("Adobe", "Adobe"),
+        ("Wer ist  der Leiter?", "Wer ist  der Leiter?"),
+    ],
+)
+def test_the_names_are_taken_from_a_question(reports: Engine, question: str, rest: str) -> None:
+    assert FilenameMatcher(reports.names).without_names(question, Scope()) == rest
 
 
 OTHERS = (

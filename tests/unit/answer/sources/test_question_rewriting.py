@@ -1,22 +1,29 @@
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
 from desktop_rag.answer.sources.question_rewriting import (
+    asks_for_more,
     can_be_rewritten,
     depends_on_history,
     is_of_conversation,
-    join_previous_question,
+    readings,
     refers_back,
     rewrite_question,
+    understood_before,
 )
-from desktop_rag.core.conversation import Message, Role
+from desktop_rag.answer.writing.answer_request import AnswerRequest
+from desktop_rag.core.conversation import Message, Role, SearchNotes
 from desktop_rag.core.query import Query, parse_query
+from desktop_rag.core.question import EVERYTHING, Setup
+from desktop_rag.core.settings import Settings
 from desktop_rag.models.endpoints.client.chat_client import ChatClient
 from tests.servers.chat_server import THINKING, ChatServer, Mode
 
 FENCE = "f00d"
+SETUP = Setup(Settings(), EVERYTHING)
 
 
 def said(role: Role, text: str) -> Message:
@@ -40,6 +47,9 @@ HISTORY = [
         "What did their auditors say about the annual report of 2015?",
         "Why?",
         "Und wann wird sie gereinigt?",
+        "Wo ist ihr Büro?",
+        "Darf ich einen Hund halten?",
+        "What does that cost, and who said that?",
         "Qui la nettoie, et combien coûtent celles de la tour nord ?",
         "它是什么时候建造的?",
     ],
@@ -70,6 +80,24 @@ def test_a_whole_question_stands_alone(question: str) -> None:
 )
 def test_names_are_no_pronouns(question: str) -> None:
     assert not refers_back(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Wohnen Sie hier?",
+        "wo wohnen sie?",
+        "Wann bekommen Mieter ihre Kaution zurück?",
+        "Is there a fee for the museum?",
+    ],
+)
+def test_what_may_stand_for_something_else_does_not_refer_back(question: str) -> None:
+    assert not refers_back(question)
+
+
+@pytest.mark.parametrize("question", ["Woher kommt sie?", "Was kostet das?", "How do I get there?"])
+def test_german_she_and_last_words_refer_back(question: str) -> None:
+    assert refers_back(question)
 
 
 def test_few_words_alone_do_not_refer_back() -> None:
@@ -162,14 +190,74 @@ def test_a_failing_endpoint_leaves_the_question_as_it_is(mode: Mode) -> None:
         assert rewritten_by(server) == ""
 
 
+def read_as(question: str, *before: Message) -> list[str]:
+    request = AnswerRequest.of(said(Role.USER, question), before, SETUP)
+    return [each.query.text for each in readings(request, None, threading.Event())]
+
+
 def test_without_a_model_the_question_before_is_asked_along() -> None:
-    joined = join_previous_question("Who cleans it?", HISTORY)
-    assert joined == "When is the lamp lit? Who cleans it?"
+    whole = "When is the lamp lit?"
+    assert read_as("Who cleans it?", *HISTORY) == [f"{whole} Who cleans it?", "Who cleans it?"]
+    assert read_as("Since when?", *HISTORY)[0] == f"{whole} Since when?"
+    assert read_as("Lens price", *HISTORY) == ["Lens price", f"{whole} Lens price"]
     filtered = [said(Role.USER, "lamp type:md -lens"), *HISTORY[1:]]
-    assert join_previous_question("Who cleans it?", filtered) == "lamp Who cleans it?"
-    assert join_previous_question("Who cleans it?", []) == "Who cleans it?"
+    assert read_as("Who cleans it?", *filtered)[0] == "lamp Who cleans it?"
+    assert read_as("Who cleans it?") == ["Who cleans it?"]
     mistyped = [said(Role.USER, "lamp after:2024-13-45")]
-    assert join_previous_question("Who cleans it?", mistyped) == "Who cleans it?"
+    assert read_as("Who cleans it?", *mistyped)[0] == "Who cleans it?"
+
+
+@pytest.mark.parametrize(
+    ("question", "may_stay"),
+    [
+        ("Can I keep a dog?", [True, False]),
+        ("And the lens?", [True, False]),
+        ("Who cleans it?", [False, True]),
+        ("And in 2021?", [False, False]),
+        ("Who pays for the repairs of the roof of the shed?", [False]),
+        ("dog type:md", [False]),
+    ],
+)
+def test_few_words_without_a_year_may_be_about_the_same_document(
+    question: str, may_stay: list[bool]
+) -> None:
+    request = AnswerRequest.of(said(Role.USER, question), HISTORY, SETUP)
+    read = readings(request, None, threading.Event())
+    assert [reading.may_stay for reading in read] == may_stay
+
+
+def test_a_question_that_names_only_what_differs_is_completed() -> None:
+    assert read_as("And the lens?", *HISTORY)[0] == "When is the lens lit?"
+
+
+def test_the_question_before_counts_as_it_was_understood() -> None:
+    questions = ["What did Nike earn in 2022?", "And in 2021?", "thanks!", "Why?", "And Adobe?"]
+    asked = [said(Role.USER, question) for question in questions]
+    assert understood_before(asked[:2]) == "What did Nike earn in 2021?"
+    assert understood_before(asked[:3]) == "What did Nike earn in 2021?"
+    assert understood_before(asked[:4]) == "What did Nike earn in 2021? Why?"
+    assert understood_before(asked) == "What did Adobe earn in 2021? Why?"
+    by_model = replace(
+        said(Role.ASSISTANT, "…"), model="tiny", notes=SearchNotes(asked="What is it for?")
+    )
+    assert understood_before([*asked[:2], by_model]) == "What is it for?"
+
+
+def test_what_was_understood_does_not_grow_with_the_chat() -> None:
+    asked = [said(Role.USER, text) for text in ("When is it lit?", *("Who cleans it?",) * 9)]
+    assert understood_before(asked) == "When is it lit? Who cleans it?"
+
+
+@pytest.mark.parametrize(
+    ("question", "is_more"), [("Who cleans it?", True), ("Why?", False), ("And in 2021?", False)]
+)
+def test_only_a_question_joined_to_the_one_before_asks_for_more(
+    question: str, is_more: bool
+) -> None:
+    understood = read_as(question, said(Role.USER, "Who lit the lamp in 2020?"))[0]
+    assert understood != question
+    assert asks_for_more(question, understood) is is_more
+    assert not asks_for_more(question, question)
 
 
 def test_what_was_stopped_half_way_is_not_used() -> None:

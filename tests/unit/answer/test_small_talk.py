@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from desktop_rag.answer.understanding.small_talk import reply_to
+from desktop_rag.answer.small_talk import reply_to
 from tests.conftest import DEMO, SHARED
 
 
