@@ -247,3 +247,19 @@ def test_only_the_folder_of_a_result_is_searched(searching: Person) -> None:
     next(a for a in menu.actions() if a.text() == "Search only this folder").trigger()
     sees_files(searching, "log.md")
     searching.sees("Folder: old")
+
+
+def test_results_of_a_removed_folder_go_and_come_back_with_it(searching: Person) -> None:
+    searching.types(FIELD, "keeper")
+    sees_files(searching, "lamp.md", "slates.md", "log.md")
+    names = [row[0] for row in searching.rows("Results")]
+    searching.opens_row("Results", names.index("log.md"))
+    searching.presses("Ctrl+2")
+    searching.clicks("Folders")
+    searching.clicks("Remove papers from the library")
+    searching.clicks("Remove")
+    searching.presses("Ctrl+3")
+    sees_files(searching)
+    searching.sees("Nothing to search yet")
+    searching.clicks("Undo")
+    sees_files(searching, "lamp.md", "slates.md", "log.md")
