@@ -206,7 +206,7 @@ class ChatPage(QWidget):
         """Apply the settings that affect this page."""
         self.models.show_settings(settings)
         self._assistants.apply(settings)
-        self._empty.show_endpoint(is_set=settings.endpoint.is_set)
+        self._empty.apply(settings)
         self._caution.apply(settings)
         self._attachments.check()
         answers = settings.answers
