@@ -165,5 +165,5 @@ def byline(message: Message) -> str:
     if message.seconds:
         parts.append(f"{decimal_in_words(message.seconds, 1)} s")
     if message.is_rewritten:
-        parts.append(tr("rewritten by you"))
+        parts.append(tr("your own answer is saved"))
     return " · ".join(part for part in parts if part)
