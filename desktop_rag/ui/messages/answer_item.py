@@ -260,5 +260,7 @@ def _notes_in_words(message: Message) -> str:
     """Notes on how the question was searched, and the number of files with a finding."""
     if message.notes is None:
         return ""
-    counted = message.notes.files
+    counted, named = message.notes.files, len(message.notes.scope)
+    if counted and named == counted.read == counted.matched:
+        counted = None  # the sentence that names these files says it
     return f"{message.notes.in_words()} {counted.in_words() if counted else ''}".strip()

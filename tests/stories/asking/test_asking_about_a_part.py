@@ -161,7 +161,7 @@ def test_a_chat_without_documents(
     assert "The wick is trimmed" not in str(server.chats)
     person.waits_until(lambda: not person.window.chat_page.is_answering)
     assert "This answer has no sources" not in person.screen()
-    assert "matched" not in person.screen()
+    assert "were read" not in person.screen()
 
 
 def test_a_chat_without_documents_takes_a_model(library: Person) -> None:
