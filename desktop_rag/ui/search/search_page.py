@@ -22,6 +22,7 @@ from desktop_rag.core.domain import Collection, Passage
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import IndexProgress
+from desktop_rag.core.query import without_filters, written_filters
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.error_words import failure_in_words
@@ -171,7 +172,7 @@ class SearchPage(QWidget):
         self._search.found.connect(self._on_found)
         self._search.failed.connect(self._on_failed)
         self._notice.folder_requested.connect(self.folder_requested)
-        self._notice.filters_dropped.connect(self.filters.clear)
+        self._notice.filters_dropped.connect(self._on_filters_dropped)
         self._notice.question_requested.connect(
             lambda: self.question_requested.emit(self.field.text().strip())
         )
@@ -308,7 +309,11 @@ class SearchPage(QWidget):
         elif not is_asked:
             self._notice.show_start(self._files)
         elif self._search.is_settled:
-            self._notice.show_nothing(has_filters=has_filters, is_complete=not hint)
+            typed = self.field.text()
+            self._notice.show_nothing(
+                has_filters=has_filters, typed=written_filters(typed),
+                has_words=bool(words_of(typed).strip()), is_complete=not hint,
+            )  # fmt: skip
         self._show_actions()
 
     def _found(self, results: SearchResults) -> Found:
@@ -333,6 +338,11 @@ class SearchPage(QWidget):
     def _on_chosen(self, found: FoundPassage | None) -> None:
         self.side.show_passage(found, words_of(self.results.results.text))
         self._show_actions()
+
+    @Slot()
+    def _on_filters_dropped(self) -> None:
+        self.filters.clear()
+        self.field.setText(without_filters(self.field.text()))
 
     @Slot()
     def _on_reading_left(self) -> None:

@@ -168,6 +168,19 @@ def test_nothing_found_says_what_to_try(searching: Person) -> None:
     searching.waits_until(lambda: searching.typed("Question") == "zzyzx")
 
 
+def test_a_typed_filter_that_no_file_passes_is_named_and_can_be_dropped(
+    searching: Person,
+) -> None:
+    searching.types(FIELD, "tag:nowhere keeper")
+    searching.sees("tag:nowhere may leave out what you are looking for.")
+    searching.clicks("Search without filters")
+    sees_files(searching, "lamp.md", "slates.md", "log.md")
+    assert page(searching).field.text() == "keeper"
+    page(searching).field.setText("tag:nowhere")
+    searching.sees("No file passes tag:nowhere.")
+    searching.sees_no_longer("Check the spelling")
+
+
 def test_a_wrong_date_is_said_and_the_results_stay(searching: Person) -> None:
     searching.types(FIELD, "keeper")
     sees_files(searching, "lamp.md", "slates.md", "log.md")
