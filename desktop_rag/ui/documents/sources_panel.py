@@ -156,6 +156,7 @@ class SourceCard(Card):
     def _connect(self) -> None:
         self._ask.clicked.connect(lambda: self.ask_requested.emit((self.source,)))
         self._read.clicked.connect(self._on_read_clicked)
+        self._passage.clicked.connect(self._on_read_clicked)
         self._open.clicked.connect(self._on_open_clicked)
         self._copy.clicked.connect(self._on_copy_clicked)
         self._fold.clicked.connect(self._on_fold_clicked)
@@ -173,9 +174,10 @@ class SourceCard(Card):
         """Highlight the card a citation points to."""
         set_property(self, "chosen", is_chosen)
 
-    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         event.accept()
-        self._on_read_clicked()
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._on_read_clicked()
 
     @Slot()
     def _on_read_clicked(self) -> None:
