@@ -98,6 +98,7 @@ class AnswerItem(QWidget):
     follow_up_chosen = Signal(str)
     view_requested = Signal(object)
     verification_requested = Signal(object)
+    claim_shown = Signal(QWidget)
     past_answers_requested = Signal()
     feedback_given = Signal(object)
 
@@ -163,7 +164,7 @@ class AnswerItem(QWidget):
 
     def _connect(self) -> None:
         self._body.citation_clicked.connect(self.citation_clicked)
-        self._body.claim_clicked.connect(self._claims.show_claim)
+        self._body.claim_clicked.connect(self._show_claim)
         self._check.clicked.connect(self._on_check_clicked)
         self._hidden.show_requested.connect(self._on_show_requested)
         self._claims.view_requested.connect(self.view_requested)
@@ -242,9 +243,14 @@ class AnswerItem(QWidget):
     def _on_check_clicked(self) -> None:
         """Open the panel at the claim with the worst verdict."""
         if self._claims.isHidden():
-            self._claims.show_claim(worst(self._turn.message.claims))
+            self._show_claim(worst(self._turn.message.claims))
         else:
             self._claims.hide()
+
+    @Slot(int)
+    def _show_claim(self, index: int) -> None:
+        self._claims.show_claim(index)
+        self.claim_shown.emit(self._claims)
 
     @Slot()
     def _on_show_requested(self) -> None:

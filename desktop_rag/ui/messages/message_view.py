@@ -303,6 +303,7 @@ class MessageView(QScrollArea):
             item.view_requested.connect(self.view_requested)
             item.verification_requested.connect(self.verification_requested)
             item.past_answers_requested.connect(self._on_past_answers_requested)
+            item.claim_shown.connect(self._place.show_widget)
             item.hide_unsupported(is_wanted=self._hides_unsupported)
             item.show_as_last(is_last=row == self._model.rowCount() - 1)
         if self._words:
