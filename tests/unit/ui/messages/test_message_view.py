@@ -20,6 +20,7 @@ from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.claims import CheckedClaim, Evidence, Verdict
 from desktop_rag.core.conversation import (
     AnswerDone,
+    FileCounts,
     Message,
     MessageState,
     Role,
@@ -272,6 +273,18 @@ def test_another_conversation_replaces_the_first(view: MessageView, qtbot: QtBot
     first.begin_question("Unseen")
     qtbot.waitUntil(lambda: not view.findChildren(AnswerItem))
     assert [text for text in labels(view) if text] == ["Other"]
+
+
+def test_that_there_are_no_documents_is_no_answer_to_rate(view: MessageView, qtbot: QtBot) -> None:
+    nothing = replace(ANSWER, text="There are no documents yet.", model="", sources=())
+    load(view, [QUESTION, replace(nothing, notes=SearchNotes())], qtbot)
+    names = {b.accessibleName() for b in view.findChildren(QAbstractButton) if b.isVisible()}
+    assert not names & {"Good answer", "Bad answer", "Rewrite answer"}
+    with qtbot.waitSignal(view.folder_requested):
+        button(view, "Add folder…").click()
+    load(view, [QUESTION, replace(nothing, notes=SearchNotes(files=FileCounts(0, 0)))], qtbot)
+    names = {b.accessibleName() for b in view.findChildren(QAbstractButton) if b.isVisible()}
+    assert {"Good answer", "Bad answer", "Rewrite answer"} <= names
 
 
 def test_a_verdict_that_opens_is_in_view_with_its_heading(view: MessageView, qtbot: QtBot) -> None:
