@@ -28,7 +28,7 @@ _STEPS = {
 
 # As they stand within a line.
 _LATER = {
-    Stage.READING: tr("reading"),
+    Stage.READING: tr("reading files"),
     Stage.EMBEDDING: tr("search by meaning"),
     Stage.REFINING: tr("long passages"),
     Stage.PICTURES: tr("pictures"),
