@@ -26,6 +26,14 @@ _STEPS = {
     Stage.PICTURES: tr("Pictures"),
 }
 
+# As they stand within a line.
+_LATER = {
+    Stage.READING: tr("reading files"),
+    Stage.EMBEDDING: tr("search by meaning"),
+    Stage.REFINING: tr("long passages"),
+    Stage.PICTURES: tr("pictures"),
+}
+
 
 def headline(progress: IndexProgress) -> str:
     """What happens now: `Reading files`."""
@@ -89,15 +97,15 @@ def _step(step: StepProgress, now: StepProgress | None, progress: IndexProgress)
 def _times(progress: IndexProgress, now: StepProgress) -> str:
     """The time of the step under way and of those that follow it."""
     if progress.seconds_left is None:
-        later = [_STEPS[s.stage].lower() for s in progress.steps if not s.is_done and s is not now]
+        later = [_LATER[s.stage] for s in progress.steps if not s.is_done and s is not now]
         return tr("then {join}", join=", ".join(later)) if later else ""
     if progress.seconds_left < _MINUTE_S:
         return duration_left(progress.seconds_left)
     later = [step for step in progress.steps if not step.is_done and step is not now]
     then = [
         tr(
-            "then {lower}, {duration}",
-            lower=_STEPS[s.stage].lower(),
+            "then {step}, {duration}",
+            step=_LATER[s.stage],
             duration=_duration(s.seconds_left),
         )
         for s in later

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import in_english
 from desktop_rag.core.paths import Home
 from desktop_rag.local_socket import (
     address_of,
@@ -154,8 +155,10 @@ class AppServer:
             return {"error": {"title": "The window is open.",
                               "hint": "Do this in the window, or close it first."}}  # fmt: skip
         try:
-            result = handler(request["arguments"])
-            return {"result": _said(result, say) if isinstance(result, Generator) else result}
+            # The process that asks has only English texts, whatever the window's language is.
+            with in_english():
+                result = handler(request["arguments"])
+                return {"result": _said(result, say) if isinstance(result, Generator) else result}
         except AppEnding:
             return {"ending": True}
         except AppError as error:

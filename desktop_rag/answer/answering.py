@@ -335,12 +335,15 @@ class Answering:
     def _from_nothing(self, draft: AnswerDraft, request: AnswerRequest) -> Iterator[AnswerEvent]:
         """Say that there is nothing to answer from. No model is asked: it would make things up."""
         reach, written_in = request.setup.reach, _written_in(request)
-        yield SourcesFound((), draft.notes)
         counts = self._documents.counts(readable=reach.readable)
         if draft.nearest:
             why = _NOTHING_RELEVANT[min(len(reach.collection_ids), 2)]
+        elif counts.total:
+            why = Refusal.NOTHING_FOUND
         else:
-            why = Refusal.NOTHING_FOUND if counts.total else Refusal.NOTHING_THERE
+            why = Refusal.NOTHING_THERE
+            draft.notes = replace(draft.notes or SearchNotes(), files=None)
+        yield SourcesFound((), draft.notes)
         draft.text = refusal(why, *written_in)
         if counts.unread:
             draft.text += f"\n\n{unread_files(counts.unread, *written_in)}"

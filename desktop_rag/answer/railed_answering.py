@@ -136,6 +136,7 @@ def least_support(
         if claim.checked.verdict is Verdict.SUPPORTED
         else min(claim.checked.support, _DOUBTFUL)
         for claim in claims
+        if claim.verdict is not Verdict.NOT_CHECKED
     ]
     return min(supports, default=None)
 

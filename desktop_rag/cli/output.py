@@ -224,14 +224,15 @@ def failure_lines(answer: dict[str, Any]) -> list[str]:
 
 def _check_lines(claims: Sequence[Mapping[str, Any]]) -> list[str]:
     """The result of the check, and the sentences to be careful with."""
-    checked = [claim for claim in claims if claim["verdict"] != Verdict.NOT_CHECKED]
-    if not checked:
+    if not claims:
         return []
-    doubtful = [claim for claim in checked if claim["verdict"] != Verdict.SUPPORTED]
-    backed = len(checked) - len(doubtful)
-    noun = "sentence" if len(checked) == 1 else "sentences"
+    doubtful = [claim for claim in claims if claim["verdict"] != Verdict.SUPPORTED]
+    unchecked = sum(claim["verdict"] == Verdict.NOT_CHECKED for claim in claims)
+    backed = len(claims) - len(doubtful)
+    noun = "sentence" if len(claims) == 1 else "sentences"
     are = "is" if backed == 1 else "are"
-    lines = ["", f"Checked: {backed} of {len(checked)} {noun} {are} backed by sources."]
+    line = f"Checked: {backed} of {len(claims)} {noun} {are} backed by sources"
+    lines = ["", f"{line}; {unchecked} could not be checked." if unchecked else f"{line}."]
     for claim in doubtful:
         sign, verdict = SIGNS[Verdict(claim["verdict"])]
         lines.append(f"{sign} {verdict}: {' '.join(claim['text'].split())}")

@@ -15,7 +15,7 @@ SIGNS = {
     Verdict.PARTLY: ("≈", "Partly supported"),
     Verdict.NOT_IN_SOURCES: ("?", "Not found in the sources"),
     Verdict.CONTRADICTED: ("✗", "Contradicted by a source"),
-    Verdict.NOT_CHECKED: ("…", "Not checked yet"),
+    Verdict.NOT_CHECKED: ("○", "Not checked"),
 }
 # Characters after the last word of a sentence. To Markdown the window's mark is neither space nor
 # punctuation, so that a "**" after it would not close.

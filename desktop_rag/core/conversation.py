@@ -79,7 +79,7 @@ class FileCounts:
     total: int = 0
 
     def in_words(self) -> str:
-        """A short phrase: `12 files matched, 4 read`; `6 of 91 files asked, 4 matched`."""
+        """A phrase: `12 files fit, passages of 4 were read`; `6 of 91 files asked, 4 matched`."""
         if self.total:
             return tr(
                 "{read:,} of {files} asked, {matched:,} matched",
@@ -88,9 +88,13 @@ class FileCounts:
                 matched=self.matched,
             )
         files = count_of(self.matched, tr("file"), tr("files")) if self.matched else tr("No file")
+        if self.matched == self.read > 0:
+            return tr("Passages of {files} were read", files=files)
+        is_one = self.matched <= 1
+        fit = tr("{files} fits", files=files) if is_one else tr("{files} fit", files=files)
         if not self.read:
-            return tr("{files} matched", files=files)
-        return tr("{files} matched, {read:,} read", files=files, read=self.read)
+            return fit
+        return tr("{fit}, passages of {read:,} were read", fit=fit, read=self.read)
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,6 +101,16 @@ def strip_invalid_characters(text: str) -> str:
     return whole.replace("\0", " ")
 
 
+def written_filters(text: str) -> list[str]:
+    """The filters of a query as they are written, like `tag:roof`."""
+    return [match[0] for match in _PART.finditer(text) if match["key"]]
+
+
+def without_filters(text: str) -> str:
+    """A query as it is written, without its filters."""
+    return " ".join(_PART.sub(lambda match: "" if match["key"] else match[0], text).split())
+
+
 def parse_query(text: str) -> Query:
     """Parse a query.
 

@@ -137,11 +137,29 @@ class LibrarySources:
         self.publish_changed()
         self._changed(self._documents.documents(source_id))
 
-    def remove(self, source_id: str) -> None:
-        """Remove the source and its documents from the library; its files are not touched."""
+    def put_away(self, source_id: str) -> None:
+        """Take a source out of lists, counts and searches, until `remove` or `bring_back`.
+
+        All that is known of it stays. One that is put away when the app ends is removed.
+        """
+        self._unwatch(source_id)
+        self._store.set_put_away(source_id, is_put_away=True)
+        self._publish_other()
+
+    def bring_back(self, source_id: str) -> None:
+        """Have a source back that was put away; its files are read again where they changed."""
+        self._store.set_put_away(source_id, is_put_away=False)
         for source in self.all():
             if source.source_id == source_id:
-                self._unwatch_unless_shared(source)
+                self._watch.watch(source)
+                # Web pages are fetched when they are due.
+                if source.links is None:
+                    self._scans.request(source)
+        self._publish_other()
+
+    def remove(self, source_id: str) -> None:
+        """Remove the source and its documents from the library; its files are not touched."""
+        self._unwatch(source_id)
         self._scans.forget(source_id)
         self.publish_changed()
 
@@ -167,6 +185,16 @@ class LibrarySources:
     def publish_changed(self) -> None:
         """Publish the current sources."""
         self._publish(SourcesChanged(tuple(self.all())))
+
+    def _publish_other(self) -> None:
+        """There are other sources than before, and so another number of files."""
+        self.publish_changed()
+        self._changed(())
+
+    def _unwatch(self, source_id: str) -> None:
+        for source in self.all():
+            if source.source_id == source_id:
+                self._unwatch_unless_shared(source)
 
     def _unwatch_unless_shared(self, source: Source) -> None:
         others = [s.path for s in self.all() if s.source_id != source.source_id]

@@ -129,14 +129,16 @@ class Answering:
 def checked(claims: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
     """The checks of an answer as a line and as the key of a reaction; "" for none."""
     verdicts = [str(each["verdict"]) for each in claims]
-    seen = [each for each in verdicts if each != Verdict.NOT_CHECKED.value]
-    if not seen:
+    unchecked = verdicts.count(Verdict.NOT_CHECKED.value)
+    if not verdicts:
         return "", ""
-    good = seen.count(Verdict.SUPPORTED.value)
-    line = f"Checked: {good} of {len(seen)} statements are supported by their sources."
-    if denied := seen.count(Verdict.CONTRADICTED.value):
+    good = verdicts.count(Verdict.SUPPORTED.value)
+    line = f"Checked: {good} of {len(verdicts)} statements are supported by their sources."
+    if denied := verdicts.count(Verdict.CONTRADICTED.value):
         line += f" {denied} {'is' if denied == 1 else 'are'} contradicted."
-    return line, SUPPORTED_KEY if good == len(seen) else DOUBTED_KEY
+    if unchecked:
+        line += f" {unchecked} could not be checked."
+    return line, SUPPORTED_KEY if good == len(verdicts) else DOUBTED_KEY
 
 
 def in_words(refused: LibraryRefusedError) -> str:

@@ -11,7 +11,7 @@ const ICONS = {
   close: "M6 6l12 12M18 6L6 18",
   like: "M7.5 10.5v9h-3v-9zM7.5 11l4-7c1.6 0 2.3 1.2 2 2.6l-.7 3.4H18c1.2 0 2 1 1.7 2.2l-1.5 5.8c-.3 1-1 1.5-2 1.5H7.5",
 };
-const SIGNS = { supported: "✓", partly: "≈", "not in the sources": "?", contradicted: "✗" };
+const SIGNS = { supported: "✓", partly: "≈", "not in the sources": "?", contradicted: "✗", "not checked": "○" };
 const MOST_TURNS = 40;
 const NEAR_END = 80;
 const QUOTE_CHARS = 300;
@@ -320,6 +320,10 @@ class Turn {
     return (this.answer?.claims || []).filter((claim) => claim.verdict in SIGNS);
   }
 
+  #isChecked() {
+    return this.#claims().some((claim) => claim.verdict !== "not checked");
+  }
+
   #cited() {
     // As long as the server has not said which.
     const isUsed = (n) => !this.answer && this.text.includes(`[${n}]`);
@@ -394,7 +398,7 @@ class Turn {
     if (this.isStopped) return this.text ? [say("stopped")] : [];
     if (!answer) return this.error && this.text ? [say("partial")] : [];
     const isWhole = answer.state === "done";
-    const isUnchecked = isWhole && this.isOver && this.#cited().length && !this.#claims().length;
+    const isUnchecked = isWhole && this.isOver && this.#cited().length && !this.#isChecked();
     const warnings = [];
     if (!isWhole) warnings.push([say("partial"), answer.fault].filter(Boolean).join(" "));
     if (answer.is_own_knowledge) warnings.push(say("own"));
@@ -423,7 +427,7 @@ class Turn {
     this.body.setAttribute("aria-busy", String(!answer && !this.isOver));
     const parts = this.#warnings().map((text) => node("p.box", {}, text));
     if (this.error || this.isStopped || (answer && answer.state !== "done")) parts.push(this.#wayOut());
-    if (claims.length) {
+    if (this.#isChecked()) {
       const good = claims.filter((claim) => claim.verdict === "supported").length;
       parts.push(node("p.summary", {}, say("checked", { good, all: claims.length })));
     }

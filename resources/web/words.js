@@ -17,7 +17,7 @@ const WORDS = {
     thinking: "The model is thinking…",
     checking: "Checking the answer against its sources…",
     checked:
-      "{good} of {all} checked statements are fully backed by sources. Those without a sign were not checked.",
+      "{good} of {all} statements are fully backed by sources. Those with ○ could not be checked.",
     sources: "Sources",
     source: "Source {n}: {title}",
     others: "Read, but not cited ({n})",
@@ -65,7 +65,7 @@ const WORDS = {
     thinking: "Das Modell denkt nach…",
     checking: "Die Antwort wird mit ihren Quellen verglichen…",
     checked:
-      "{good} von {all} geprüften Aussagen sind durch die Quellen voll belegt. Solche ohne Zeichen wurden nicht geprüft.",
+      "{good} von {all} Aussagen sind durch die Quellen voll belegt. Solche mit ○ konnten nicht geprüft werden.",
     sources: "Quellen",
     source: "Quelle {n}: {title}",
     others: "Gelesen, aber nicht zitiert ({n})",

@@ -38,3 +38,11 @@ def test_a_model_reads_the_few_files_and_finds_nothing(
     # It may be measured in the background, with sample text.
     asked = [json.dumps(body) for body in server.chats if OFF_TOPIC in json.dumps(body)]
     assert all("a part of a document" in body for body in asked)
+
+
+def test_in_an_empty_library_the_answer_offers_to_add_a_folder(person: Person) -> None:
+    person.asks("When does the lease end?")
+    person.sees("There are no documents yet.")
+    person.waits_until(lambda: not person.window.chat_page.is_answering)
+    person.sees("Add folder…")
+    assert "No file" not in person.screen()

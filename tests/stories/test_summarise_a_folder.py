@@ -19,7 +19,7 @@ def test_every_file_is_summarised(person: Person, papers: Path) -> None:
     person.clicks("Summarise papers")
     person.sees("About: papers")
     person.sees("Lamp: The lamp is lit at dusk by the keeper.")
-    person.sees("Only papers was read. 2 files matched, 2 read")
+    person.sees("Only papers was read. Passages of 2 files were read")
 
 
 def test_one_file_is_summarised_by_the_model(

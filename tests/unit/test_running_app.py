@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr, use_language
 from desktop_rag.core.paths import Home
 from desktop_rag.running_app import AppEnding, AppServer, ask_running_app
 
@@ -48,6 +49,23 @@ def test_a_verb_tells_its_progress_before_it_answers(home: Home) -> None:
     with pytest.raises(AppError, match="It failed"):
         ask_running_app(home, "count", {"to": 0}, say=said.append)
     running.close()
+
+
+def test_a_terminal_is_answered_in_english_whatever_the_window_speaks(home: Home) -> None:
+    home.create()
+
+    def save(_: dict[str, Any]) -> Generator[str, None, str]:
+        yield tr("Save")
+        return tr("Save")
+
+    running, said = AppServer(home, {"save": save}), list[str]()
+    use_language(lambda text: {"Save": "Sichern"}.get(text, ""))
+    try:
+        assert ask_running_app(home, "save", {}, say=said.append) == (True, "Save")
+    finally:
+        use_language(None)
+        running.close()
+    assert said == ["Save"]
 
 
 def test_no_app_no_answer(home: Home) -> None:

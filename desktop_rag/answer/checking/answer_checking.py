@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from threading import Event
 
+from desktop_rag.answer.checking.claims.tokens import tokenize_claim
 from desktop_rag.answer.checking.result_claims import checked_by_result
 from desktop_rag.answer.citing.cited_sentences import CitedSentence, cited_sentences
 from desktop_rag.core.answer_claims import Claim
@@ -65,9 +66,10 @@ def claims_of(
     cancel: Event,
     in_context: CheckInContext = lambda _: None,
 ) -> tuple[Claim, ...]:
-    """The checked statements, each against its cited sources first; none when cancelled.
+    """The statements, each checked against its cited sources first; none when cancelled.
 
-    `in_context` goes before the check of a statement by its own words.
+    One that can't be checked, as in some languages, is there without a verdict: its reader must not
+    take it for checked. `in_context` goes before the check of a statement by its own words.
     """
 
     def results() -> Iterator[Claim]:
@@ -75,7 +77,7 @@ def claims_of(
             if cancel.is_set():
                 return
             checked, n = in_context(statement) or _checked(statement, sources, check)
-            if checked.verdict is not Verdict.NOT_CHECKED:
+            if checked.verdict is not Verdict.NOT_CHECKED or _says_something(statement.text):
                 yield Claim(statement.start, statement.end, checked, n)
 
     found = tuple(results())
@@ -111,6 +113,11 @@ def _is_statement(sentence: CitedSentence) -> bool:
     if sentence.marker_at < 0 or len(terms(without_formulas(sentence.text))) < _LEAST_TERMS:
         return False
     return bool(sentence.numbers) or not is_about_sources(sentence.text)
+
+
+def _says_something(sentence: str) -> bool:
+    """False for a sentence of words that only join others, like "That is so"."""
+    return any(token.is_content for token in tokenize_claim(sentence))
 
 
 def plain_sentence(sentence: str) -> str:

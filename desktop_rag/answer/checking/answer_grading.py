@@ -42,8 +42,12 @@ class AnswerGrader:
         self._judge = ClaimJudge()
 
     def claims(self, answer: Message, cancel: Event) -> tuple[Claim, ...]:
-        """The claims of an answer, checked against its sources on this computer."""
-        return claims_of(answer.text, answer.sources, self._check, cancel)
+        """The claims of an answer, checked against its sources on this computer.
+
+        Those that can't be checked are left out: no share may count them.
+        """
+        found = claims_of(answer.text, answer.sources, self._check, cancel)
+        return tuple(claim for claim in found if claim.verdict is not Verdict.NOT_CHECKED)
 
     @property
     def model_name(self) -> str:

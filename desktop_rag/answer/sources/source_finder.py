@@ -74,9 +74,11 @@ class SourceFinder:
         reach: SearchScope = EVERYTHING,
     ) -> list[Passage]:
         """Those of a query's passages that are among the `limit` best by words, seem to be about
-        it, or are in a file that it names.
+        it, or are in a file that it names; then the others by words. So fewer than `limit` are all
+        that have a word of it.
         """
         doubtful = {p.chunk_id for p in found if not self.is_any_relevant([p])}
+        worded: list[Passage] = []
         if doubtful:
             worded = self._retriever.search(
                 query,
@@ -89,7 +91,9 @@ class SourceFinder:
         if doubtful:
             named = self._retriever.named_documents(query, reach)
             doubtful -= {p.chunk_id for p in found if p.document_id in named}
-        return [p for p in found if p.chunk_id not in doubtful]
+        kept = [p for p in found if p.chunk_id not in doubtful]
+        known = {p.chunk_id for p in found}
+        return [*kept, *(p for p in worded if p.chunk_id not in known)][:limit]
 
     def missed(self, reach: SearchScope) -> tuple[str, ...]:
         """What of these documents can't be searched now, in sentences for an answer."""

@@ -9,7 +9,9 @@ before the rooms of the window are.
 
 import re
 import string
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from desktop_rag.core.language.told_texts import ToldTexts
 
@@ -21,6 +23,22 @@ class _Language:
     separator = ","
     decimal = "."
     told: ToldTexts | None = None
+
+
+_in_english: ContextVar[bool] = ContextVar("in_english", default=False)
+
+
+@contextmanager
+def in_english() -> Generator[None]:
+    """Within it, and on this thread, texts are as they are written here.
+
+    For what is sent to a terminal or to a program, whose own texts are English.
+    """
+    token = _in_english.set(True)
+    try:
+        yield
+    finally:
+        _in_english.reset(token)
 
 
 def use_language(
@@ -43,7 +61,8 @@ def told(text: str, /) -> str:
 
     For what is about to be shown. What is stored, logged or sent to a program stays English.
     """
-    return _Language.told.translated(text) if _Language.told else text
+    known = None if _in_english.get() else _Language.told
+    return known.translated(text) if known else text
 
 
 def tr(text: str, /, **values: object) -> str:
@@ -51,7 +70,8 @@ def tr(text: str, /, **values: object) -> str:
 
     Without values, braces are braces.
     """
-    translated = (_Language.lookup(text) if _Language.lookup else "") or text
+    lookup = None if _in_english.get() else _Language.lookup
+    translated = (lookup(text) if lookup else "") or text
     return _FORMATTER.vformat(translated, (), values) if values else translated
 
 
@@ -78,6 +98,8 @@ class _Formatter(string.Formatter):
 
 def _written(number: str) -> str:
     """A number in digits with the separators of the language."""
+    if _in_english.get():
+        return number
     separators = {",": _Language.separator, ".": _Language.decimal}
     return "".join(separators.get(each, each) for each in number)
 

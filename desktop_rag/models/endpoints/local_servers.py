@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from threading import Event
 
 from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
 from desktop_rag.models.endpoints.endpoint_check import list_models
@@ -19,7 +20,7 @@ def _usual() -> dict[str, str]:
     names: dict[str, list[str]] = {}
     for program in programs():
         names.setdefault(program.address, []).append(program.name)
-    return {" or ".join(sharing): address for address, sharing in names.items()}
+    return {tr(" or ").join(sharing): address for address, sharing in names.items()}
 
 
 # The usual addresses of programs that serve models.

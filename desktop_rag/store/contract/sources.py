@@ -112,6 +112,14 @@ class SourceStore(Protocol):
         """Set when the pages of a source were last fetched, in seconds since the epoch."""
         ...
 
+    def set_put_away(self, source_id: str, *, is_put_away: bool) -> None:
+        """Keep the source out of the library as if it were removed, or bring it back as it was.
+
+        Its documents are found no more than those of attached files. One that is put away when the
+        library opens is removed with the attached files that no chat has.
+        """
+        ...
+
     def remove_source(self, source_id: str) -> None:
         """Remove the source with all its documents, texts, chunks and postings, all at once.
 

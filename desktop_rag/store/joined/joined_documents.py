@@ -158,6 +158,7 @@ class JoinedSourceStore:
         )
         self.set_links, self.set_base_address = own.set_links, own.set_base_address
         self.set_refreshed, self.remove_source = own.set_refreshed, own.remove_source
+        self.set_put_away = own.set_put_away
 
     def collections(self) -> list[Collection]:
         """All collections, those from there last."""

@@ -35,6 +35,7 @@ class AnswerSources:
         self._model: MessageModel | None = None
         self._followed: tuple[SourceRef, ...] = ()
         self._stays = False
+        self._waits = False
         self._is_asked = False
         self._has_content = False
 
@@ -50,6 +51,9 @@ class AnswerSources:
             self._model, self._followed = model, sources
             self._panel.show_sources(sources, is_searching=waits)
             self._mark(last)
+        elif not self._followed and waits != self._waits:
+            self._panel.show_sources((), is_searching=waits)
+        self._waits = waits
         self._stays = bool(sources) or (self._stays and not is_other)
         self._is_asked = last is not None and not last.scope.is_without_documents
         is_first = waits and model.rowCount() <= _FIRST_TURNS

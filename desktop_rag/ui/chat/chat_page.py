@@ -151,8 +151,9 @@ class ChatPage(QWidget):
         self._header.pin_requested.connect(self._on_pin_requested)
         self._header.export_requested.connect(self._on_export_requested)
         self._empty.question_chosen.connect(self.ask)
-        self._empty.folder_requested.connect(self.folder_requested)
-        self._empty.settings_requested.connect(self.settings_requested)
+        for part in (self._empty, self._messages):
+            part.folder_requested.connect(self.folder_requested)
+            part.settings_requested.connect(self.settings_requested)
         self._composer.submitted.connect(self._on_submitted)
         self._composer.edit_submitted.connect(self._on_edit_submitted)
         self._composer.stop_requested.connect(self.stop)
@@ -166,7 +167,6 @@ class ChatPage(QWidget):
         self._messages.every_file_requested.connect(
             lambda: self._actions.ask_every_file(self._session)
         )
-        self._messages.settings_requested.connect(self.settings_requested)
         self._messages.sources_requested.connect(self.reading.show_sources)
         self._messages.edit_requested.connect(self._composer.edit)
         self._messages.attachment_opened.connect(self._attachments.open)
@@ -206,7 +206,7 @@ class ChatPage(QWidget):
         """Apply the settings that affect this page."""
         self.models.show_settings(settings)
         self._assistants.apply(settings)
-        self._empty.show_endpoint(is_set=settings.endpoint.is_set)
+        self._empty.apply(settings)
         self._caution.apply(settings)
         self._attachments.check()
         answers = settings.answers

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
+from desktop_rag.core.settings import Settings
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.messages.question_button import QuestionButton
@@ -18,6 +19,13 @@ _TITLE = tr("Ask your documents")
 _LIMITED = tr("Nothing else is read for your questions.")
 _NO_MODEL = tr("No model is connected, so answers are excerpts from your documents.")
 _NO_MODEL_AT_ALL = tr("No model is connected, and without documents only a model can answer.")
+_EXCERPTS = tr(
+    "Excerpts are chosen above, so answers are excerpts from your documents. To ask a model, choose"
+    " it there."
+)
+_EXCERPTS_AT_ALL = tr(
+    "Excerpts are chosen above, and without documents only a model can answer. Choose one there."
+)
 _WITHOUT_DOCUMENTS = tr(
     "The model answers from what it knows. Your documents are not searched, and answers have no "
     "sources and no checks."
@@ -41,6 +49,7 @@ class EmptyChat(QScrollArea):
         self._library_words = ""
         self._scope = ALL_DOCUMENTS
         self._has_model = True
+        self._has_choice = False
         self._build(theme)
         # Nobody is to take a library that is not known yet for an empty one.
         self._library_words = tr("Opening the library…")
@@ -113,9 +122,10 @@ class EmptyChat(QScrollArea):
         self._library_words = words
         self._show()
 
-    def show_endpoint(self, *, is_set: bool) -> None:
-        """Point out that answers are excerpts while no endpoint is set."""
-        self._has_model = is_set
+    def apply(self, settings: Settings) -> None:
+        """Point out that answers are excerpts while no model is connected, or none is chosen."""
+        self._has_model = settings.endpoint.is_set
+        self._has_choice = bool(settings.endpoints)
         self._show()
 
     def show_scope(self, scope: QuestionScope) -> None:
@@ -136,9 +146,12 @@ class EmptyChat(QScrollArea):
         self._add.setVisible(is_plain and self._is_empty)
         for button in self._examples:
             button.setVisible(is_plain and not self._is_empty)
-        self._without_model.setText(_NO_MODEL_AT_ALL if has_none else _NO_MODEL)
-        for widget in (self._without_model, self._endpoint):
-            widget.setVisible(not self._has_model)
+        if self._has_choice:
+            self._without_model.setText(_EXCERPTS_AT_ALL if has_none else _EXCERPTS)
+        else:
+            self._without_model.setText(_NO_MODEL_AT_ALL if has_none else _NO_MODEL)
+        self._without_model.setVisible(not self._has_model)
+        self._endpoint.setVisible(not (self._has_model or self._has_choice))
 
     @Slot()
     def _on_example_clicked(self) -> None:

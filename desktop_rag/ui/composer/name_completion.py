@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
 
 # At the start or after a space, so that an e-mail address stays text.
+# What stands before the beginning of a sentence.
+_ENDS = ("", "\n", *".?!:…。？！")
 _NAME = re.compile(r"(?:^|(?<=\s))@(\S*)$")
 _CHOICE_ROLE = Qt.ItemDataRole.UserRole
 _MOST = 8
@@ -68,7 +70,8 @@ WITHOUT = NamedChoice(tr("Without documents"), scope=WITHOUT_DOCUMENTS)
 
 
 class NameCompletion(FieldCompletion):
-    """`chosen` carries a NamedChoice; its name is taken out of the field again.
+    """`chosen` carries a NamedChoice. The name of a part of the library stays in a sentence that
+    was begun; any other is taken out of the field again.
 
     `requested` carries what was typed; `show_choices` answers it.
     """
@@ -116,9 +119,16 @@ class NameCompletion(FieldCompletion):
         length = len(self._typed() or "") + 1
         choice = item.data(_CHOICE_ROLE)
         cursor.movePosition(QTextCursor.MoveOperation.Left, QTextCursor.MoveMode.KeepAnchor, length)
-        cursor.removeSelectedText()
+        before = self.field.toPlainText()[: cursor.selectionStart()]
+        stays = choice.item is not None and _goes_on(before)
+        cursor.insertText(choice.name if stays else "")
         self._hide()
         self.chosen.emit(choice)
+
+
+def _goes_on(before: str) -> bool:
+    """True when a sentence that was begun lacks the words that follow."""
+    return before.rstrip(" ")[-1:] not in _ENDS
 
 
 class NameFeed(QObject):

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 import regex
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QWidget
 
 from desktop_rag.core.language.translation import tr
@@ -14,7 +16,9 @@ from desktop_rag.ui.widgets.marked_text import MarkedText
 
 
 class PassageText(MarkedText):
-    """A collapsible passage of a source."""
+    """A collapsible passage of a source. `clicked` follows a click that selects nothing."""
+
+    clicked = Signal()
 
     def __init__(
         self,
@@ -31,6 +35,7 @@ class PassageText(MarkedText):
         Of Markdown only the text is shown, without its marks.
         """
         super().__init__(theme, tr("Passage"), parent)
+        self._had_selection = False
         passage = text.strip()
         shown = unwrapped(passage, wrapped_from) if wrapped_from else passage
         self._plain = plain_markdown(shown) if is_markdown else None
@@ -40,6 +45,16 @@ class PassageText(MarkedText):
         self._marked = self._shown([(at, at + len(quote.strip()))])
         self._is_whole = not self.is_longer
         self._show()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._had_selection = self.textCursor().hasSelection()
+        super().mousePressEvent(event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        super().mouseReleaseEvent(event)
+        selects = self._had_selection or self.textCursor().hasSelection()
+        if event.button() == Qt.MouseButton.LeftButton and not selects:
+            self.clicked.emit()
 
     def mark(self, spans: Sequence[Span]) -> None:
         """Mark these places of the text instead; they are in order and do not overlap."""

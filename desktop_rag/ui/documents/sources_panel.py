@@ -15,7 +15,7 @@ from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.markup.plain_markdown import is_markdown
 from desktop_rag.core.quotes.quote_alignment import Span
 from desktop_rag.core.shared_library import is_shared
-from desktop_rag.ui.documents.passage_text import PassageText, split_at_quote
+from desktop_rag.ui.documents.passage_text import PassageText
 from desktop_rag.ui.foundation.mail_words import with_head_in_words
 from desktop_rag.ui.foundation.place_words import place_in_words
 from desktop_rag.ui.foundation.theme import Theme
@@ -156,6 +156,7 @@ class SourceCard(Card):
     def _connect(self) -> None:
         self._ask.clicked.connect(lambda: self.ask_requested.emit((self.source,)))
         self._read.clicked.connect(self._on_read_clicked)
+        self._passage.clicked.connect(self._on_read_clicked)
         self._open.clicked.connect(self._on_open_clicked)
         self._copy.clicked.connect(self._on_copy_clicked)
         self._fold.clicked.connect(self._on_fold_clicked)
@@ -163,15 +164,20 @@ class SourceCard(Card):
     def mark(self, places: Sequence[Span]) -> None:
         """Mark these places of the passage instead of its quote, if there are any."""
         if places:
-            self._passage.mark(places)
+            self._passage.mark([self._in_words(span) for span in places])
+
+    def _in_words(self, span: Span) -> Span:
+        start, end = (_shown(self.source, self.source.text[:place]) for place in span)
+        return len(start), len(end)
 
     def set_chosen(self, is_chosen: bool) -> None:
         """Highlight the card a citation points to."""
         set_property(self, "chosen", is_chosen)
 
-    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         event.accept()
-        self._on_read_clicked()
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._on_read_clicked()
 
     @Slot()
     def _on_read_clicked(self) -> None:
@@ -352,13 +358,14 @@ class SourcesPanel(QWidget):
 
 def _in_words(source: SourceRef) -> tuple[str, str]:
     """The passage and its quote, with the head of a message in the person's language."""
-    text = with_head_in_words(source.text, source.path, source.part)
-    before, quote, _ = split_at_quote(source.text, source.quote)
-    if not quote:
-        return text, source.quote
-    started = with_head_in_words(before, source.path, source.part)
-    ended = with_head_in_words(before + quote, source.path, source.part)
-    return text, ended[len(started) :]
+    before, quote, _ = source.text.partition(source.quote or source.text)
+    started, ended = (_shown(source, each) for each in (before, before + quote))
+    return _shown(source, source.text), ended[len(started) :] if source.quote else ""
+
+
+def _shown(source: SourceRef, text: str) -> str:
+    """The beginning of a passage as it is shown."""
+    return with_head_in_words(text, source.path, source.part)
 
 
 def _wrapped_from(anchor: Anchor) -> int:

@@ -4,6 +4,7 @@ It opens the dialogs and applies their results to the library through the bridge
 """
 
 import logging
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -153,32 +154,53 @@ class SourceActions(QObject):
     # --- removal ---------------------------------------------------------------------------------
 
     def remove(self, source: Source) -> None:
-        """Show a source no longer, and remove it once the time to undo that is over.
+        """Put a source away, and remove it once the time to undo that is over.
 
-        Until then nothing of it is touched, so that all of it comes back: what was read, its rules,
-        tags, and what was excluded.
+        Until then all that is known of it is kept, so that it comes back as it was: what was read,
+        its rules, tags, and what was excluded.
         """
         sources, source_id = self._library.sources, source.source_id
+        is_away = threading.Event()
 
         def finish(_nothing: None) -> None:
             self._removals.pop(source_id, None)
             self.changed.emit()
 
+        def put_away() -> None:
+            try:
+                sources.put_away(source_id)
+            finally:
+                is_away.set()
+
         def fail(error: AppError) -> None:
             self._bridge.post(error)
             bring_back()
 
+        def fail_at_once(error: AppError) -> None:
+            self._bridge.post(error)
+            change.undo()
+
         def make() -> None:
             self._bridge.run(self, lambda: sources.remove(source_id), finish, fail)
 
+        def show(_nothing: object = None) -> None:
+            self.brought_back.emit(source_id)
+
         def bring_back() -> None:
             self._removals.pop(source_id, None)
-            self.brought_back.emit(source_id)
+
+            def have_back() -> None:
+                # It is on its way on another thread, and must not arrive last.
+                is_away.wait()
+                sources.bring_back(source_id)
+
+            self._bridge.run(self, have_back, show, self._bridge.post)
 
         change = DelayedChange(_removed_in_words(source), make, bring_back, self)
         change.ended.connect(change.deleteLater)
         self._removals[source_id] = change
         self.put_away.emit(source_id)
+        self._bridge.run(self, put_away, lambda _: self.changed.emit(), fail_at_once)
         self.removal_offered.emit(change)
 
     def make_removals(self) -> None:

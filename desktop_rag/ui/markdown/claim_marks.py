@@ -23,11 +23,18 @@ _TONES = {
     Verdict.CONTRADICTED: "danger",
     Verdict.NOT_CHECKED: "muted",
 }
+_WORDS = {
+    Verdict.SUPPORTED: tr("Backed by sources"),
+    Verdict.PARTLY: tr("Partly supported"),
+    Verdict.NOT_IN_SOURCES: tr("Not found in the sources"),
+    Verdict.CONTRADICTED: tr("Contradicted by a source"),
+    Verdict.NOT_CHECKED: tr("Not checked"),
+}
 # The word on the badge of a sentence to be careful with; the others have their sign only.
 _CAUTIONS = {
     Verdict.PARTLY: tr("partly in sources"),
     Verdict.NOT_IN_SOURCES: tr("not in sources"),
-    Verdict.CONTRADICTED: "contradicted",
+    Verdict.CONTRADICTED: tr("contradicted"),
 }
 _NO_BREAK = "\u2060\u00a0"
 _BEFORE_CLOSING = re.compile(rf"({MARK.pattern}+)([.!?…。！？\"'”’»)\]]+)")
@@ -88,7 +95,7 @@ def claim_index(href: str, claims: Sequence[Claim]) -> int | None:
 
 def verdict_in_words(verdict: Verdict) -> str:
     """A verdict in words."""
-    return SIGNS[verdict][1]
+    return _WORDS[verdict]
 
 
 def worst(claims: Sequence[Claim]) -> int:
@@ -102,13 +109,20 @@ def worst(claims: Sequence[Claim]) -> int:
 
 def summary(claims: Sequence[Claim], *, is_checking: bool = False) -> tuple[str, str]:
     """The overall result of the check so far in words, with its tone; "" without claims."""
-    verdicts = [claim.verdict for claim in claims if claim.verdict is not Verdict.NOT_CHECKED]
-    if not verdicts:
-        return (
-            (tr("Checking against the sources…"), "muted") if claims and is_checking else ("", "")
-        )
+    verdicts = [claim.verdict for claim in claims]
+    unchecked = verdicts.count(Verdict.NOT_CHECKED)
+    if unchecked == len(verdicts):
+        if is_checking and claims:
+            return tr("Checking against the sources…"), "muted"
+        return (tr("No sentence could be checked"), "muted") if claims else ("", "")
+    if is_checking:
+        # A model may still say something of the others.
+        result, tone = _overall([each for each in verdicts if each is not Verdict.NOT_CHECKED])
+        return result + tr(" · checking…"), tone
     result, tone = _overall(verdicts)
-    return result + (tr(" · checking…") if is_checking else ""), tone
+    if unchecked:
+        result += " · " + tr("{count:,} could not be checked", count=unchecked)
+    return result, tone
 
 
 def _overall(verdicts: Sequence[Verdict]) -> tuple[str, str]:

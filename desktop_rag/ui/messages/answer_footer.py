@@ -8,6 +8,7 @@ from desktop_rag.core.conversation import Feedback, Message, MessageState
 from desktop_rag.core.language.translation import count_of, decimal_in_words, tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.messages.answer_notices import is_of_empty_library
 from desktop_rag.ui.messages.failure_card import BROKEN_OFF
 from desktop_rag.ui.messages.message_model import Turn
 from desktop_rag.ui.widgets.controls import ElidedLabel, IconButton, TextButton
@@ -19,7 +20,7 @@ _OPINIONS = {
     Feedback.LIKED: ("thumb-up", tr("Good answer")),
     Feedback.DISLIKED: ("thumb-down", tr("Bad answer")),
 }
-_OUTCOMES = {MessageState.STOPPED: "stopped", MessageState.CUT: tr("cut off")}
+_OUTCOMES = {MessageState.STOPPED: tr("stopped"), MessageState.CUT: tr("cut off")}
 EXCERPTS_BYLINE = tr("Excerpts from your documents")
 
 
@@ -100,9 +101,11 @@ class AnswerFooter(QWidget):
         self._sources.setText(_sources_in_words(message))
         self._sources.setVisible(bool(message.sources or message.nearest))
         is_stored = bool(message.message_id and message.text) and is_over
+        # Nobody likes, or writes better, that there are no documents.
+        is_answer = is_stored and not is_of_empty_library(message)
         self._copy.setVisible(bool(message.text) and is_over)
-        self._rewrite.setVisible(is_stored)
-        self._show_opinion(message, is_visible=is_stored)
+        self._rewrite.setVisible(is_answer)
+        self._show_opinion(message, is_visible=is_answer)
         # An answer that broke off has Retry in its card.
         has_ended = is_last and is_over and message.state not in BROKEN_OFF
         self._retry.setVisible(has_ended)
@@ -146,7 +149,8 @@ def _may_ask_every_file(message: Message) -> bool:
     not searched for.
     """
     is_talk = not (message.notes or message.sources or message.model or message.error_title)
-    return not (message.is_of_every_file or is_talk or message.scope.is_without_documents)
+    has_none = is_of_empty_library(message) or message.scope.is_without_documents
+    return not (message.is_of_every_file or is_talk or has_none)
 
 
 def _sources_in_words(message: Message) -> str:
@@ -165,5 +169,5 @@ def byline(message: Message) -> str:
     if message.seconds:
         parts.append(f"{decimal_in_words(message.seconds, 1)} s")
     if message.is_rewritten:
-        parts.append(tr("rewritten by you"))
+        parts.append(tr("your own answer is saved"))
     return " · ".join(part for part in parts if part)

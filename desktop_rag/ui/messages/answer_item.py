@@ -14,6 +14,7 @@ from desktop_rag.ui.messages.answer_footer import AnswerFooter
 from desktop_rag.ui.messages.answer_notices import (
     HiddenAnswerNotice,
     ModelKnowledgeNotice,
+    is_of_empty_library,
     may_be_supported,
 )
 from desktop_rag.ui.messages.claim_panel import ClaimPanel
@@ -90,6 +91,7 @@ class AnswerItem(QWidget):
     retry_requested = Signal(bool)
     every_file_requested = Signal()
     settings_requested = Signal()
+    folder_requested = Signal()
     sources_requested = Signal()
     fork_requested = Signal()
     rewrite_requested = Signal()
@@ -98,6 +100,7 @@ class AnswerItem(QWidget):
     follow_up_chosen = Signal(str)
     view_requested = Signal(object)
     verification_requested = Signal(object)
+    claim_shown = Signal(QWidget)
     past_answers_requested = Signal()
     feedback_given = Signal(object)
 
@@ -137,6 +140,7 @@ class AnswerItem(QWidget):
         self._unstored = PlainLabel(_UNSTORED, tone="warning", wrap=True, selectable=True)
         self._unstored.setObjectName("unstored")
         self._hidden = HiddenAnswerNotice()
+        self._add = TextButton(tr("Add folder…"))
         self._claims = ClaimPanel(self._theme)
         self._check = TextButton("", kind="quiet")
         self._check.setObjectName("claimSummary")
@@ -150,6 +154,7 @@ class AnswerItem(QWidget):
             column.addWidget(widget)
         for widget in (self._notes, self._unstored, self._failure, self._hidden):
             column.addWidget(widget)
+        column.addWidget(self._add, alignment=Qt.AlignmentFlag.AlignLeft)
         check = QHBoxLayout()
         check.addWidget(self._checking)
         check.addWidget(self._check)
@@ -163,8 +168,9 @@ class AnswerItem(QWidget):
 
     def _connect(self) -> None:
         self._body.citation_clicked.connect(self.citation_clicked)
-        self._body.claim_clicked.connect(self._claims.show_claim)
+        self._body.claim_clicked.connect(self._show_claim)
         self._check.clicked.connect(self._on_check_clicked)
+        self._add.clicked.connect(self.folder_requested)
         self._hidden.show_requested.connect(self._on_show_requested)
         self._claims.view_requested.connect(self.view_requested)
         self._claims.verification_requested.connect(self._on_verification_requested)
@@ -235,6 +241,7 @@ class AnswerItem(QWidget):
     def _show_actions(self) -> None:
         message, is_over = self._turn.message, not self._turn.is_live
         self._footer.show_turn(self._turn, is_last=self._is_last)
+        self._add.setVisible(self._is_last and is_over and is_of_empty_library(message))
         self._follow_ups.show_questions(message.follow_ups if self._is_last and is_over else ())
         self._failure.offer_retry(is_offered=self._is_last)
 
@@ -242,9 +249,14 @@ class AnswerItem(QWidget):
     def _on_check_clicked(self) -> None:
         """Open the panel at the claim with the worst verdict."""
         if self._claims.isHidden():
-            self._claims.show_claim(worst(self._turn.message.claims))
+            self._show_claim(worst(self._turn.message.claims))
         else:
             self._claims.hide()
+
+    @Slot(int)
+    def _show_claim(self, index: int) -> None:
+        self._claims.show_claim(index)
+        self.claim_shown.emit(self._claims)
 
     @Slot()
     def _on_show_requested(self) -> None:
@@ -260,5 +272,7 @@ def _notes_in_words(message: Message) -> str:
     """Notes on how the question was searched, and the number of files with a finding."""
     if message.notes is None:
         return ""
-    counted = message.notes.files
+    counted, named = message.notes.files, len(message.notes.scope)
+    if counted and named == counted.read == counted.matched:
+        counted = None  # the sentence that names these files says it
     return f"{message.notes.in_words()} {counted.in_words() if counted else ''}".strip()

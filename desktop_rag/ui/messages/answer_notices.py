@@ -68,3 +68,10 @@ class HiddenAnswerNotice(Card):
 def may_be_supported(claims: Sequence[Claim]) -> bool:
     """True if a claim is supported or not checked yet, or if there are no claims."""
     return not claims or any(claim.verdict in _POSSIBLY_SUPPORTED for claim in claims)
+
+
+def is_of_empty_library(message: Message) -> bool:
+    """True for the answer that there are no documents yet: no files were counted for it."""
+    is_of_others = message.sources or message.nearest or message.model or message.error_title
+    is_counted = message.notes is None or message.notes.files or message.notes.rails
+    return not (is_of_others or is_counted)

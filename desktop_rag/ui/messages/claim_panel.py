@@ -20,6 +20,7 @@ from desktop_rag.ui.widgets.marked_text import MarkedText
 Span = tuple[int, int]
 
 _NO_EVIDENCE = tr("No source says anything similar.")
+_NOT_COMPARED = tr("It was not compared with any source.")
 _MAX_CHARS = 1_500
 # Below this score the nearest passage is unrelated to the claim.
 _MIN_SUPPORT = 0.1
@@ -189,7 +190,8 @@ class ClaimPanel(Card):
         self._view.setVisible(source is not None and evidence is not None)
         if source is None or evidence is None:
             self._source.set_full_text(tr("The sources"))
-            self._evidence.show_marked(_NO_EVIDENCE, [])
+            is_checked = checked.verdict is not Verdict.NOT_CHECKED
+            self._evidence.show_marked(_NO_EVIDENCE if is_checked else _NOT_COMPARED, [])
             return
         where = " · ".join(filter(None, (source.title, place_in_words(source.anchor))))
         self._source.set_full_text(

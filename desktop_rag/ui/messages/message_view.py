@@ -42,6 +42,7 @@ class MessageView(QScrollArea):
     retry_requested = Signal(bool)
     every_file_requested = Signal()
     settings_requested = Signal()
+    folder_requested = Signal()
     sources_requested = Signal(object)
     edit_requested = Signal(object)
     teach_requested = Signal(str, QWidget)
@@ -98,13 +99,11 @@ class MessageView(QScrollArea):
         page.setLayout(centred(inner, _COLUMN_PX))
         self.setWidget(page)
         self._newest = NewestButton(self._theme, self)
-        self._build_timer = QTimer(self)
-        self._build_timer.setSingleShot(True)
+        self._build_timer = QTimer(self, singleShot=True)
         self._pause_ms = RENDER_EVERY_MS
         self._rendered_at = 0.0
         self._place = ScrollPlace(self, lambda: self._end >= self._model.rowCount())
-        self._render_timer = QTimer(self)
-        self._render_timer.setSingleShot(True)
+        self._render_timer = QTimer(self, singleShot=True)
 
     def _connect(self) -> None:
         self._build_timer.timeout.connect(self._build_rows)
@@ -294,6 +293,7 @@ class MessageView(QScrollArea):
             item.retry_requested.connect(self.retry_requested)
             item.every_file_requested.connect(self.every_file_requested)
             item.settings_requested.connect(self.settings_requested)
+            item.folder_requested.connect(self.folder_requested)
             item.fork_requested.connect(self._on_fork_requested)
             item.feedback_given.connect(self._on_feedback_given)
             item.rewrite_requested.connect(self._on_rewrite_requested)
@@ -303,6 +303,7 @@ class MessageView(QScrollArea):
             item.view_requested.connect(self.view_requested)
             item.verification_requested.connect(self.verification_requested)
             item.past_answers_requested.connect(self._on_past_answers_requested)
+            item.claim_shown.connect(self._place.show_widget)
             item.hide_unsupported(is_wanted=self._hides_unsupported)
             item.show_as_last(is_last=row == self._model.rowCount() - 1)
         if self._words:

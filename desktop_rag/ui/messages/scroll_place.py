@@ -58,6 +58,10 @@ class ScrollPlace(QObject):
         self.is_at_end, self._sought = False, place
         self.seek_again()
 
+    def show_widget(self, widget: QWidget) -> None:
+        """Bring the top of a widget into view, which is still being laid out."""
+        self.seek(lambda: self._top_of(widget) if isValid(widget) else None)
+
     def seek_again(self) -> None:
         """Go on seeking, because something was added."""
         if self._sought is None:

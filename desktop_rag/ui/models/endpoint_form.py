@@ -110,10 +110,11 @@ class EndpointForm(SettingsSection):
         self._show(endpoint, taken)
 
     def _show(self, endpoint: EndpointSettings, taken: frozenset[str]) -> None:
-        is_other_address = endpoint.base_url != self._endpoint.base_url
+        before, now = ((e.base_url, e.model) for e in (self._endpoint, endpoint))
         self._endpoint, self._taken = endpoint, taken
         self._address.setText(endpoint.base_url)
-        if is_other_address:
+        if now != before:
+            # What a test says is about the address and the model that were tested.
             self._stop_test()
             self._report.hide()
         self._name.setText(endpoint.name)

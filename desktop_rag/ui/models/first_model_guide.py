@@ -11,7 +11,9 @@ from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 
 _PAGE = "https://ollama.com/download"
 _COMMAND = "ollama pull llama3.2"
-_TITLE = tr("No model server runs on this computer. Three steps to a free one:")
+_TITLE = tr(
+    "No model server answers at the usual addresses on this computer. Three steps to a free one:"
+)
 _STEPS = (
     tr("1. Install Ollama. It runs models on your own computer, so nothing leaves it."),
     tr(

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from typing import TYPE_CHECKING
 
 from desktop_rag.core.anchors import HEADING_SEPARATOR
 from desktop_rag.core.domain import Document, Passage
@@ -14,6 +15,9 @@ from desktop_rag.ui.foundation.place_words import place_in_words
 from desktop_rag.ui.foundation.wording import isolated, one_line
 from desktop_rag.ui.passages.found_passage import FoundPassage
 
+if TYPE_CHECKING:
+    from desktop_rag.ingest.library import Library
+
 _SHOWN_TAGS = 3
 
 
@@ -24,6 +28,7 @@ class FoundFile:
     document: Document
     passages: tuple[FoundPassage, ...]
     shows_day: bool = False
+    may_have_more: bool = False
 
     @property
     def name(self) -> str:
@@ -42,7 +47,11 @@ class FoundFile:
         # Isolated, so that a tag that is read from right to left leaves the others in order.
         shown = [isolated(f"#{one_line(tag)}") for tag in tags[:_SHOWN_TAGS]]
         more = ["…"] if len(tags) > _SHOWN_TAGS else []
-        count = count_of(len(self.passages), tr("passage"), tr("passages"))
+        count = (
+            count_of(len(self.passages), tr("of the best passages"), tr("of the best passages"))
+            if self.may_have_more
+            else count_of(len(self.passages), tr("passage"), tr("passages"))
+        )
         day = day_in_words(self.day, date.today()) if self.shows_day else ""
         return " · ".join(filter(None, (day, " ".join([*shown, *more]), count)))
 
@@ -56,11 +65,15 @@ class FoundFile:
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
-    """The passages, best first, and the files in the order of their best passages."""
+    """The passages, best first, and the files in the order of their best passages.
+
+    With `are_best`, there may be more of both than these.
+    """
 
     text: str = ""
     passages: tuple[FoundPassage, ...] = ()
     files: tuple[FoundFile, ...] = ()
+    are_best: bool = False
 
     def newest_first(self) -> "SearchResults":
         """The same, the files and the passages by the day of the file."""
@@ -70,6 +83,7 @@ class SearchResults:
             self.text,
             tuple(sorted(self.passages, key=lambda found: place[found.passage.document_id])),
             tuple(replace(file, shows_day=True) for file in files),
+            self.are_best,
         )
 
     def document(self, passage: Passage) -> Document:
@@ -80,17 +94,23 @@ class SearchResults:
 
 
 def results_of(
-    text: str, passages: Sequence[Passage], documents: Iterable[Document]
+    text: str, passages: Sequence[Passage], documents: Iterable[Document], most: int = 0
 ) -> SearchResults:
-    """The results for what was typed; passages of unknown documents are left out."""
+    """The results for what was typed; passages of unknown documents are left out.
+
+    A search for `most` passages that gave as many may have left out others; 0 is any number.
+    """
+    are_best = 0 < most <= len(passages)
     known = {document.document_id: document for document in documents}
     words = words_of(text)
     found = [FoundPassage.of(p, words) for p in passages if p.document_id in known]
     by_file: dict[str, list[FoundPassage]] = {}
     for each in found:
         by_file.setdefault(each.passage.document_id, []).append(each)
-    files = (FoundFile(known[key], _within(own)) for key, own in by_file.items())
-    return SearchResults(text, tuple(found), tuple(files))
+    files = (
+        FoundFile(known[key], _within(own), may_have_more=are_best) for key, own in by_file.items()
+    )
+    return SearchResults(text, tuple(found), tuple(files), are_best)
 
 
 def words_of(text: str) -> str:
@@ -114,15 +134,22 @@ def _place(passage: Passage) -> str:
     return one_line(place.strip())
 
 
-def in_words(results: SearchResults, most: int) -> str:
-    """`34 passages in 12 files`; of more than `most`, the best ones."""
+def in_words(results: SearchResults) -> str:
+    """`34 passages in 12 files`; of more of them, the best ones."""
     count, files = len(results.passages), count_of(len(results.files), tr("file"), tr("files"))
     said = tr(
         "{count_of} in {files}",
         count_of=count_of(count, tr("passage"), tr("passages")),
         files=files,
     )
-    return tr("The best {said}", said=said) if count >= most else said
+    return tr("The best {said}", said=said) if results.are_best else said
+
+
+def are_there(library: "Library", documents: Sequence[Document]) -> bool:
+    """True when the library has all of these documents still. Worker thread."""
+    sources = {source.source_id for source in library.collections.searchable_sources()}
+    found = library.documents.of_ids([document.document_id for document in documents])
+    return len(found) == len(documents) and all(d.source_id in sources for d in found)
 
 
 def by_id(results: SearchResults) -> Mapping[str, Document]:

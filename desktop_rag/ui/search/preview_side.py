@@ -7,6 +7,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
 
 from desktop_rag.core.language.translation import tr
+from desktop_rag.core.markup.plain_markdown import shown_text
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
@@ -105,10 +106,11 @@ class PreviewSide(QSplitter):
         self._side.setCurrentWidget(self.pane if wanted else self._empty)
         if wanted and self._side.isVisible():
             passage, words = wanted[0].passage, wanted[1]
+            text = shown_text(passage.text, passage.path, passage.url)
             self.pane.preview(
                 DocumentSpan(
                     passage.document_id, passage.start, passage.end,
-                    title=passage.title, passage=passage.text,
+                    title=passage.title, passage=text,
                 ),
                 words,
             )  # fmt: skip

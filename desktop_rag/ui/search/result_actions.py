@@ -61,11 +61,12 @@ class ResultActions(QObject):
         asked, is_all = self.asked, not self._results.selected
         if len(asked) == 1:
             return tr("Ask about this file")
-        return tr(
-            "Ask about {value}{count_of}",
-            value="all " if is_all and asked else "",
-            count_of=count_of(len(asked), tr("file"), tr("files")),
-        )
+        files = count_of(len(asked), tr("file"), tr("files"))
+        if not (is_all and asked):
+            return tr("Ask about {files}", files=files)
+        if self._results.results.are_best:
+            return tr("Ask about these {files}", files=files)
+        return tr("Ask about all {files}", files=files)
 
     @Slot()
     def ask(self) -> None:

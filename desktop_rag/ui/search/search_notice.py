@@ -1,10 +1,13 @@
 """What the search page says in place of results: how to begin, or what to try. Qt thread."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.search_syntax import SEARCH_SYNTAX
+from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 
 # As wide as lines are read well, in pixels and in heights of the text.
@@ -95,14 +98,28 @@ class SearchNotice(QScrollArea):
             has_syntax=True,
         )
 
-    def show_nothing(self, *, has_filters: bool, is_complete: bool) -> None:
-        """No passage was found; `is_complete` is false while files are still being read."""
-        tries = [tr("Check the spelling, or try fewer or other words.")]
-        if has_filters:
-            tries.insert(0, tr("The filters may leave out what you are looking for."))
+    def show_nothing(
+        self, *, has_filters: bool, typed: Sequence[str], has_words: bool, is_complete: bool
+    ) -> None:
+        """No passage was found; `is_complete` is false while files are still being read.
+
+        `typed` are filters among the words, `has_words` is false where there is nothing else.
+        """
+        tries: list[str] = []
+        if typed:
+            written = ", ".join(map(one_line, typed))
+            tries.append(
+                tr("{filters} may leave out what you are looking for.", filters=written)
+                if has_words
+                else tr("No file passes {filters}.", filters=written)
+            )
+        elif has_filters:
+            tries.append(tr("The filters may leave out what you are looking for."))
+        if has_words:
+            tries.append(tr("Check the spelling, or try fewer or other words."))
         if not is_complete:
             tries.append(tr("Some files are still being read and can’t be found yet."))
-        offers = (self._drop, self._ask) if has_filters else (self._ask,)
+        offers = (self._drop, self._ask) if has_filters or typed else (self._ask,)
         self._show(tr("Nothing found"), " ".join(tries), offers=offers)
 
     def show_failure(self, title: str, hint: str) -> None:

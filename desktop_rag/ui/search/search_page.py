@@ -22,6 +22,7 @@ from desktop_rag.core.domain import Collection, Passage
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import IndexProgress
+from desktop_rag.core.query import without_filters, written_filters
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.error_words import failure_in_words
@@ -33,7 +34,13 @@ from desktop_rag.ui.passages.library_hint import hint_of
 from desktop_rag.ui.passages.passage_search import PassageSearch
 from desktop_rag.ui.search.filter_bar import FilterBar
 from desktop_rag.ui.search.filter_choices import Choices, Found, choices_of
-from desktop_rag.ui.search.found_files import SearchResults, in_words, results_of, words_of
+from desktop_rag.ui.search.found_files import (
+    SearchResults,
+    are_there,
+    in_words,
+    results_of,
+    words_of,
+)
 from desktop_rag.ui.search.preview_side import PreviewSide
 from desktop_rag.ui.search.result_actions import ResultActions
 from desktop_rag.ui.search.result_list import ResultList
@@ -72,13 +79,14 @@ class SearchPage(QWidget):
         self._theme = theme
         self._facts = LibraryFacts()
         self._files = 0
+        self._is_stale = False
         # As they were found, the best first.
         self._ranked = SearchResults()
         opener = DocumentOpener(bridge, library, theme, self)
 
         def prepare(text: str, passages: Sequence[Passage]) -> SearchResults:
             ids = list({passage.document_id for passage in passages})
-            return results_of(text, passages, library.documents.of_ids(ids))
+            return results_of(text, passages, library.documents.of_ids(ids), _MOST_PASSAGES)
 
         self._search = PassageSearch(bridge, chat, _MOST_PASSAGES, self, prepare)
         self._reload = QTimer(self, singleShot=True, interval=_RELOAD_MS)
@@ -164,7 +172,7 @@ class SearchPage(QWidget):
         self._search.found.connect(self._on_found)
         self._search.failed.connect(self._on_failed)
         self._notice.folder_requested.connect(self.folder_requested)
-        self._notice.filters_dropped.connect(self.filters.clear)
+        self._notice.filters_dropped.connect(self._on_filters_dropped)
         self._notice.question_requested.connect(
             lambda: self.question_requested.emit(self.field.text().strip())
         )
@@ -214,7 +222,8 @@ class SearchPage(QWidget):
             self._show_state()
 
     def on_library_changed(self) -> None:
-        """Search and count the choices of the filters again soon, while they can be seen."""
+        """Search and count the choices of the filters again soon, or once they can be seen."""
+        self._is_stale = True
         if self.isVisible() and not self._reload.isActive():
             self._reload.start()
 
@@ -225,13 +234,27 @@ class SearchPage(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._load_choices()
+        if self._is_stale:
+            self._on_reload()
+        else:
+            self._load_choices()
 
     @Slot()
     def _on_reload(self) -> None:
         self._load_choices()
-        # Nothing changes under the hand of somebody who has chosen a result.
-        if self._search.is_settled and self.results.current is None:
+        if not self._search.is_settled:
+            self._reload.start()
+            return
+        self._is_stale = False
+        if self.results.current is None:
+            self._search_again()
+        else:
+            # Nothing else changes under the hand of somebody who has chosen a result.
+            library, shown = self._library, [f.document for f in self._ranked.files]
+            self._bridge.run(self, lambda: are_there(library, shown), self._on_looked_for)
+
+    def _on_looked_for(self, are_all_there: bool) -> None:
+        if not are_all_there:
             self._search_again()
 
     @Slot()
@@ -281,18 +304,22 @@ class SearchPage(QWidget):
         is_asked = bool(self.field.text().strip()) or has_filters
         self.filters.show_found(self._found(results) if is_asked else None)
         hint = hint_of(self._facts) if self._facts.sources else ""
-        count = in_words(results, _MOST_PASSAGES) if results.passages else ""
+        count = in_words(results) if results.passages else ""
         self._count.setText(" · ".join(filter(None, (count, hint))))
         if self._facts.sources == 0:
             self._notice.show_no_folder()
         elif not is_asked:
             self._notice.show_start(self._files)
         elif self._search.is_settled:
-            self._notice.show_nothing(has_filters=has_filters, is_complete=not hint)
+            typed = self.field.text()
+            self._notice.show_nothing(
+                has_filters=has_filters, typed=written_filters(typed),
+                has_words=bool(words_of(typed).strip()), is_complete=not hint,
+            )  # fmt: skip
         self._show_actions()
 
     def _found(self, results: SearchResults) -> Found:
-        is_complete = self._search.is_settled and len(results.passages) < _MOST_PASSAGES
+        is_complete = self._search.is_settled and not results.are_best
         return Found(tuple(file.document for file in results.files), is_complete)
 
     @Slot()
@@ -313,6 +340,11 @@ class SearchPage(QWidget):
     def _on_chosen(self, found: FoundPassage | None) -> None:
         self.side.show_passage(found, words_of(self.results.results.text))
         self._show_actions()
+
+    @Slot()
+    def _on_filters_dropped(self) -> None:
+        self.filters.clear()
+        self.field.setText(without_filters(self.field.text()))
 
     @Slot()
     def _on_reading_left(self) -> None:

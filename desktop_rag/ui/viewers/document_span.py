@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.markup.plain_markdown import shown_text
 
 Span = tuple[int, int]
 
@@ -37,6 +38,6 @@ def span_of(source: SourceRef) -> DocumentSpan:
     # The text of a query's result is nowhere in the document.
     quote = "" if source.query else source.quote or source.text
     return DocumentSpan(
-        source.document_id, source.start, source.end, quote, title, source.text,
-        source.path, source.part,
+        source.document_id, source.start, source.end, quote, title,
+        shown_text(source.text, source.path, source.url), source.path, source.part,
     )  # fmt: skip

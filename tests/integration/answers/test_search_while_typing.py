@@ -53,6 +53,20 @@ def test_without_words_filters_list_what_they_leave(library: Services, tmp_path:
     assert found(library, "") == set()
 
 
+def test_fewer_passages_than_wanted_are_all_with_the_word(
+    library: Services, tmp_path: Path
+) -> None:
+    for n in range(8):
+        (tmp_path / "docs" / f"crossing {n}.txt").write_text(f"The ferry sailed at {n}. " * 4)
+    (tmp_path / "docs" / "stones.md").write_text(QUARTZ)
+    library.library.sources.rescan(library.library.sources.all()[0].source_id)
+    assert library.library.indexing.wait_until_idle(QUIET_S)
+    for limit in range(1, 12):
+        words = library.chat.search("ferry", mode="lexical", limit=limit, is_half_typed=True)
+        shown = library.chat.search("ferry", limit=limit, is_half_typed=True)
+        assert len(shown) == limit or {p.chunk_id for p in words} <= {p.chunk_id for p in shown}
+
+
 def test_a_file_is_found_by_a_part_of_its_name(library: Services, tmp_path: Path) -> None:
     for n in range(9):
         (tmp_path / "docs" / f"page {n}.txt").write_text(f"It was quiet on night {n}.")

@@ -86,6 +86,14 @@ def test_a_file_is_named_with_an_at_and_asked_alone(
     person.sees("priest")
 
 
+def test_a_name_within_a_sentence_stays_in_it(library: Person) -> None:
+    library.types("Question", "What does ")
+    names_with_at(library, "lamp", "lamp.md")
+    library.types("Question", " say about dusk?")
+    assert library.typed("Question") == "What does lamp.md say about dusk?"
+    assert [item.name for item in scope(library).items] == ["lamp.md"]
+
+
 def test_a_folder_and_a_file_are_asked_together(library: Person) -> None:
     names_with_at(library, "old", "old   Folder")
     names_with_at(library, "fees", "fees.csv")
@@ -161,7 +169,7 @@ def test_a_chat_without_documents(
     assert "The wick is trimmed" not in str(server.chats)
     person.waits_until(lambda: not person.window.chat_page.is_answering)
     assert "This answer has no sources" not in person.screen()
-    assert "matched" not in person.screen()
+    assert "were read" not in person.screen()
 
 
 def test_a_chat_without_documents_takes_a_model(library: Person) -> None:

@@ -66,7 +66,7 @@ def test_an_assistant_has_documents_of_its_own(
 
     person.asks(QUESTION)
     person.sees("Ingrid Holm")
-    person.sees("1 file matched, 1 read")
+    person.sees("Passages of 1 file were read")
 
     picks(person, "Manage assistants…")
     person.clicks("Edit…")

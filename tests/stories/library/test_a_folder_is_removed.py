@@ -27,6 +27,21 @@ def test_a_removed_folder_comes_back(person: Person, papers: Path) -> None:
     assert {document.document_id for document in documents.all()} == before
 
 
+def test_a_removed_folder_answers_no_longer_although_it_could_come_back(
+    person: Person, papers: Path
+) -> None:
+    person.drops(papers)
+    person.sees("2 searchable")
+    removes(person)
+    person.presses("Ctrl+N")
+    person.sees("Add a folder of documents, then ask anything about them")
+    person.presses("Ctrl+2")
+    person.clicks("Undo")
+    person.sees("2 searchable")
+    person.presses("Ctrl+N")
+    person.sees("Ask anything about your 2 files")
+
+
 def test_a_removal_is_final_once_the_app_is_closed(
     open_window: Callable[[], Person], papers: Path
 ) -> None:

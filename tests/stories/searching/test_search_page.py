@@ -177,6 +177,19 @@ def test_nothing_found_says_what_to_try(searching: Person) -> None:
     searching.waits_until(lambda: searching.typed("Question") == "zzyzx")
 
 
+def test_a_typed_filter_that_no_file_passes_is_named_and_can_be_dropped(
+    searching: Person,
+) -> None:
+    searching.types(FIELD, "tag:nowhere keeper")
+    searching.sees("tag:nowhere may leave out what you are looking for.")
+    searching.clicks("Search without filters")
+    sees_files(searching, "lamp.md", "slates.md", "log.md")
+    assert page(searching).field.text() == "keeper"
+    page(searching).field.setText("tag:nowhere")
+    searching.sees("No file passes tag:nowhere.")
+    searching.sees_no_longer("Check the spelling")
+
+
 def test_a_wrong_date_is_said_and_the_results_stay(searching: Person) -> None:
     searching.types(FIELD, "keeper")
     sees_files(searching, "lamp.md", "slates.md", "log.md")
@@ -256,3 +269,19 @@ def test_only_the_folder_of_a_result_is_searched(searching: Person) -> None:
     next(a for a in menu.actions() if a.text() == "Search only this folder").trigger()
     sees_files(searching, "log.md")
     searching.sees("Folder: old")
+
+
+def test_results_of_a_removed_folder_go_and_come_back_with_it(searching: Person) -> None:
+    searching.types(FIELD, "keeper")
+    sees_files(searching, "lamp.md", "slates.md", "log.md")
+    names = [row[0] for row in searching.rows("Results")]
+    searching.opens_row("Results", names.index("log.md"))
+    searching.presses("Ctrl+2")
+    searching.clicks("Folders")
+    searching.clicks("Remove papers from the library")
+    searching.clicks("Remove")
+    searching.presses("Ctrl+3")
+    sees_files(searching)
+    searching.sees("Nothing to search yet")
+    searching.clicks("Undo")
+    sees_files(searching, "lamp.md", "slates.md", "log.md")

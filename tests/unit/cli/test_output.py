@@ -180,3 +180,12 @@ def test_the_check_is_told_and_the_sentences_to_be_careful_with() -> None:
         "? Not found in the sources: It burns oil.",
     ]
     assert not any("Checked" in line for line in answer_lines(answer_json(ANSWER)))
+
+
+def test_sentences_that_could_not_be_checked_count_as_sentences() -> None:
+    claims = tuple(
+        Claim(0, 4, CheckedClaim("It is lit.", verdict, 0.5, None, (), ""))
+        for verdict in (Verdict.SUPPORTED, Verdict.NOT_CHECKED, Verdict.NOT_CHECKED)
+    )
+    lines = answer_lines(answer_json(replace(ANSWER, claims=claims)))
+    assert "Checked: 1 of 3 sentences is backed by sources; 2 could not be checked." in lines

@@ -81,10 +81,11 @@ def test_only_whole_words_are_repaired_in_a_text() -> None:
 @pytest.mark.parametrize(
     ("counts", "expected"),
     [
-        (FileCounts(12_000, 4), "12,000 files matched, 4 read"),
-        (FileCounts(1, 1), "1 file matched, 1 read"),
-        (FileCounts(0, 20), "No file matched, 20 read"),
-        (FileCounts(0, 0), "No file matched"),
+        (FileCounts(12_000, 4), "12,000 files fit, passages of 4 were read"),
+        (FileCounts(1, 1), "Passages of 1 file were read"),
+        (FileCounts(0, 20), "No file fits, passages of 20 were read"),
+        (FileCounts(0, 0), "No file fits"),
+        (FileCounts(2, 0), "2 files fit"),
     ],
 )
 def test_files_that_matched_and_were_read_are_told(counts: FileCounts, expected: str) -> None:

@@ -193,6 +193,10 @@ class SourceStore:
         """Set when the pages of a source were last fetched."""
         self._set(source_id, "refreshed_at", at)
 
+    def set_put_away(self, source_id: str, *, is_put_away: bool) -> None:
+        """Keep the source out of the library, as attached files are, or bring it back."""
+        self._set(source_id, "is_attached", is_put_away)
+
     def remove_source(self, source_id: str) -> None:
         """Remove the source with all its documents; the files themselves are not touched."""
         self._database.write(

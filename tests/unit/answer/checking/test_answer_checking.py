@@ -116,6 +116,17 @@ def test_what_only_sounds_like_the_sources_is_a_claim(answer: str) -> None:
     assert texts_of(answer) == [answer]
 
 
+def test_a_statement_that_cannot_be_checked_is_there_without_a_verdict() -> None:
+    contract = "Tarif Smart M, 20 GB, 19,99 Euro im Monat. Die Laufzeit ist 24 Monate."
+    answer = (
+        "Der Tarif Smart M hat 20 GB [1]. Die Mitnahme der Rufnummer ist immer kostenlos [1]. "
+        "It is as it was."
+    )
+    found = checked(answer, [source(1, contract)])
+    assert len(found) == 2
+    assert found[1].verdict is Verdict.NOT_CHECKED
+
+
 def test_claims_are_checked_against_all_sources() -> None:
     found = checked(f"{ANSWER} The tower was painted white by a painter from Hull [1].")
     assert [c.verdict is Verdict.SUPPORTED for c in found] == [True, False, True]

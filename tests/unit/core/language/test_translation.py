@@ -6,6 +6,7 @@ import pytest
 
 from desktop_rag.core.language.translation import (
     decimal_in_words,
+    in_english,
     number_in_words,
     tr,
     use_language,
@@ -32,6 +33,13 @@ def test_a_language_has_its_texts_and_its_numbers() -> None:
     assert tr("Save") == "Sichern"
     assert tr("{count:,} files in {folder}", count=1234, folder="a,b") == "1.234 Dateien in a,b"
     assert number_in_words(1234567) == "1.234.567"
+
+
+@pytest.mark.usefixtures("german")
+def test_what_is_sent_to_a_terminal_is_in_english() -> None:
+    with in_english():
+        assert (tr("Save"), number_in_words(1234)) == ("Save", "1,234")
+    assert (tr("Save"), number_in_words(1234)) == ("Sichern", "1.234")
 
 
 @pytest.mark.usefixtures("german")

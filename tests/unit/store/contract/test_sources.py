@@ -9,7 +9,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.sources import SourceStore, WebPage
-from tests.stored_rows import add, document, indexed
+from tests.stored_rows import add, document, indexed, put
 
 
 @pytest.fixture
@@ -152,3 +152,17 @@ def test_links_and_the_report_of_their_fetching_are_kept(engine: Engine, tmp_pat
         engine.web_pages.put_report(source.source_id, each)
     engine.web_pages.purge()
     assert engine.web_pages.reports() == {source.source_id: report}
+
+
+def test_a_source_that_is_put_away_is_found_nowhere_until_it_is_brought_back(
+    engine: Engine,
+) -> None:
+    store = engine.sources
+    put(engine, "lamp.md", "The lamp is lit.")
+    [source] = store.sources()
+    store.set_put_away(source.source_id, is_put_away=True)
+    assert (store.sources(), engine.documents.documents()) == ([], [])
+    assert engine.documents.counts().total == 0
+    store.set_put_away(source.source_id, is_put_away=False)
+    assert store.sources() == [source]
+    assert len(engine.documents.documents()) == 1

@@ -31,7 +31,7 @@ from tests.unit.ui.chat_room import (
     named,
     use,
 )
-from tests.unit.ui.rooms import button, marked_in, marked_words
+from tests.unit.ui.rooms import button, marked_in, marked_words, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,6 +48,25 @@ def test_an_empty_chat_says_what_can_be_asked(room: Room, qtbot: QtBot) -> None:
     assert not room.page.findChildren(EmptyChat)[0].isVisible()
     with qtbot.waitSignal(room.page.settings_requested):
         room.page.findChildren(EmptyChat)[0].settings_requested.emit()
+
+
+def test_where_excerpts_are_chosen_no_model_is_said_to_be_missing(
+    room: Room, server: ChatServer
+) -> None:
+    room.page.apply(Settings(other_endpoints=(server.endpoint(),)))
+    assert not any("No model is connected" in text for text in room.words())
+    assert any(text.startswith("Excerpts are chosen above") for text in room.words())
+    use(room, server)
+    assert not any(text.startswith("Excerpts are chosen above") for text in room.words())
+
+
+def test_while_the_documents_are_searched_no_answer_is_said_to_lack_sources(
+    room: Room, qtbot: QtBot
+) -> None:
+    panel = room.page.findChildren(SourcesPanel)[0]
+    room.page.ask(QUESTION)
+    assert "This answer has no sources." not in texts(panel)
+    qtbot.waitUntil(lambda: is_answered(room))
 
 
 def test_without_an_endpoint_the_answer_is_excerpts(room: Room, qtbot: QtBot) -> None:

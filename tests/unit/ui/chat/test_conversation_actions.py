@@ -109,14 +109,15 @@ def test_an_answer_is_rewritten_and_the_rewrite_deleted(room: Room, qtbot: QtBot
     assert text.toPlainText() == "The lamp is lit at dusk."
     text.setPlainText("At seven.")
     button(dialog, "Save").click()
-    qtbot.waitUntil(lambda: any("rewritten by you" in words for words in room.words()))
+    qtbot.waitUntil(lambda: any("your own answer is saved" in words for words in room.words()))
     click(room, qtbot, "Rewrite answer", 0)
     dialog = opened_dialog(room, qtbot)
     assert dialog.findChildren(QPlainTextEdit)[0].toPlainText() == "At seven."
     button(dialog, "Delete").click()
     qtbot.waitUntil(
         lambda: (
-            bool(room.answers()) and not any("rewritten by you" in words for words in room.words())
+            bool(room.answers())
+            and not any("your own answer is saved" in words for words in room.words())
         )
     )
     assert "lit at dusk" in room.answers()[0]

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QGuiApplication, QTextCursor
 from PySide6.QtWidgets import QAbstractButton, QLabel
 from pytestqt.qtbot import QtBot
 
@@ -126,8 +126,30 @@ def test_a_source_is_read_or_opened_in_another_program(panel: SourcesPanel, qtbo
     with qtbot.waitSignal(panel.read_requested) as asked:
         press(cards(panel)[2], "Read source 2")
     assert asked.args == [CITED]
-    with qtbot.waitSignal(panel.read_requested):
-        qtbot.mouseDClick(cards(panel)[2], Qt.MouseButton.LeftButton)
+
+
+def test_a_click_on_a_card_reads_its_source_unless_words_are_selected(
+    panel: SourcesPanel, qtbot: QtBot
+) -> None:
+    card = cards(panel)[2]
+    title = next(
+        label for label in card.findChildren(ElidedLabel) if label.full_text == CITED.title
+    )
+    [passage] = card.findChildren(PassageText)
+    read: list[object] = []
+    panel.read_requested.connect(read.append)
+    qtbot.mouseClick(title, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(passage.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(4, 4))
+    assert read == [CITED, CITED]
+    start, end = QPoint(4, 4), QPoint(60, 4)
+    qtbot.mousePress(passage.viewport(), Qt.MouseButton.LeftButton, pos=start)
+    qtbot.mouseMove(passage.viewport(), end)
+    cursor = passage.textCursor()
+    cursor.select(QTextCursor.SelectionType.WordUnderCursor)
+    passage.setTextCursor(cursor)
+    qtbot.mouseRelease(passage.viewport(), Qt.MouseButton.LeftButton, pos=end)
+    assert passage.textCursor().hasSelection()
+    assert len(read) == 2
 
 
 def test_copy_gives_the_whole_passage(panel: SourcesPanel) -> None:

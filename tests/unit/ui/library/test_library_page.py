@@ -186,8 +186,8 @@ def test_what_was_removed_comes_back_as_it_was(
     library.tags.change([document.document_id], add=["mine"])
     change = removed(page)
     qtbot.waitUntil(lambda: says(page, "Ask your documents"))
+    qtbot.waitUntil(lambda: library.sources.all() == [])
     page.load()
-    assert library.sources.all() == [source]
     change.undo()
     qtbot.waitUntil(lambda: rows(page) == ["lamp.md"])
     assert not says(page, "Ask your documents")

@@ -142,7 +142,7 @@ def test_unrelated_evidence_is_not_shown(
 def test_steps_through_the_claims_and_follows_changes(panel: ClaimPanel) -> None:
     panel.show_claims((RIGHT, replace(MISSING, checked=unchecked("Not yet."))), (SOURCE,))
     panel.show_claim(1)
-    assert "Not checked yet" in texts(panel)
+    assert "Not checked" in texts(panel)
     panel.show_claims((RIGHT, MISSING), (SOURCE,))
     assert "Not found in the sources" in texts(panel)
     panel.show_claims((), ())
@@ -205,9 +205,7 @@ UNKNOWN = Claim(0, 9, unchecked("Not yet."))
     ("claims", "words", "tone"),
     [
         ((), "", ""),
-        ((UNKNOWN,), "", ""),
         ((RIGHT, RIGHT), "Backed by sources", "success"),
-        ((RIGHT, UNKNOWN), "Backed by sources", "success"),
         ((RIGHT, MISSING, PARTLY), "1 of 3 sentences is backed by sources", "warning"),
         ((RIGHT, RIGHT, MISSING), "2 of 3 sentences are backed by sources", "warning"),
         ((MISSING,), "No sentence is backed by sources", "warning"),
@@ -226,6 +224,24 @@ def test_a_running_check_is_shown_with_its_results_so_far() -> None:
     assert summary((RIGHT, UNKNOWN), is_checking=True) == (
         "Backed by sources · checking…", "success",
     )  # fmt: skip
+
+
+def test_sentences_that_could_not_be_checked_are_counted_and_not_green() -> None:
+    assert summary((RIGHT, UNKNOWN, UNKNOWN)) == (
+        "1 of 3 sentences is backed by sources · 2 could not be checked", "warning",
+    )  # fmt: skip
+    assert summary((WRONG, UNKNOWN)) == (
+        "1 sentence contradicts the sources · 1 could not be checked", "danger",
+    )  # fmt: skip
+    assert summary((UNKNOWN, UNKNOWN)) == ("No sentence could be checked", "muted")
+
+
+def test_of_a_sentence_that_was_not_checked_nothing_is_said_to_be_missing(
+    panel: ClaimPanel,
+) -> None:
+    panel.show_claims((replace(MISSING, checked=unchecked("By the cook.")),), (SOURCE,))
+    panel.show_claim(0)
+    assert marked_text(panel, "Evidence").toPlainText() != NOTHING
 
 
 def test_the_claim_with_the_worst_verdict() -> None:

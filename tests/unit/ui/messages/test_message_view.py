@@ -4,13 +4,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from PySide6.QtCore import QPoint
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QAbstractButton, QAbstractSlider, QApplication, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractSlider,
+    QApplication,
+    QPushButton,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.answer_claims import Claim
+from desktop_rag.core.claims import CheckedClaim, Evidence, Verdict
 from desktop_rag.core.conversation import (
     AnswerDone,
+    FileCounts,
     Message,
     MessageState,
     Role,
@@ -23,6 +33,7 @@ from desktop_rag.core.conversation import (
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.messages.answer_footer import EXCERPTS_BYLINE, byline
 from desktop_rag.ui.messages.answer_item import AnswerItem
+from desktop_rag.ui.messages.claim_panel import ClaimPanel
 from desktop_rag.ui.messages.message_model import MessageModel
 from desktop_rag.ui.messages.message_view import MessageView
 from desktop_rag.ui.messages.question_item import QuestionItem
@@ -262,6 +273,33 @@ def test_another_conversation_replaces_the_first(view: MessageView, qtbot: QtBot
     first.begin_question("Unseen")
     qtbot.waitUntil(lambda: not view.findChildren(AnswerItem))
     assert [text for text in labels(view) if text] == ["Other"]
+
+
+def test_that_there_are_no_documents_is_no_answer_to_rate(view: MessageView, qtbot: QtBot) -> None:
+    nothing = replace(ANSWER, text="There are no documents yet.", model="", sources=())
+    load(view, [QUESTION, replace(nothing, notes=SearchNotes())], qtbot)
+    names = {b.accessibleName() for b in view.findChildren(QAbstractButton) if b.isVisible()}
+    assert not names & {"Good answer", "Bad answer", "Rewrite answer"}
+    with qtbot.waitSignal(view.folder_requested):
+        button(view, "Add folder…").click()
+    load(view, [QUESTION, replace(nothing, notes=SearchNotes(files=FileCounts(0, 0)))], qtbot)
+    names = {b.accessibleName() for b in view.findChildren(QAbstractButton) if b.isVisible()}
+    assert {"Good answer", "Bad answer", "Rewrite answer"} <= names
+
+
+def test_a_verdict_that_opens_is_in_view_with_its_heading(view: MessageView, qtbot: QtBot) -> None:
+    passage = "The lamp is lit at dusk by the keeper of the tower. " * 28
+    checked = CheckedClaim(
+        passage, Verdict.PARTLY, 0.5, Evidence(0, 0, len(passage)), (), "It says a part."
+    )
+    sources = (replace(SOURCE, n=1, text=passage),)
+    answer = replace(ANSWER, text=passage, claims=(Claim(0, 40, checked, 1),), sources=sources)
+    view.resize(420, 300)
+    load(view, [QUESTION, answer], qtbot)
+    view.findChildren(QPushButton, "claimSummary")[0].click()
+    [panel] = view.findChildren(ClaimPanel)
+    qtbot.waitUntil(lambda: panel.height() > view.viewport().height())
+    qtbot.waitUntil(lambda: 0 <= panel.mapTo(view.viewport(), QPoint()).y() < 300)
 
 
 def _is_inside(widget: QWidget, viewport: QWidget) -> bool:

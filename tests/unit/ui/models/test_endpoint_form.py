@@ -112,6 +112,18 @@ def test_a_test_keeps_the_chosen_model(
     assert told.args[0].model == "a-model"
 
 
+def test_what_a_test_said_goes_once_a_model_is_chosen(
+    form: EndpointForm, server: ChatServer, qtbot: QtBot
+) -> None:
+    server.models = ("a-model", "test-model")
+    form.show_endpoint(EndpointSettings(base_url=server.base_url))
+    button(form, "Test").click()
+    qtbot.waitUntil(lambda: "The endpoint answers. Choose a model." in texts(form))
+    model_box(form).setCurrentIndex(0)
+    model_box(form).activated.emit(0)
+    assert "The endpoint answers. Choose a model." not in texts(form)
+
+
 def test_a_failed_test_has_a_title_and_a_hint(
     form: EndpointForm, server: ChatServer, qtbot: QtBot
 ) -> None:

@@ -29,8 +29,17 @@ def results(*passages: Passage, text: str = "lamp") -> SearchResults:
 def test_files_come_in_the_order_of_their_best_passages() -> None:
     found = results(passage(1, "b"), passage(2, "a"), passage(3, "b"))
     assert [(f.name, len(f.passages)) for f in found.files] == [("b", 2), ("a", 1)]
-    assert in_words(found, 100) == "3 passages in 2 files"
-    assert in_words(found, 3) == "The best 3 passages in 2 files"
+    assert in_words(found) == "3 passages in 2 files"
+
+
+def test_of_more_passages_than_were_searched_for_the_counts_are_no_totals() -> None:
+    passages = [passage(1, "b"), passage(2, "a"), passage(3, "b"), passage(4, "gone")]
+    found = results_of("lamp", passages, [document("a"), document("b")], 4)
+    assert in_words(found) == "The best 3 passages in 2 files"
+    assert [file.details for file in found.files] == [
+        "2 of the best passages", "1 of the best passages",
+    ]  # fmt: skip
+    assert in_words(found.newest_first()) == in_words(found)
 
 
 def test_passages_of_documents_that_are_gone_are_left_out() -> None:
