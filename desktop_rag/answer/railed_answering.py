@@ -16,7 +16,7 @@ from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest
-from desktop_rag.core.claims import Verdict
+from desktop_rag.core.claims import CONTRADICTING, CheckedClaim, Verdict
 from desktop_rag.core.conversation import AnswerEvent, Message, MessageState, SourceRef
 from desktop_rag.core.domain import Passage
 from desktop_rag.core.errors import AppError
@@ -25,6 +25,8 @@ from desktop_rag.models.ports import ChatTurn, HeardAnswer
 
 # What a statement is worth at most that is not supported, however many words it shares.
 _DOUBTFUL = 0.4
+# What one with the words of its sources is worth at least.
+_LIKELY = 0.62
 _MOST_FOUND = 5
 _DONE_BEFORE = "Done for this person before, because they asked for it and agreed:"
 
@@ -132,12 +134,21 @@ def least_support(
     """The support of the statement of an answer that has the least; None if none can be checked."""
     claims = claims_of(text, sources, check, cancel)
     supports = [
-        claim.checked.support
-        if claim.checked.verdict is Verdict.SUPPORTED
-        else min(claim.checked.support, _DOUBTFUL)
-        for claim in claims
+        checked.support if is_likely(checked) else min(checked.support, _DOUBTFUL)
+        for checked in (claim.checked for claim in claims)
     ]
     return min(supports, default=None)
+
+
+def is_likely(checked: CheckedClaim) -> bool:
+    """True when a statement is supported, or so near to its sources that it mostly is.
+
+    A statement in words of its own is seldom called supported.
+    """
+    if checked.verdict is Verdict.SUPPORTED:
+        return True
+    is_near = checked.verdict is Verdict.PARTLY and checked.support >= _LIKELY
+    return is_near and not any(one.kind in CONTRADICTING for one in checked.differences)
 
 
 def _knowing(request: AnswerRequest, done_before: str) -> AnswerRequest:

@@ -25,6 +25,12 @@ class DifferenceKind(StrEnum):
     WORD = "word"
 
 
+# The differences that contradict a claim; another name or word may stand beside the first.
+CONTRADICTING = frozenset(
+    (DifferenceKind.NUMBER, DifferenceKind.DATE, DifferenceKind.UNIT, DifferenceKind.NEGATION)
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
     """Words that disagree, or that only one side contains.

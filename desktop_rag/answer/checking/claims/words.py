@@ -26,7 +26,7 @@ _RANK_OF_ONE = 24_000
 
 @dataclass(frozen=True, slots=True)
 class WordLists:
-    """Words by role, in lower case; months and units map each name to one form."""
+    """Words by role, in lower case; relations, months and units map each name to one form."""
 
     negation: frozenset[str]
     plain_negation: frozenset[str]
@@ -35,6 +35,16 @@ class WordLists:
     framing: frozenset[str]
     limiting: frozenset[str]
     before_verb: frozenset[str]
+    conditions: frozenset[str]
+    attributing: frozenset[str]
+    linking: frozenset[str]
+    circumstances: frozenset[str]
+    determiners: frozenset[str]
+    joining: frozenset[str]
+    permitting: frozenset[str]
+    obliging: frozenset[str]
+    auxiliary: frozenset[str]
+    relations: dict[str, str]
     months: dict[str, str]
     units: dict[str, str]
 
@@ -44,9 +54,11 @@ def word_lists() -> WordLists:
     """The reviewed lists."""
     tables = dict(_tables())
     del tables["antonyms"]
-    units, months = (_first_of_line(tables.pop(name)) for name in ("units", "months"))
+    units, months, relations = (
+        _first_of_line(tables.pop(name)) for name in ("units", "months", "relations")
+    )
     lists = {name: frozenset(text.split()) for name, text in tables.items()}
-    return WordLists(**lists, months=months, units=units)
+    return WordLists(**lists, relations=relations, months=months, units=units)
 
 
 def stem(word: str) -> str:
@@ -77,6 +89,11 @@ def importance(word: str) -> float:
         return _RAREST
     share = math.log(max(rank, _EVERYWHERE) / _EVERYWHERE) / math.log(_RANK_OF_ONE / _EVERYWHERE)
     return max(_MOST_FREQUENT, share)
+
+
+def is_frequent(word: str) -> bool:
+    """True for a word in lower case that is in the English frequency list."""
+    return word in _ranks()
 
 
 def has_opposite(stemmed: str, among: frozenset[str]) -> bool:
