@@ -182,7 +182,8 @@ def _is_as_free(found: Match, claim_words: frozenset[str]) -> bool:
         if tokens[place].role is TokenRole.NEGATION and place not in matched:
             return False
     for modals in (lists.permitting, lists.obliging):
-        if bool(modals & claim_words) != any(token.word in modals for token in inside):
+        theirs = any(t.word in modals and t.role is not TokenRole.NAME for t in inside)
+        if bool(modals & claim_words) != theirs:
             return False
     return True
 

@@ -13,6 +13,9 @@ _STOPS = re.compile(r"[,;:()|–—]|\.\s|\n\s*\n")
 _FURTHEST = 6
 # Other forms of a word have no more other letters behind those that are equal.
 _MOST_OTHER = 3
+# A number is rounded a little when so many of its figures are left, or only its decimals are not.
+_LEAST_FIGURES, _LEAST_WHOLE = 3, 10
+_YEAR = re.compile(r"1[0-9]\d\d|20\d\d")
 # Who does it, and to whom it is done: lessor and lessee, insurer and insured.
 _DOER, _DONE_TO = re.compile(r"(?:er|or|erin)s?$"), re.compile(r"(?:ee|ed)s?$")
 
@@ -56,7 +59,7 @@ def is_boundary(before: ClaimToken, after: ClaimToken, text: str) -> bool:
 def are_same(one: ClaimToken, other: ClaimToken) -> bool:
     """True for two forms of one word, or one number as written or rounded."""
     if one.role is TokenRole.NUMBER or other.role is TokenRole.NUMBER:
-        return one.stem == other.stem or is_rounded(one.stem, other.stem)
+        return one.stem == other.stem or _is_nearly(one.stem, other.stem)
     if one.stem == other.stem:
         return not (_is_done_to(one, other) or _is_done_to(other, one))
     if TokenRole.NEGATION in (one.role, other.role):
@@ -71,6 +74,14 @@ def _are_forms(one: str, other: str) -> bool:
     )
     is_near = equal >= LEAST_EQUAL and max(len(one), len(other)) - equal <= _MOST_OTHER
     return is_near and bool(_DOER.search(one)) == bool(_DOER.search(other))
+
+
+def _is_nearly(number: str, other: str) -> bool:
+    """True for a number that is rounded only a little: 17,600 for 17,606, 47 for 46.5."""
+    if not is_rounded(number, other) or _YEAR.fullmatch(other):
+        return False
+    figures = len(number.replace(".", "").strip("0"))
+    return figures >= _LEAST_FIGURES or ("." in other and float(number) >= _LEAST_WHOLE)
 
 
 def _is_done_to(one: ClaimToken, other: ClaimToken) -> bool:

@@ -44,7 +44,7 @@ def denial(
     functions = _functions(claim, index)
     phrases = phrases_of(claim, text, functions)
     for unit in _candidates(claim, index, _LEAST_DENIED):
-        found = _other_number(text, phrases, unit, index, functions)
+        found = _other_number(text, claim, phrases, unit, index, functions)
         if not found:
             found = _denied(phrases, unit, functions) or _unsaid(
                 claim, phrases, unit, index, functions
@@ -55,7 +55,7 @@ def denial(
 
 
 def _backing(text: str, claim: Sequence[ClaimToken], index: SourceIndex) -> Unit | None:
-    written = frozenset(token.word for token in claim)
+    written = _words(claim)
     functions = _functions(claim, index)
     phrases = phrases_of(claim, text, functions)
     for unit in _candidates(claim, index, _LEAST_SHARED):
@@ -97,10 +97,15 @@ def _is_clause(part: Sequence[ClaimToken]) -> bool:
 
 
 def _other_number(
-    text: str, phrases: Sequence[Phrase], unit: Unit, index: SourceIndex, functions: frozenset[str]
+    text: str,
+    claim: Sequence[ClaimToken],
+    phrases: Sequence[Phrase],
+    unit: Unit,
+    index: SourceIndex,
+    functions: frozenset[str],
 ) -> Difference | None:
     """A number where the unit has another one, and agrees in all else."""
-    written = frozenset(phrase.token.word for phrase in phrases)
+    written = _words(claim)
     for phrase in phrases:
         said = phrase.token
         is_elsewhere = said.stem in index.stems and unit.kind is not UnitKind.LABEL
@@ -158,7 +163,7 @@ def _unsaid(
     if not is_one or _has_condition(claim) or unit.kind is not UnitKind.SENTENCE:
         return None
     rest = [phrase for phrase in phrases if phrase is not negations[0]]
-    written = frozenset(token.word for token in claim)
+    written = _words(claim)
     if any(is_said(one, written) for one in matches(rest, unit, index.text, functions)):
         token = negations[0].token
         return Difference(DifferenceKind.NEGATION, (token.start, token.end), None)
@@ -168,6 +173,11 @@ def _unsaid(
 def _is_not(token: ClaimToken) -> bool:
     """True for a negation of the whole statement; there is "no fee" where the fee is 0."""
     return token.word in _NOT or token.word.endswith("n't")
+
+
+def _words(claim: Sequence[ClaimToken]) -> frozenset[str]:
+    """The words of a claim in lower case, without names: the month of May allows nothing."""
+    return frozenset(token.word for token in claim if token.role is not TokenRole.NAME)
 
 
 def _has_condition(tokens: Sequence[ClaimToken]) -> bool:

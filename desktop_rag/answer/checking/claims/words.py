@@ -5,6 +5,7 @@ word.
 """
 
 import math
+import re
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +17,7 @@ from desktop_rag.core.terms import terms
 
 _OPPOSING_PREFIXES = ("un", "in", "im", "dis", "non", "mis", "ir", "il")
 _LEAST_OPPOSED = 4
+_TIME = re.compile(r"\d{1,2}:\d\d")
 _LEAST_SURE_MONTH = 5
 # Rarer words weigh more; a word outside of the frequency list weighs most.
 _RAREST = 1.1
@@ -62,12 +64,17 @@ def word_lists() -> WordLists:
 
 
 def stem(word: str) -> str:
-    """The search term of a word; number words become digits, months their English name."""
+    """The search term of a word; number words become digits, months their English name.
+
+    A time of day is one term.
+    """
     folded = word.casefold()
     if folded in NUMBER_WORDS:
         return NUMBER_WORDS[folded]
     if is_month(word):
         word = word_lists().months[folded]
+    if _TIME.fullmatch(word):
+        return word.lstrip("0")
     return next(iter(terms(word)), folded)
 
 

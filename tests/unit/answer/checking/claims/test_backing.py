@@ -52,6 +52,36 @@ def checker() -> ClaimChecker:
             "The UPS is serviced by Polar Klima.",
         ),
         (
+            "UPS and cooling\n\nThe air conditioning is serviced by Polar Klima in May.",
+            "The air conditioning is serviced by Polar Klima.",
+            "The UPS is serviced by Polar Klima.",
+        ),
+        (
+            "The deposit is held by a scheme for the landlord.",
+            "The deposit is held by a scheme.",
+            "The deposit is held by the landlord.",
+        ),
+        (
+            "The lease of the barn ends on 4 May.",
+            "The lease ends on 4 May.",
+            "The lease ends on 4 June.",
+        ),
+        (
+            "The lease of the barn ends on 4 June.",
+            "The lease ends on 4 June.",
+            "The lease ends on 4 May.",
+        ),
+        (
+            "Rehearsals begin at 17:45 and last until nine.",
+            "Rehearsals begin at 17:45.",
+            "Rehearsals begin at 17:54.",
+        ),
+        (
+            "The shop in Hull sells 75 handles a day.",
+            "The shop sells 75 handles a day.",
+            "The shop sells 100 handles a day.",
+        ),
+        (
             "| Product | 2018 | 2017 |\n|---|---|---|\n| Tools | 310 | 287 |",
             "Tools had 310 in 2018.",
             "Tools had 287 in 2018.",
