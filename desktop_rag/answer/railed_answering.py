@@ -132,11 +132,11 @@ def least_support(
     """The support of the statement of an answer that has the least; None if none can be checked."""
     claims = claims_of(text, sources, check, cancel)
     supports = [
-        claim.checked.support
-        if claim.checked.verdict is Verdict.SUPPORTED
-        else min(claim.checked.support, _DOUBTFUL)
-        for claim in claims
-        if claim.verdict is not Verdict.NOT_CHECKED
+        checked.support
+        if checked.is_near or checked.verdict is Verdict.SUPPORTED
+        else min(checked.support, _DOUBTFUL)
+        for checked in (claim.checked for claim in claims)
+        if checked.verdict is not Verdict.NOT_CHECKED
     ]
     return min(supports, default=None)
 

@@ -25,6 +25,15 @@ class DifferenceKind(StrEnum):
     WORD = "word"
 
 
+# The differences that contradict a claim; another name or word may stand beside the first.
+CONTRADICTING = frozenset(
+    (DifferenceKind.NUMBER, DifferenceKind.DATE, DifferenceKind.UNIT, DifferenceKind.NEGATION)
+)
+
+# The least support of a claim that the sources mostly state.
+_NEAR = 0.62
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
     """Words that disagree, or that only one side contains.
@@ -61,3 +70,12 @@ class CheckedClaim:
     evidence: Evidence | None
     differences: tuple[Difference, ...]
     explanation: str
+
+    @property
+    def is_near(self) -> bool:
+        """True when the sources mostly state a claim that is in words of its own.
+
+        A statement of a model is seldom in the words of a source.
+        """
+        is_likely = self.verdict is Verdict.PARTLY and self.support >= _NEAR
+        return is_likely and not any(one.kind in CONTRADICTING for one in self.differences)

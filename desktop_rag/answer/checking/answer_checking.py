@@ -97,8 +97,9 @@ def _checked(
         return first
     found, n = _against(statement, sources, check)
     if first and found.verdict is Verdict.SUPPORTED:
-        said = f"{found.explanation} {_ELSEWHERE.format(n=n)}".strip()
-        return replace(found, explanation=said), n
+        # A sign of support beside the citation would be read as support by what is cited.
+        said = _ELSEWHERE.format(n=n)
+        return replace(found, verdict=Verdict.PARTLY, explanation=said), n
     return first or (found, n)
 
 

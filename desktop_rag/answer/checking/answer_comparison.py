@@ -16,7 +16,7 @@ import numpy as np
 
 from desktop_rag.answer.checking.answer_checking import CheckClaim, plain_sentence
 from desktop_rag.answer.citing.cited_sentences import cited_sentences
-from desktop_rag.core.claims import CheckedClaim, Difference, DifferenceKind, Verdict
+from desktop_rag.core.claims import CONTRADICTING, CheckedClaim, Difference, DifferenceKind, Verdict
 from desktop_rag.core.language.function_words import function_words
 from desktop_rag.core.standing.standing_run import ComparedSentence, SentenceChange
 from desktop_rag.core.terms import terms
@@ -31,9 +31,6 @@ _MOST_SENTENCES = 200
 _BATCH = 16
 # So many words in place of others are a change, not another wording.
 _MOST_EXCHANGED = 2
-_DECISIVE = frozenset(
-    (DifferenceKind.NUMBER, DifferenceKind.DATE, DifferenceKind.UNIT, DifferenceKind.NEGATION)
-)
 _BACKED = (Verdict.SUPPORTED, Verdict.PARTLY)
 _RULED = re.compile(r"[\s|:=*_-]*")
 
@@ -173,7 +170,7 @@ def _says_otherwise(checked: CheckedClaim) -> bool:
 def _is_decisive(difference: Difference) -> bool:
     # A capital letter alone makes no name: German nouns have one.
     is_other_name = difference.kind is DifferenceKind.NAME and difference.in_source is not None
-    return difference.kind in _DECISIVE or is_other_name
+    return difference.kind in CONTRADICTING or is_other_name
 
 
 def _shared_terms(one: str, other: str) -> float:

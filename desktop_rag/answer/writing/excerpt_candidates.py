@@ -12,14 +12,17 @@ from desktop_rag.answer.writing.excerpt_leads import label_of
 from desktop_rag.answer.writing.excerpt_units import Unit, is_shouted, plain, units_of
 from desktop_rag.answer.writing.source_tables import Surroundings
 from desktop_rag.core.conversation import SourceRef
-from desktop_rag.core.language.function_words import function_words
+from desktop_rag.core.language.function_words import function_words, is_likely_english
 from desktop_rag.core.terms import terms
 from desktop_rag.core.text import ends_sentence, words
 
 LONGEST = 600
 # Question words are ignored: a "when" in a sentence does not answer "when".
 _ASKING = frozenset(
-    terms("who whom whose what which when where why how much many do does did is are was")
+    terms(
+        "who whom whose what which when where why how much many do does did is are was were be been"
+        " have has had can could will would shall should may might must there"
+    )
 )
 _SHORTEST = 4
 # Shorter still are pieces that have words of the question.
@@ -202,9 +205,14 @@ def is_prose(text: str) -> bool:
 
 
 def asked_words(question: str) -> set[str]:
-    """The words of a question that may answer it, without function words of its language."""
-    found = _terms(question)
-    idle = _ASKING.union(terms(" ".join(function_words(words(question)))))
+    """The words of a question that may answer it, without those that only ask.
+
+    In other languages than English that is every function word; in English "after" or "other" tell
+    pieces apart.
+    """
+    found, said = _terms(question), words(question)
+    is_english = is_likely_english(said)
+    idle = _ASKING if is_english else _ASKING.union(terms(" ".join(function_words(said))))
     return set(found - idle or found)
 
 

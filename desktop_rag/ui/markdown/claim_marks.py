@@ -6,12 +6,21 @@ nothing where a badge would change the formatting. Private-use characters of the
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from desktop_rag.core.answer_claims import SIGNS, Claim, place_of_sign
 from desktop_rag.core.claims import Verdict
 from desktop_rag.core.language.translation import tr
 
-Badges = Mapping[int, Verdict]
+
+class Badge(NamedTuple):
+    """The verdict of a claim; one that `is_near` is mostly in the sources, in other words."""
+
+    verdict: Verdict
+    is_near: bool = False
+
+
+Badges = Mapping[int, Badge]
 
 _FIRST = 0x100000
 _MAX_CLAIMS = 0xFFFD
@@ -30,7 +39,9 @@ _WORDS = {
     Verdict.CONTRADICTED: tr("Contradicted by a source"),
     Verdict.NOT_CHECKED: tr("Not checked"),
 }
-# The word on the badge of a sentence to be careful with; the others have their sign only.
+# The word on the badge of a sentence to be careful with; the others have their sign only. So has
+# one that is nearly in the sources: most true sentences of a model are, and words on each would
+# hide those that matter.
 _CAUTIONS = {
     Verdict.PARTLY: tr("partly in sources"),
     Verdict.NOT_IN_SOURCES: tr("not in sources"),
@@ -57,10 +68,10 @@ def marks_behind(text: str) -> str:
     return _BEFORE_CLOSING.sub(r"\2\1", text)
 
 
-def badges_in(piece: str, claims: Sequence[Claim]) -> dict[int, Verdict]:
-    """The verdicts of the claims whose marks are in a piece of an answer."""
+def badges_in(piece: str, claims: Sequence[Claim]) -> dict[int, Badge]:
+    """The badges of the claims whose marks are in a piece of an answer."""
     indexes = (ord(mark) - _FIRST for mark in MARK.findall(piece))
-    return {index: claims[index].verdict for index in indexes}
+    return {n: Badge(claims[n].verdict, claims[n].checked.is_near) for n in indexes}
 
 
 def badge_html(mark: str, badges: Badges, colours: Mapping[str, str]) -> str:
@@ -68,17 +79,19 @@ def badge_html(mark: str, badges: Badges, colours: Mapping[str, str]) -> str:
     index = ord(mark) - _FIRST
     if index not in badges:
         return ""
-    verdict = badges[index]
+    verdict, is_near = badges[index]
     tone, sign = _TONES[verdict], SIGNS[verdict][0]
     style = "text-decoration:none; font-style:normal; font-size:small; font-weight:600; "
-    if caution := _CAUTIONS.get(verdict):
+    caution = "" if is_near else _CAUTIONS.get(verdict)
+    if caution:
         # A chip that doesn't break and is as wide as its words.
         words = f"{sign} {caution}".replace(" ", "\u00a0")
         style += (
             f"color:{colours[f'{tone}_soft_text']}; background-color:{colours[f'{tone}_soft']};"
         )
         return f'{_NO_BREAK}<a href="claim:{index}" style="{style}">\u00a0{words}\u00a0</a>'
-    return f'{_NO_BREAK}<a href="claim:{index}" style="{style}color:{colours[tone]};">{sign}</a>'
+    colour = colours["muted" if is_near else tone]
+    return f'{_NO_BREAK}<a href="claim:{index}" style="{style}color:{colour};">{sign}</a>'
 
 
 def tone_of(verdict: Verdict) -> str:
@@ -122,6 +135,10 @@ def summary(claims: Sequence[Claim], *, is_checking: bool = False) -> tuple[str,
     result, tone = _overall(verdicts)
     if unchecked:
         result += " · " + tr("{count:,} could not be checked", count=unchecked)
+    if near := sum(claim.checked.is_near for claim in claims):
+        result += " · " + tr("{count:,} nearly", count=near)
+        others = {claim.verdict for claim in claims if not claim.checked.is_near}
+        tone = tone if others - {Verdict.SUPPORTED, Verdict.NOT_CHECKED} else "muted"
     return result, tone
 
 

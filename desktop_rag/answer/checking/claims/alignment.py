@@ -58,30 +58,34 @@ class Alignment:
 
 def align(claim: Sequence[ClaimToken], evidence: Sequence[ClaimToken]) -> Alignment:
     """Align two texts. Time and memory grow with the product of their lengths."""
-    wanted = [token.stem for token in claim]
     found = [token.stem for token in evidence]
-    table = _lengths(wanted, found)
-    pairs: list[tuple[int, int]] = []
+    same = [[token.stem == stem for stem in found] for token in claim]
+    return Alignment(claim, evidence, tuple(in_order(same)))
+
+
+def in_order(same: Sequence[Sequence[bool]]) -> Iterator[tuple[int, int]]:
+    """The first longest common subsequence, where `same` tells which elements are the same."""
+    table = _lengths(same)
+    width = len(same[0]) if same else 0
     i = j = 0
-    while i < len(wanted) and j < len(found):
-        if wanted[i] == found[j]:
-            pairs.append((i, j))
+    while i < len(same) and j < width:
+        if same[i][j]:
+            yield i, j
             i, j = i + 1, j + 1
         elif table[i + 1][j] >= table[i][j + 1]:
             i += 1
         else:
             j += 1
-    return Alignment(claim, evidence, tuple(pairs))
 
 
-def _lengths(wanted: Sequence[str], found: Sequence[str]) -> list[list[int]]:
+def _lengths(same: Sequence[Sequence[bool]]) -> list[list[int]]:
     """The table of lengths: at [i][j] the longest common subsequence of both rests."""
-    below = [0] * (len(found) + 1)
+    below = [0] * (len(same[0]) + 1 if same else 1)
     rows = [below]
-    for stem in reversed(wanted):
+    for line in reversed(same):
         row = [0]
-        for place in range(len(found) - 1, -1, -1):
-            if found[place] == stem:
+        for place in range(len(line) - 1, -1, -1):
+            if line[place]:
                 row.append(below[place + 1] + 1)
             else:
                 row.append(max(below[place], row[-1]))

@@ -12,14 +12,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from desktop_rag.answer.checking.claims.differences import Differences, find_differences, words_of
+from desktop_rag.answer.checking.claims.differences import find_differences, words_of
 from desktop_rag.answer.checking.claims.features import SIMILARITY, Comparison, compare
-from desktop_rag.answer.checking.claims.languages import is_english, writing_of
+from desktop_rag.answer.checking.claims.languages import writing_of
 from desktop_rag.answer.checking.claims.meaning import Meaning, OpenModel
 from desktop_rag.answer.checking.claims.model import CheckerModel
 from desktop_rag.answer.checking.claims.source_index import SourceIndex
+from desktop_rag.answer.checking.claims.statements import backing, denial
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, tokenize_claim
-from desktop_rag.core.claims import CheckedClaim, Difference, DifferenceKind, Evidence, Verdict
+from desktop_rag.core.claims import (
+    CONTRADICTING,
+    CheckedClaim,
+    Difference,
+    DifferenceKind,
+    Evidence,
+    Verdict,
+)
 from desktop_rag.core.paths import resources_dir
 
 # Indexes of sources are cached up to this many characters in total; the latest always is.
@@ -32,10 +40,6 @@ _MOST_NAMED = 4
 _LEAST_IN_COMMON = 0.6
 # The greatest support of a contradicted claim.
 _CONTRADICTED_AT_MOST = 0.1
-# A claim with one of these differences is never supported.
-_DECISIVE = frozenset(
-    (DifferenceKind.NUMBER, DifferenceKind.DATE, DifferenceKind.UNIT, DifferenceKind.NEGATION)
-)
 # Of several sources, those with the best words are compared in meaning too, which takes longer.
 _MOST_COMPARED = 3
 # In another language than English, words tell that a source says a claim only when all but this
@@ -46,10 +50,11 @@ _MODEL = Path("claims") / "checker.toml"
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A claim compared with one of the sources."""
+    """A claim, as the source writes its numbers, compared with one of the sources."""
 
     source: int
     index: SourceIndex
+    claim: Sequence[ClaimToken]
     comparison: Comparison
     support: float
 
@@ -89,59 +94,84 @@ class ClaimChecker:
             return _not_checked(claim, "It makes no statement that can be checked.")
         if not readable:
             return _not_checked(claim, "There is no source to check it against.")
-        readable = {n: i for n, i in readable.items() if not _is_foreign(claim, tokens, i)}
+        foreign = {n for n, index in readable.items() if _is_foreign(claim, tokens, index)}
+        readable = {n: index for n, index in readable.items() if n not in foreign}
         if not readable:
             return _not_checked(claim, "Its sources are in another language.")
-        best = max(
+        found = sorted(
             self._compared(claim, tokens, readable),
-            key=lambda candidate: (candidate.support, -candidate.source),
+            key=lambda candidate: (-candidate.support, candidate.source),
         )
-        return self._checked(claim, tokens, best, list(readable.values()))
+        known = {
+            token.start
+            for index in readable.values()
+            for token in index.read(tokens)
+            if token.stem in index.stems
+        }
+        absent = [token for token in tokens if token.start not in known]
+        checked = self._backed(claim, found) or self._checked(claim, found[0], absent)
+        if foreign and checked.verdict is Verdict.NOT_IN_SOURCES:
+            return _not_checked(claim, "A source is in another language.")
+        return checked
 
     def _compared(
         self, claim: str, tokens: Sequence[ClaimToken], indexes: Mapping[int, SourceIndex]
     ) -> list[_Candidate]:
         """The claim compared with the sources that have most of its words."""
-        found = [(number, index, compare(tokens, index)) for number, index in indexes.items()]
+        found = [
+            _Candidate(number, index, said, compare(said, index), 0.0)
+            for number, index in indexes.items()
+            for said in [index.read(tokens)]
+        ]
         # The similarity only adds to the odds, so that any value gives the same order.
-        found.sort(key=lambda one: -self._model.support({**one[2].features, SIMILARITY: 0.0}))
+        found.sort(key=lambda one: -self._support(one, 0.0))
         best = found[:_MOST_COMPARED]
-        passages = [index.text[slice(*one.window.span)] for _, index, one in best]
+        passages = [one.index.text[slice(*one.comparison.window.span)] for one in best]
         similarities = self._meaning.similarities(claim, passages)
         return [
-            _Candidate(
-                number, index, one, self._model.support({**one.features, SIMILARITY: similarity})
-            )
-            for (number, index, one), similarity in zip(best, similarities, strict=True)
+            replace(one, support=self._support(one, similarity))
+            for one, similarity in zip(best, similarities, strict=True)
         ]
 
-    def _checked(
-        self, claim: str, tokens: Sequence[ClaimToken], best: _Candidate, indexes: list[SourceIndex]
-    ) -> CheckedClaim:
+    def _support(self, candidate: _Candidate, similarity: float) -> float:
+        return self._model.support({**candidate.comparison.features, SIMILARITY: similarity})
+
+    def _backed(self, claim: str, found: Sequence[_Candidate]) -> CheckedClaim | None:
+        """The claim, supported by the first source that says it in so many words."""
+        for one in found:
+            is_near = one.support >= self._model.unsupported_below
+            place = backing(claim, one.claim, one.index) if is_near else None
+            if place and not _other_units(claim, one):
+                evidence = Evidence(one.source, *place)
+                support = max(one.support, self._model.supported_from)
+                said = "The source says this."
+                return CheckedClaim(claim, Verdict.SUPPORTED, support, evidence, (), said)
+        return None
+
+    def _checked(self, claim: str, best: _Candidate, absent: Sequence[ClaimToken]) -> CheckedClaim:
         found = find_differences(claim, best.index, best.comparison.alignment)
-        support = best.support
-        if found.is_contradiction:
-            support = min(support, _CONTRADICTED_AT_MOST)
         start, end = best.comparison.window.span
+        differences = found.all
+        denied = None if found.is_contradiction else denial(claim, best.claim, best.index)
+        if denied:
+            (start, end), differences = (denied[0].start, denied[0].end), (denied[1],)
+        is_denied = found.is_contradiction or denied is not None
+        support = min(best.support, _CONTRADICTED_AT_MOST) if is_denied else best.support
         checked = CheckedClaim(
             claim=claim,
-            verdict=self._verdict(support, found, best, claim),
+            verdict=Verdict.CONTRADICTED if is_denied else self._verdict(support, best, claim),
             support=support,
             evidence=Evidence(best.source, start, end),
-            differences=found.all,
+            differences=differences,
             explanation="",
         )
-        absent = [t for t in tokens if not any(t.stem in index.stems for index in indexes)]
         return replace(checked, explanation=_explanation(checked, best.index.text, absent))
 
-    def _verdict(self, support: float, found: Differences, best: _Candidate, claim: str) -> Verdict:
-        if found.is_contradiction:
-            return Verdict.CONTRADICTED
-        if not is_english(f"{claim}\n{best.index.text}") and not _is_copied(best):
+    def _verdict(self, support: float, best: _Candidate, claim: str) -> Verdict:
+        """The verdict on a claim that no unit of a source says or denies."""
+        is_told = best.index.is_english and writing_of(claim).language in ("", "en")
+        if not is_told and not _is_copied(best):
             return Verdict.NOT_CHECKED
-        # With one wrong number among many right words, the score alone stays high.
-        if support >= self._model.supported_from and not any(map(_is_decisive, found.all)):
-            return Verdict.SUPPORTED
         if support >= self._model.unsupported_below:
             return Verdict.PARTLY
         return Verdict.NOT_IN_SOURCES
@@ -179,13 +209,18 @@ def _not_checked(claim: str, why: str) -> CheckedClaim:
     return CheckedClaim(claim, Verdict.NOT_CHECKED, 0.0, None, (), why)
 
 
-def _is_decisive(difference: Difference) -> bool:
-    return difference.kind in _DECISIVE
+def _other_units(claim: str, candidate: _Candidate) -> bool:
+    """True when the numbers of a claim have another unit in the source."""
+    found = find_differences(claim, candidate.index, candidate.comparison.alignment)
+    return any(one.kind is DifferenceKind.UNIT for one in found.all)
 
 
 def _explanation(checked: CheckedClaim, source: str, absent: Sequence[ClaimToken]) -> str:
     """One sentence: the difference, else the missing words, else the verdict."""
-    contrast = _contrast(list(words_of(checked.differences, checked.claim, source)))
+    # Beside any other verdict than a contradiction, such words would tell of one.
+    told = CONTRADICTING if checked.verdict is Verdict.CONTRADICTED else (DifferenceKind.NAME,)
+    differences = [one for one in checked.differences if one.kind in told]
+    contrast = _contrast(list(words_of(differences, checked.claim, source)))
     missing = _named(
         checked.claim[token.start : token.end]
         for token in sorted(absent, key=lambda token: -token.weight)
@@ -194,10 +229,6 @@ def _explanation(checked: CheckedClaim, source: str, absent: Sequence[ClaimToken
     match checked.verdict:
         case Verdict.NOT_CHECKED:
             return "Its words alone don't tell, and in this language no more is checked."
-        case Verdict.SUPPORTED if missing:
-            return f"The source says this, but not the words: {missing}."
-        case Verdict.SUPPORTED:
-            return "The source says this."
         case _ if contrast:
             return contrast
         case _ if missing:
@@ -209,7 +240,7 @@ def _explanation(checked: CheckedClaim, source: str, absent: Sequence[ClaimToken
 def _contrast(pairs: Sequence[tuple[Difference, str, str]]) -> str:
     """The first difference between both sides; "" when there is none."""
     for difference, said, written in pairs:
-        if said and written and difference.kind is not DifferenceKind.WORD:
+        if said and written:
             return f"The source says {written}, the answer {said}."
         if difference.kind is DifferenceKind.NEGATION and written:
             return f"The source says “{written}”, the answer doesn't."

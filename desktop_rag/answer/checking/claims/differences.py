@@ -96,7 +96,7 @@ def _compare_gap(claim_text: str, index: SourceIndex, gap: Gap, found: _Found) -
             if kind is DifferenceKind.WORD and not other and token.stem in index.stems:
                 continue  # elsewhere in the source
             found.differences.append(Difference(kind, _span(token), _span(other)))
-            if kind in _EXCHANGED and other and _is_another(token, other, index):
+            if kind in _EXCHANGED and other and _is_replaced(token, other, index):
                 found.contradicted(token.weight)
     _compare_negations(gap, of_claim, of_source, found)
 
@@ -116,7 +116,7 @@ def _compare_negations(
     if written:
         found.differences.append(Difference(DifferenceKind.NEGATION, None, _span(written[0])))
     alone = (said or written)[0]
-    if len(gap.claim) + len(gap.evidence) == 1 and _is_plain_negation(alone):
+    if len(gap.claim) + len(gap.evidence) == 1 and is_plain_negation(alone):
         found.turned = alone.weight if said else 0.0
 
 
@@ -156,19 +156,24 @@ def _unit(tokens: Sequence[ClaimToken], place: int, text: str) -> _Unit | None:
     return _Unit(name, (following.start, following.end), following.weight) if name else None
 
 
-def _is_plain_negation(token: ClaimToken) -> bool:
+def is_plain_negation(token: ClaimToken) -> bool:
+    """True for a word that always negates."""
     return token.word in word_lists().plain_negation or token.word.endswith("n't")
 
 
-def _is_another(token: ClaimToken, other: ClaimToken, index: SourceIndex) -> bool:
-    """True when a number certainly differs from the other one, and the source lacks it.
+def is_other_number(token: ClaimToken, other: ClaimToken) -> bool:
+    """True when a number certainly differs from the other one.
 
     36 and 36,000 may be parts of one number; 7 may be 7.5 rounded.
     """
-    if token.stem in index.stems or is_rounded(token.stem, other.stem):
+    if is_rounded(token.stem, other.stem):
         return False
     one, two = (_NOT_DIGIT.sub("", number.stem) for number in (token, other))
     return not (one and two) or not (one.startswith(two) or two.startswith(one))
+
+
+def _is_replaced(token: ClaimToken, other: ClaimToken, index: SourceIndex) -> bool:
+    return token.stem not in index.stems and is_other_number(token, other)
 
 
 def _joined(differences: Sequence[Difference]) -> list[Difference]:
@@ -202,12 +207,12 @@ def _whole(one: Span | None, other: Span | None) -> Span | None:
 def _by_kind(tokens: Sequence[ClaimToken], text: str) -> dict[DifferenceKind, list[ClaimToken]]:
     found: dict[DifferenceKind, list[ClaimToken]] = {}
     for token in tokens:
-        if kind := _kind(token, text):
+        if kind := kind_of(token, text):
             found.setdefault(kind, []).append(token)
     return found
 
 
-def _kind(token: ClaimToken, text: str) -> DifferenceKind | None:
+def kind_of(token: ClaimToken, text: str) -> DifferenceKind | None:
     """The kind of a difference; None for words that an answer may choose freely."""
     written = text[token.start : token.end]
     if is_month(written) or _DATE.fullmatch(written) or _YEAR.fullmatch(written):

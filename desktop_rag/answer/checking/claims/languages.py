@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import regex
 
+from desktop_rag.answer.checking.claims.words import is_frequent
 from desktop_rag.core.language.function_words import english_share, language_of
 from desktop_rag.core.text import words
 
@@ -15,9 +16,10 @@ _CHARACTERS = 4000
 _LETTER = regex.compile(r"\p{L}")
 _LATIN = regex.compile(r"\p{Latin}")
 _MOSTLY = 0.8
-# From this many words on, English has at least this share of function words.
-_SENTENCE = 8
+# English sentences have at least this share of function words, and lists of so many words at least
+# this share of words in the frequency list.
 _LEAST_ENGLISH = 0.1
+_LEAST_WORDS, _LEAST_FREQUENT = 3, 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,5 +53,11 @@ def is_english(text: str) -> bool:
     found = words(text[:_CHARACTERS])
     if writing.latin < _MOSTLY:
         return False
-    # Sentences in a language without a list of function words have hardly any English ones.
-    return len(found) < _SENTENCE or english_share(found) >= _LEAST_ENGLISH
+    if english_share(found) >= _LEAST_ENGLISH:
+        return True
+    # Sentences in a language without a list of function words have hardly any English ones. A list
+    # or a table has none in English either, but its words are.
+    plain = [word.casefold() for word in found if word.isalpha()]
+    if len(plain) < _LEAST_WORDS:
+        return True
+    return sum(map(is_frequent, plain)) >= _LEAST_FREQUENT * len(plain)

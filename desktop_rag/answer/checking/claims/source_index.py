@@ -3,11 +3,15 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
 
-from desktop_rag.answer.checking.claims.languages import Writing, writing_of
+from desktop_rag.answer.checking.claims.languages import Writing, is_english, writing_of
+from desktop_rag.answer.checking.claims.scales import in_scale, scale_of
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, tokenize
+from desktop_rag.answer.checking.claims.units import Unit, units_of
+from desktop_rag.core.language.function_words import function_words
 from desktop_rag.core.text import sentences
 
 # A longer sentence, as in a table, is split.
@@ -66,6 +70,30 @@ class SourceIndex:
     def writing(self) -> Writing:
         """The language and script of the source."""
         return writing_of(self.text)
+
+    @cached_property
+    def _scale(self) -> Decimal | None:
+        return scale_of(self.text)
+
+    def read(self, claim: Sequence[ClaimToken]) -> list[ClaimToken]:
+        """A claim with its numbers in thousands or millions where the source gives them so."""
+        return in_scale(claim, self._scale, self.stems)
+
+    @cached_property
+    def units(self) -> list[Unit]:
+        """The parts that say one thing each."""
+        whole = self.window(0, self.count) if self.tokens else None
+        return list(units_of(self.text, list(self.sentences_of(whole)))) if whole else []
+
+    @cached_property
+    def is_english(self) -> bool:
+        """True unless the source is clearly in another language than English."""
+        return is_english(self.text)
+
+    @cached_property
+    def functions(self) -> frozenset[str]:
+        """The function words of its language, in lower case."""
+        return function_words([token.word for token in self.tokens])
 
     def has_form_of(self, stem: str) -> bool:
         """True when it has a word with the same first letters."""

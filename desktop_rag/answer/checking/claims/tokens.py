@@ -8,7 +8,13 @@ from itertools import pairwise
 import regex
 
 from desktop_rag.answer.checking.claims.numbers import NUMBER_WORDS, whole_number
-from desktop_rag.answer.checking.claims.words import importance, month_names, stem, word_lists
+from desktop_rag.answer.checking.claims.words import (
+    importance,
+    is_month,
+    month_names,
+    stem,
+    word_lists,
+)
 from desktop_rag.core.language.function_words import function_words
 from desktop_rag.core.text import words
 
@@ -126,6 +132,8 @@ def _role(written: str, word: str, *, begins_sentence: bool) -> TokenRole:
     lists = word_lists()
     if word[0].isdigit() or word in NUMBER_WORDS:
         return TokenRole.NUMBER
+    if not begins_sentence and written[0].isupper() and is_month(written):
+        return TokenRole.NAME  # "May" too
     if word in lists.negation or word.endswith("n't"):
         return TokenRole.NEGATION
     if word in lists.function:

@@ -5,6 +5,7 @@ word.
 """
 
 import math
+import re
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +17,7 @@ from desktop_rag.core.terms import terms
 
 _OPPOSING_PREFIXES = ("un", "in", "im", "dis", "non", "mis", "ir", "il")
 _LEAST_OPPOSED = 4
+_TIME = re.compile(r"\d{1,2}:\d\d")
 _LEAST_SURE_MONTH = 5
 # Rarer words weigh more; a word outside of the frequency list weighs most.
 _RAREST = 1.1
@@ -26,7 +28,7 @@ _RANK_OF_ONE = 24_000
 
 @dataclass(frozen=True, slots=True)
 class WordLists:
-    """Words by role, in lower case; months and units map each name to one form."""
+    """Words by role, in lower case; relations, months and units map each name to one form."""
 
     negation: frozenset[str]
     plain_negation: frozenset[str]
@@ -35,6 +37,16 @@ class WordLists:
     framing: frozenset[str]
     limiting: frozenset[str]
     before_verb: frozenset[str]
+    conditions: frozenset[str]
+    attributing: frozenset[str]
+    linking: frozenset[str]
+    circumstances: frozenset[str]
+    determiners: frozenset[str]
+    joining: frozenset[str]
+    permitting: frozenset[str]
+    obliging: frozenset[str]
+    auxiliary: frozenset[str]
+    relations: dict[str, str]
     months: dict[str, str]
     units: dict[str, str]
 
@@ -44,18 +56,25 @@ def word_lists() -> WordLists:
     """The reviewed lists."""
     tables = dict(_tables())
     del tables["antonyms"]
-    units, months = (_first_of_line(tables.pop(name)) for name in ("units", "months"))
+    units, months, relations = (
+        _first_of_line(tables.pop(name)) for name in ("units", "months", "relations")
+    )
     lists = {name: frozenset(text.split()) for name, text in tables.items()}
-    return WordLists(**lists, months=months, units=units)
+    return WordLists(**lists, relations=relations, months=months, units=units)
 
 
 def stem(word: str) -> str:
-    """The search term of a word; number words become digits, months their English name."""
+    """The search term of a word; number words become digits, months their English name.
+
+    A time of day is one term.
+    """
     folded = word.casefold()
     if folded in NUMBER_WORDS:
         return NUMBER_WORDS[folded]
     if is_month(word):
         word = word_lists().months[folded]
+    if _TIME.fullmatch(word):
+        return word.lstrip("0")
     return next(iter(terms(word)), folded)
 
 
@@ -77,6 +96,11 @@ def importance(word: str) -> float:
         return _RAREST
     share = math.log(max(rank, _EVERYWHERE) / _EVERYWHERE) / math.log(_RANK_OF_ONE / _EVERYWHERE)
     return max(_MOST_FREQUENT, share)
+
+
+def is_frequent(word: str) -> bool:
+    """True for a word in lower case that is in the English frequency list."""
+    return word in _ranks()
 
 
 def has_opposite(stemmed: str, among: frozenset[str]) -> bool:

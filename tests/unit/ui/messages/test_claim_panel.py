@@ -1,5 +1,6 @@
 """Badges in an answer, and the panel that explains them."""
 
+from collections import defaultdict
 from dataclasses import replace
 
 import pytest
@@ -18,7 +19,14 @@ from desktop_rag.core.claims import (
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.settings import AnswerSettings, Settings
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.markdown.claim_marks import summary, worst
+from desktop_rag.ui.markdown.claim_marks import (
+    MARK,
+    badge_html,
+    badges_in,
+    summary,
+    with_marks,
+    worst,
+)
 from desktop_rag.ui.messages.claim_panel import ClaimPanel
 from desktop_rag.ui.messages.segment_view import SegmentView
 from desktop_rag.ui.widgets.marked_text import MarkedText
@@ -224,6 +232,32 @@ def test_a_running_check_is_shown_with_its_results_so_far() -> None:
     assert summary((RIGHT, UNKNOWN), is_checking=True) == (
         "Backed by sources · checking…", "success",
     )  # fmt: skip
+
+
+NEAR = replace(PARTLY, checked=replace(PARTLY.checked, support=0.8))
+
+
+def test_what_is_nearly_in_the_sources_is_counted_apart_and_quiet() -> None:
+    """Most true sentences of a model are in words of its own."""
+    assert summary((RIGHT, NEAR, NEAR)) == (
+        "1 of 3 sentences is backed by sources · 2 nearly", "muted",
+    )  # fmt: skip
+    assert summary((RIGHT, NEAR, MISSING)) == (
+        "1 of 3 sentences is backed by sources · 1 nearly", "warning",
+    )  # fmt: skip
+    assert summary((WRONG, NEAR))[1] == "danger"
+    contradicting = replace(NEAR, checked=replace(NEAR.checked, differences=DIFFERENCES))
+    assert not contradicting.checked.is_near
+    claims = (NEAR, PARTLY)
+    text = with_marks("By the cook. By the cook.", [replace(NEAR, start=0, end=12),
+                                                    replace(PARTLY, start=13, end=25)])  # fmt: skip
+    colours = defaultdict(lambda: "#000")
+    near, partly = (
+        badge_html(mark, badges_in(text, claims), colours) for mark in MARK.findall(text)
+    )
+    assert "≈" in near
+    assert "partly" not in near
+    assert "partly" in partly
 
 
 def test_sentences_that_could_not_be_checked_are_counted_and_not_green() -> None:
