@@ -208,12 +208,32 @@
         <translation>Bilder</translation>
     </message>
     <message>
+        <source>reading files</source>
+        <translation>Dateien lesen</translation>
+    </message>
+    <message>
+        <source>search by meaning</source>
+        <translation>Suche nach Bedeutung</translation>
+    </message>
+    <message>
+        <source>long passages</source>
+        <translation>lange Textstellen</translation>
+    </message>
+    <message>
+        <source>pictures</source>
+        <translation>Bilder</translation>
+    </message>
+    <message>
         <source>Up to date</source>
         <translation>Auf dem neuesten Stand</translation>
     </message>
     <message>
         <source>No documents yet</source>
         <translation>Noch keine Dokumente</translation>
+    </message>
+    <message>
+        <source>then {step}, {duration}</source>
+        <translation>dann {step}, {duration}</translation>
     </message>
     <message>
         <source>{files}, up to date</source>
@@ -230,10 +250,6 @@
     <message>
         <source>then {join}</source>
         <translation>dann {join}</translation>
-    </message>
-    <message>
-        <source>then {lower}, {duration}</source>
-        <translation>dann {lower}, {duration}</translation>
     </message>
     <message>
         <source>{files_done:,} of {files}</source>
@@ -424,6 +440,14 @@
         <translation>Es ist kein Modell verbunden, und ohne Dokumente kann nur ein Modell antworten.</translation>
     </message>
     <message>
+        <source>Excerpts are chosen above, so answers are excerpts from your documents. To ask a model, choose it there.</source>
+        <translation>Oben sind Auszüge gewählt, daher sind Antworten Auszüge aus Ihren Dokumenten. Um ein Modell zu fragen, wählen Sie es dort.</translation>
+    </message>
+    <message>
+        <source>Excerpts are chosen above, and without documents only a model can answer. Choose one there.</source>
+        <translation>Oben sind Auszüge gewählt, und ohne Dokumente kann nur ein Modell antworten. Wählen Sie dort eines.</translation>
+    </message>
+    <message>
         <source>The model answers from what it knows. Your documents are not searched, and answers have no sources and no checks.</source>
         <translation>Das Modell antwortet aus seinem eigenen Wissen. Ihre Dokumente werden nicht durchsucht, und Antworten haben weder Quellen noch Prüfungen.</translation>
     </message>
@@ -468,12 +492,20 @@
         <translation>Keine Datei</translation>
     </message>
     <message>
-        <source>{files} matched</source>
-        <translation>{files} passend</translation>
+        <source>Passages of {files} were read</source>
+        <translation>Gelesen: Textstellen aus {files}</translation>
     </message>
     <message>
-        <source>{files} matched, {read:,} read</source>
-        <translation>{files} passend, {read:,} gelesen</translation>
+        <source>{files} fits</source>
+        <translation>{files} passt</translation>
+    </message>
+    <message>
+        <source>{files} fit</source>
+        <translation>{files} passen</translation>
+    </message>
+    <message>
+        <source>{fit}, passages of {read:,} were read</source>
+        <translation>{fit}, gelesen: Textstellen aus {read:,}</translation>
     </message>
     <message>
         <source>“{used}” instead of “{written}”</source>
@@ -633,7 +665,7 @@
     </message>
     <message>
         <source>Choose folder…</source>
-        <translation>Ordner wählen …</translation>
+        <translation>Ordner wählen…</translation>
     </message>
     <message>
         <source> seconds</source>
@@ -1119,7 +1151,7 @@ Die vollständige Adresse lautet:
     </message>
     <message>
         <source>state</source>
-        <translation>Zustand</translation>
+        <translation>Status</translation>
     </message>
     <message>
         <source>type</source>
@@ -1491,7 +1523,7 @@ Die vollständige Adresse lautet:
     </message>
     <message>
         <source>Beginning…</source>
-        <translation>Es beginnt …</translation>
+        <translation>Es beginnt…</translation>
     </message>
     <message>
         <source>{found:,} of {count:,} found</source>
@@ -2092,6 +2124,22 @@ Die vollständige Adresse lautet:
         <translation>Einstellungen öffnen</translation>
     </message>
     <message>
+        <source>notebooks</source>
+        <translation>Notebooks</translation>
+    </message>
+    <message>
+        <source>plain text</source>
+        <translation>reiner Text</translation>
+    </message>
+    <message>
+        <source>source code</source>
+        <translation>Quelltext</translation>
+    </message>
+    <message>
+        <source>web pages</source>
+        <translation>Webseiten</translation>
+    </message>
+    <message>
         <source>{join} and {value}</source>
         <translation>{join} und {value}</translation>
     </message>
@@ -2176,6 +2224,10 @@ Die vollständige Adresse lautet:
         <translation>Ordner</translation>
     </message>
     <message>
+        <source>Overview</source>
+        <translation>Übersicht</translation>
+    </message>
+    <message>
         <source>Changed today</source>
         <translation>Heute geändert</translation>
     </message>
@@ -2201,11 +2253,11 @@ Die vollständige Adresse lautet:
     </message>
     <message>
         <source>Ask…</source>
-        <translation>Fragen …</translation>
+        <translation>Fragen…</translation>
     </message>
     <message>
         <source>Judge blind…</source>
-        <translation>Blind beurteilen …</translation>
+        <translation>Blind beurteilen…</translation>
     </message>
     <message>
         <source>Let the model judge</source>
@@ -2213,11 +2265,11 @@ Die vollständige Adresse lautet:
     </message>
     <message>
         <source>Report…</source>
-        <translation>Bericht …</translation>
+        <translation>Bericht…</translation>
     </message>
     <message>
         <source>Side by side…</source>
-        <translation>Nebeneinander …</translation>
+        <translation>Nebeneinander…</translation>
     </message>
     <message>
         <source>The answers of the chosen runs</source>
@@ -2233,7 +2285,7 @@ Die vollständige Adresse lautet:
     </message>
     <message>
         <source>Write questions…</source>
-        <translation>Fragen schreiben …</translation>
+        <translation>Fragen schreiben…</translation>
     </message>
     <message>
         <source>From answers I judged or rewrote</source>
@@ -2241,7 +2293,7 @@ Die vollständige Adresse lautet:
     </message>
     <message>
         <source>From a file…</source>
-        <translation>Aus einer Datei …</translation>
+        <translation>Aus einer Datei…</translation>
     </message>
     <message>
         <source>Proposed from my documents</source>
@@ -2249,7 +2301,7 @@ Die vollständige Adresse lautet:
     </message>
     <message>
         <source>This set has no questions yet. “Edit…” and “Add questions” give it some.</source>
-        <translation>Dieser Fragensatz hat noch keine Fragen. „Bearbeiten …“ und „Fragen hinzufügen“ geben ihm welche.</translation>
+        <translation>Dieser Fragensatz hat noch keine Fragen. „Bearbeiten…“ und „Fragen hinzufügen“ geben ihm welche.</translation>
     </message>
     <message>
         <source>My questions</source>
@@ -2289,7 +2341,7 @@ Die vollständige Adresse lautet:
     </message>
     <message>
         <source>Press “Ask…” to have the questions answered.</source>
-        <translation>Drücken Sie „Fragen …“, um die Fragen beantworten zu lassen.</translation>
+        <translation>Drücken Sie „Fragen…“, um die Fragen beantworten zu lassen.</translation>
     </message>
     <message>
         <source>Choose two runs to compare them.</source>
@@ -2348,8 +2400,8 @@ Die vollständige Adresse lautet:
         <translation>Nach Art</translation>
     </message>
     <message>
-        <source>Picture of the library</source>
-        <translation>Bild der Bibliothek</translation>
+        <source>Overview of the library</source>
+        <translation>Übersicht der Bibliothek</translation>
     </message>
     <message>
         <source>{label} in {label2}</source>
@@ -2440,6 +2492,18 @@ Die vollständige Adresse lautet:
         <translation>Die Dateien bleiben, wo sie sind.</translation>
     </message>
     <message>
+        <source>Partly supported</source>
+        <translation>Teilweise belegt</translation>
+    </message>
+    <message>
+        <source>Not found in the sources</source>
+        <translation>In den Quellen nicht gefunden</translation>
+    </message>
+    <message>
+        <source>Contradicted by a source</source>
+        <translation>Eine Quelle widerspricht</translation>
+    </message>
+    <message>
         <source>partly in sources</source>
         <translation>teilweise in Quellen</translation>
     </message>
@@ -2448,8 +2512,28 @@ Die vollständige Adresse lautet:
         <translation>nicht in Quellen</translation>
     </message>
     <message>
+        <source>contradicted</source>
+        <translation>widersprochen</translation>
+    </message>
+    <message>
         <source>Checking against the sources…</source>
         <translation>Abgleich mit den Quellen…</translation>
+    </message>
+    <message>
+        <source>No sentence could be checked</source>
+        <translation>Kein Satz konnte geprüft werden</translation>
+    </message>
+    <message>
+        <source> · checking…</source>
+        <translation> · wird geprüft…</translation>
+    </message>
+    <message>
+        <source>{count:,} could not be checked</source>
+        <translation>{count:,} nicht prüfbar</translation>
+    </message>
+    <message>
+        <source>{count:,} nearly</source>
+        <translation>{count:,} nahezu</translation>
     </message>
     <message>
         <source>1 sentence contradicts</source>
@@ -2560,6 +2644,10 @@ Die vollständige Adresse lautet:
         <translation>Diese Antwort entfernen</translation>
     </message>
     <message>
+        <source>your own answer is saved</source>
+        <translation>Ihre eigene Antwort ist gespeichert</translation>
+    </message>
+    <message>
         <source>Rewrite answer</source>
         <translation>Antwort umschreiben</translation>
     </message>
@@ -2588,12 +2676,12 @@ Die vollständige Adresse lautet:
         <translation>jede Datei befragt</translation>
     </message>
     <message>
-        <source>rewritten by you</source>
-        <translation>von Ihnen umgeschrieben</translation>
-    </message>
-    <message>
         <source>No source says anything similar.</source>
         <translation>Keine Quelle sagt etwas Ähnliches.</translation>
+    </message>
+    <message>
+        <source>It was not compared with any source.</source>
+        <translation>Er wurde mit keiner Quelle verglichen.</translation>
     </message>
     <message>
         <source>Previous sentence</source>
@@ -3120,8 +3208,8 @@ Die vollständige Adresse lautet:
         <translation>Heute ausgegeben: {spent}</translation>
     </message>
     <message>
-        <source>No model server runs on this computer. Three steps to a free one:</source>
-        <translation>Auf diesem Computer läuft kein Modellserver. In drei Schritten zu einem kostenlosen:</translation>
+        <source>No model server answers at the usual addresses on this computer. Three steps to a free one:</source>
+        <translation>An den üblichen Adressen dieses Computers antwortet kein Modellserver. In drei Schritten zu einem kostenlosen:</translation>
     </message>
     <message>
         <source>1. Install Ollama. It runs models on your own computer, so nothing leaves it.</source>
@@ -4135,7 +4223,7 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
     </message>
     <message>
         <source>The model reads passages and proposes questions…</source>
-        <translation>Das Modell liest Textstellen und schlägt Fragen vor …</translation>
+        <translation>Das Modell liest Textstellen und schlägt Fragen vor…</translation>
     </message>
     <message>
         <source>Delete “{name}” with all its runs?</source>
@@ -4163,7 +4251,7 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
     </message>
     <message>
         <source>The model compares the answers…</source>
-        <translation>Das Modell vergleicht die Antworten …</translation>
+        <translation>Das Modell vergleicht die Antworten…</translation>
     </message>
     <message>
         <source>Save a report</source>
@@ -4227,7 +4315,7 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
     </message>
     <message>
         <source>The file is being read …</source>
-        <translation>Die Datei wird gelesen …</translation>
+        <translation>Die Datei wird gelesen…</translation>
     </message>
     <message>
         <source>Attach them</source>
@@ -4534,6 +4622,10 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
         <translation>Filter {words} entfernen</translation>
     </message>
     <message>
+        <source>of the best passages</source>
+        <translation>der besten Textstellen</translation>
+    </message>
+    <message>
         <source>{count_of} in {files}</source>
         <translation>{count_of} in {files}</translation>
     </message>
@@ -4550,8 +4642,16 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
         <translation>Zu dieser Datei fragen</translation>
     </message>
     <message>
-        <source>Ask about {value}{count_of}</source>
-        <translation>Fragen zu {value}{count_of}</translation>
+        <source>Ask about {files}</source>
+        <translation>Fragen zu {files}</translation>
+    </message>
+    <message>
+        <source>Ask about these {files}</source>
+        <translation>Fragen zu diesen {files}</translation>
+    </message>
+    <message>
+        <source>Ask about all {files}</source>
+        <translation>Fragen zu allen {files}</translation>
     </message>
     <message>
         <source>Search only this folder</source>
@@ -4632,6 +4732,14 @@ Das lädt ein Modell von 2 GB; es braucht 8 GB Arbeitsspeicher.</translation>
     <message>
         <source>Results come while you type: passages with your words first, then those that mean the same. This narrows them down:</source>
         <translation>Treffer erscheinen beim Tippen: zuerst Textstellen mit Ihren Wörtern, dann solche mit derselben Bedeutung. So grenzen Sie die Suche ein:</translation>
+    </message>
+    <message>
+        <source>{filters} may leave out what you are looking for.</source>
+        <translation>{filters} schließt vielleicht aus, was Sie suchen.</translation>
+    </message>
+    <message>
+        <source>No file passes {filters}.</source>
+        <translation>Keine Datei passt zu {filters}.</translation>
     </message>
     <message>
         <source>Check the spelling, or try fewer or other words.</source>
@@ -5311,7 +5419,7 @@ Die Nutzung wird neu gezählt. Das lässt sich nicht rückgängig machen.</trans
     </message>
     <message>
         <source>Begin with “New rails…”, or open a folder of rails.</source>
-        <translation>Beginnen Sie mit „Neue Leitplanken …“, oder öffnen Sie einen Ordner mit Leitplanken.</translation>
+        <translation>Beginnen Sie mit „Neue Leitplanken…“, oder öffnen Sie einen Ordner mit Leitplanken.</translation>
     </message>
     <message>
         <source>No topics yet. Without any, every question is answered from the documents.</source>
@@ -5771,7 +5879,7 @@ Ihre Chats und die Rückmeldungen darin bleiben. Das lässt sich nicht rückgän
     </message>
     <message>
         <source>Trying…</source>
-        <translation>Wird ausprobiert …</translation>
+        <translation>Wird ausprobiert…</translation>
     </message>
     <message>
         <source>Open chat</source>
@@ -6043,7 +6151,7 @@ Ihre Chats und die Rückmeldungen darin bleiben. Das lässt sich nicht rückgän
     </message>
     <message>
         <source>Models…</source>
-        <translation>Modelle …</translation>
+        <translation>Modelle…</translation>
     </message>
     <message>
         <source>What {name} may ask</source>
@@ -6295,11 +6403,11 @@ Ihre Chats und die Rückmeldungen darin bleiben. Das lässt sich nicht rückgän
     </message>
     <message>
         <source>Register a program…</source>
-        <translation>Programm eintragen …</translation>
+        <translation>Programm eintragen…</translation>
     </message>
     <message>
         <source>Forget all…</source>
-        <translation>Alle vergessen …</translation>
+        <translation>Alle vergessen…</translation>
     </message>
     <message>
         <source>Programs</source>
@@ -7035,7 +7143,7 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
     </message>
     <message>
         <source>A folder…</source>
-        <translation>Ein Ordner …</translation>
+        <translation>Ein Ordner…</translation>
     </message>
     <message>
         <source>Try a sentence</source>
@@ -7115,7 +7223,7 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
     </message>
     <message>
         <source>Starting the command as {name} would…</source>
-        <translation>Der Befehl wird gestartet, wie {name} es täte …</translation>
+        <translation>Der Befehl wird gestartet, wie {name} es täte…</translation>
     </message>
     <message>
         <source>{name} reaches the library: {count} tools answered. Restart it if it is open; it may ask whether you trust the server.</source>
@@ -7191,7 +7299,7 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
     </message>
     <message>
         <source>Show the requests…</source>
-        <translation>Anfragen zeigen …</translation>
+        <translation>Anfragen zeigen…</translation>
     </message>
     <message>
         <source>Log</source>
@@ -7775,11 +7883,11 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
     </message>
     <message>
         <source>New rails…</source>
-        <translation>Neue Leitplanken …</translation>
+        <translation>Neue Leitplanken…</translation>
     </message>
     <message>
         <source>Open a folder…</source>
-        <translation>Ordner öffnen …</translation>
+        <translation>Ordner öffnen…</translation>
     </message>
     <message>
         <source>Read the folder again</source>
@@ -8429,11 +8537,11 @@ Was kostet der Eintritt?</translation>
     </message>
     <message>
         <source>Looking at the server…</source>
-        <translation>Der Server wird angesehen …</translation>
+        <translation>Der Server wird angesehen…</translation>
     </message>
     <message>
         <source>Connecting…</source>
-        <translation>Verbindung wird hergestellt …</translation>
+        <translation>Verbindung wird hergestellt…</translation>
     </message>
     <message>
         <source>Disconnected. The password was deleted.</source>
@@ -8578,6 +8686,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>A short job was given up after {limit_s} seconds.</source>
         <translation>Eine kurze Aufgabe wurde nach {limit_s} Sekunden aufgegeben.</translation>
+    </message>
+    <message>
+        <source>A source is in another language.</source>
+        <translation>Eine Quelle ist in einer anderen Sprache.</translation>
     </message>
     <message>
         <source>A value is missing: {missing}.</source>
@@ -10936,14 +11048,6 @@ Was kostet der Eintritt?</translation>
         <translation>Die Quelle enthält diese Wörter, aber nicht beieinander.</translation>
     </message>
     <message>
-        <source>The source says this, but not the words: {missing}.</source>
-        <translation>Die Quelle sagt dies, aber nicht die Wörter: {missing}.</translation>
-    </message>
-    <message>
-        <source>The source says this.</source>
-        <translation>Die Quelle sagt dies.</translation>
-    </message>
-    <message>
         <source>The source says {written}, the answer {said}.</source>
         <translation>Die Quelle sagt {written}, die Antwort {said}.</translation>
     </message>
@@ -12582,6 +12686,38 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Data and health</source>
         <translation>Daten und Zustand</translation>
+    </message>
+    <message>
+        <source>From: {value}</source>
+        <translation>Von: {value}</translation>
+    </message>
+    <message>
+        <source>To: {value}</source>
+        <translation>An: {value}</translation>
+    </message>
+    <message>
+        <source>Cc: {value}</source>
+        <translation>Kopie: {value}</translation>
+    </message>
+    <message>
+        <source>Date: {value}</source>
+        <translation>Datum: {value}</translation>
+    </message>
+    <message>
+        <source>Subject: {value}</source>
+        <translation>Betreff: {value}</translation>
+    </message>
+    <message>
+        <source>Start {programs}, then press Test. Nothing is saved until it answers.</source>
+        <translation>Starten Sie {programs} und drücken Sie „Testen“. Gespeichert wird erst, wenn eine Antwort kommt.</translation>
+    </message>
+    <message>
+        <source>Nothing installed yet? “Find running servers” shows the steps to a free model.</source>
+        <translation>Noch nichts installiert? „Laufende Server suchen“ zeigt die Schritte zu einem kostenlosen Modell.</translation>
+    </message>
+    <message>
+        <source>No model server answers at {host}.</source>
+        <translation>Unter {host} antwortet kein Modellserver.</translation>
     </message>
 </context>
 </TS>
