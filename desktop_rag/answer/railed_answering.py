@@ -132,9 +132,7 @@ def least_support(
     """The support of the statement of an answer that has the least; None if none can be checked."""
     claims = claims_of(text, sources, check, cancel)
     supports = [
-        checked.support
-        if checked.is_near or checked.verdict is Verdict.SUPPORTED
-        else min(checked.support, _DOUBTFUL)
+        checked.support if checked.is_likely else min(checked.support, _DOUBTFUL)
         for checked in (claim.checked for claim in claims)
         if checked.verdict is not Verdict.NOT_CHECKED
     ]

@@ -75,7 +75,16 @@ class CheckedClaim:
     def is_near(self) -> bool:
         """True when the sources mostly state a claim that is in words of its own.
 
-        A statement of a model is seldom in the words of a source.
+        A statement of a model is seldom in the words of a source. One that has all of them, in
+        other roles or from another source than the cited one, is not near.
         """
-        is_likely = self.verdict is Verdict.PARTLY and self.support >= _NEAR
-        return is_likely and not any(one.kind in CONTRADICTING for one in self.differences)
+        is_in_other_words = bool(self.differences) and self.is_likely
+        return self.verdict is Verdict.PARTLY and is_in_other_words
+
+    @property
+    def is_likely(self) -> bool:
+        """True when a claim is supported, or so near to its sources that it mostly is."""
+        if self.verdict is Verdict.SUPPORTED:
+            return True
+        is_near = self.verdict is Verdict.PARTLY and self.support >= _NEAR
+        return is_near and not any(one.kind in CONTRADICTING for one in self.differences)

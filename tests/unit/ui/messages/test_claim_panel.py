@@ -234,7 +234,12 @@ def test_a_running_check_is_shown_with_its_results_so_far() -> None:
     )  # fmt: skip
 
 
-NEAR = replace(PARTLY, checked=replace(PARTLY.checked, support=0.8))
+NEAR = replace(
+    PARTLY,
+    checked=replace(
+        PARTLY.checked, support=0.8, differences=(Difference(DifferenceKind.WORD, (7, 11), None),)
+    ),
+)
 
 
 def test_what_is_nearly_in_the_sources_is_counted_apart_and_quiet() -> None:
@@ -248,6 +253,9 @@ def test_what_is_nearly_in_the_sources_is_counted_apart_and_quiet() -> None:
     assert summary((WRONG, NEAR))[1] == "danger"
     contradicting = replace(NEAR, checked=replace(NEAR.checked, differences=DIFFERENCES))
     assert not contradicting.checked.is_near
+    # All words are there, in other roles.
+    assert not replace(NEAR.checked, differences=()).is_near
+    assert replace(NEAR.checked, differences=()).is_likely
     claims = (NEAR, PARTLY)
     text = with_marks("By the cook. By the cook.", [replace(NEAR, start=0, end=12),
                                                     replace(PARTLY, start=13, end=25)])  # fmt: skip
