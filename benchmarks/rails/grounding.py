@@ -12,7 +12,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from bars import reported, table
 
-from desktop_rag.answer.railed_answering import is_likely
 from desktop_rag.app import make_claim_checker
 from desktop_rag.evaluate.grounding import evaluate, load_claims
 
@@ -39,7 +38,7 @@ def main() -> None:
         shown = [
             c for c in judged
             if c.checked.support >= least
-            and (name != _ASSISTANTS or is_likely(c.checked))
+            and (name != _ASSISTANTS or c.checked.is_likely)
         ]  # fmt: skip
         of_right = sum(c.labelled.is_supported for c in judged)
         shown_right = sum(c.labelled.is_supported for c in shown)

@@ -11,7 +11,7 @@ from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.claims import Verdict
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.ui.foundation.theme import load_scheme
-from desktop_rag.ui.markdown.claim_marks import MARK, with_marks
+from desktop_rag.ui.markdown.claim_marks import MARK, Badge, with_marks
 from desktop_rag.ui.markdown.markdown_html import MarkdownStyle, render_html
 from tests.claims import unchecked
 
@@ -88,8 +88,8 @@ def words_before_badges(html: str) -> list[str]:
 
 
 def rendered(text: str, claims: tuple[Claim, ...]) -> str:
-    verdicts = dict.fromkeys(range(len(claims)), Verdict.SUPPORTED)
-    return render_html(with_marks(text, claims), (1, 2), LOOK, verdicts)
+    badges = dict.fromkeys(range(len(claims)), Badge(Verdict.SUPPORTED))
+    return render_html(with_marks(text, claims), (1, 2), LOOK, badges)
 
 
 @pytest.mark.parametrize(("answer", "words"), ANSWERS)
@@ -110,14 +110,14 @@ def test_badges_do_not_change_the_text(pieces: list[str], ends: list[int]) -> No
 
 def test_a_mark_becomes_a_badge_in_text_only() -> None:
     mark = with_marks("x", (Claim(0, 1, unchecked("x")),))[-1]
-    verdicts = {0: Verdict.CONTRADICTED}
-    assert 'href="claim:0"' in render_html(f"Yes.{mark}", (), LOOK, verdicts)
+    badges = {0: Badge(Verdict.CONTRADICTED)}
+    assert 'href="claim:0"' in render_html(f"Yes.{mark}", (), LOOK, badges)
     for written in (f"`a{mark}`", f"```\na{mark}\n```", f"[a](http://a.example/{mark}b)"):
-        html = render_html(written, (), LOOK, verdicts)
+        html = render_html(written, (), LOOK, badges)
         assert "claim:0" not in html, written
         assert not MARK.search(html), written
         assert html == render_html(written.replace(mark, ""), (), LOOK), written
-    assert "claim:" not in render_html(f"Yes.{chr(ord(mark) + 7)}", (), LOOK, verdicts)
+    assert "claim:" not in render_html(f"Yes.{chr(ord(mark) + 7)}", (), LOOK, badges)
 
 
 def test_marks_written_by_a_model_are_removed() -> None:
@@ -135,7 +135,9 @@ def test_marks_written_by_a_model_are_removed() -> None:
 )
 def test_a_sentence_to_be_careful_with_has_a_chip_with_words(verdict: Verdict, words: str) -> None:
     text, claims = claims_in("The lamp is red.¦")
-    html = render_html(with_marks(text, claims), (), LOOK, {0: verdict}).replace("\u00a0", " ")
+    html = render_html(with_marks(text, claims), (), LOOK, {0: Badge(verdict)}).replace(
+        "\u00a0", " "
+    )
     assert f"{words} </a>" in html
     tone = "danger" if verdict is Verdict.CONTRADICTED else "warning"
     assert f"background-color:{LOOK.colours[f'{tone}_soft']}" in html
