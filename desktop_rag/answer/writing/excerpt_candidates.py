@@ -210,9 +210,16 @@ def asked_words(question: str) -> set[str]:
     In other languages than English that is every function word; in English "after" or "other" tell
     pieces apart.
     """
-    found, said = _terms(question), words(question)
-    is_english = is_likely_english(said)
-    idle = _ASKING if is_english else _ASKING.union(terms(" ".join(function_words(said))))
+    if not is_likely_english(words(question)):
+        return content_words(question)
+    found = _terms(question)
+    return set(found - _ASKING or found)
+
+
+def content_words(question: str) -> set[str]:
+    """The words of a question without any function words."""
+    found = _terms(question)
+    idle = _ASKING.union(terms(" ".join(function_words(words(question)))))
     return set(found - idle or found)
 
 

@@ -20,6 +20,7 @@ from desktop_rag.answer.writing.excerpt_candidates import (
     all_candidates,
     asked_words,
     candidates_of,
+    content_words,
     has_figure,
     named_in,
     telling_words,
@@ -119,7 +120,7 @@ def share_of_words(
     question: str, sources: Sequence[SourceRef], surroundings: Mapping[int, Surroundings]
 ) -> float:
     """The greatest share of a question's words that one piece has, names of documents aside."""
-    asked = asked_words(question)
+    asked = content_words(question)
     shares = (
         len(telling_words(asked, c.named) & c.terms) / len(telling_words(asked, c.named))
         for c in all_candidates(sources, asked, surroundings)

@@ -157,4 +157,4 @@ def test_values_of_filters_are_named_in_the_language() -> None:
             print(value_in_words(facet, begins=True), Places().label(facet, value))
     """
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
-    assert done.stdout.decode().splitlines() == ["Zustand Fehlgeschlagen", "Art Tabelle"]
+    assert done.stdout.decode().splitlines() == ["Status Fehlgeschlagen", "Art Tabelle"]
