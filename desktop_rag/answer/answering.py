@@ -18,6 +18,7 @@ from desktop_rag.answer.counting.count_answer import CountAnswer
 from desktop_rag.answer.counting.counted_set import CountedSets
 from desktop_rag.answer.counting.counting_words import asks_for_rows, counting_language
 from desktop_rag.answer.endpoints.chat_models import ChatModels
+from desktop_rag.answer.excerpt_answer import ExcerptAnswer
 from desktop_rag.answer.map_reduce.few_files import FewFiles
 from desktop_rag.answer.map_reduce.map_reduce import MapReduce
 from desktop_rag.answer.map_reduce.summaries import Summaries
@@ -41,7 +42,6 @@ from desktop_rag.answer.understanding.named_answer import NamedAnswer
 from desktop_rag.answer.understanding.scoping import Scoping, unknown_name
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest
-from desktop_rag.answer.writing.excerpt_answer import ExcerptAnswer
 from desktop_rag.answer.writing.model_answer import answer_with
 from desktop_rag.answer.writing.unanswered import Refusal, refusal, unread_files
 from desktop_rag.core.anchors import Anchor

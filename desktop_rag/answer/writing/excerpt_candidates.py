@@ -7,12 +7,12 @@ from itertools import islice, takewhile
 from pathlib import PurePath
 from types import MappingProxyType
 
-from desktop_rag.answer.checking.claims.numbers import NUMBER_WORDS
 from desktop_rag.answer.writing.excerpt_leads import label_of
 from desktop_rag.answer.writing.excerpt_units import Unit, is_shouted, plain, units_of
 from desktop_rag.answer.writing.source_tables import Surroundings
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.language.function_words import function_words, is_likely_english
+from desktop_rag.core.language.number_words import NUMBER_WORDS
 from desktop_rag.core.terms import terms
 from desktop_rag.core.text import ends_sentence, words
 

@@ -12,7 +12,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from desktop_rag.answer.counting.counting_words import counting_language
 from desktop_rag.answer.writing.excerpt_candidates import (
     LONGEST,
     NO_SURROUNDINGS,
@@ -79,13 +78,16 @@ def excerpts(
     said: str = "",
     surroundings: Mapping[int, Surroundings] = NO_SURROUNDINGS,
     unrelated: float | None = None,
+    *,
+    asks_how_many: bool = False,
 ) -> str:
     """An answer of up to three pieces of the sources, each with its [n], best first.
 
     Rows of a table become a table, with the names of columns that the passage itself or the
     `surroundings` of the source, by its number, give. Pieces of the previous answer, `said`, are
     used only when there are no others. With nothing to quote, it is empty; also, where the
-    similarity of `unrelated` texts is given, when no piece seems to be about the question.
+    similarity of `unrelated` texts is given, when no piece seems to be about the question. Where
+    one `asks_how_many`, pieces with figures are preferred.
     """
     across = _in_other_languages(question, surroundings)
     ranked = _near_the_best(sources, across)
@@ -104,7 +106,7 @@ def excerpts(
         return ""
     candidates = [c for c in candidates if quoted(c.text) not in said] or candidates
     similar = _similar(question, candidates, embedder) if embedder else None
-    if counting_language(question):
+    if asks_how_many:
         candidates = [replace(c, is_beside=not has_figure(c)) for c in candidates]
     if similar is not None and unrelated is not None:
         meaning = (float(similar.max()) - unrelated) / (1 - unrelated)

@@ -3,11 +3,8 @@
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 
-_SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen"
-)
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+from desktop_rag.core.language.number_words import SMALL, TENS
+
 _SCALES = {
     "hundred": Decimal(100),
     "thousand": Decimal(10**3),
@@ -16,11 +13,9 @@ _SCALES = {
     "trillion": Decimal(10**12),
 }
 _VALUES = {
-    **{word: Decimal(value) for value, word in enumerate(_SMALL.split())},
-    **{word: Decimal(10 * tens) for tens, word in enumerate(_TENS.split(), 2)},
+    **{word: Decimal(value) for value, word in enumerate(SMALL.split())},
+    **{word: Decimal(10 * tens) for tens, word in enumerate(TENS.split(), 2)},
 }
-# Without the pronoun, and a word that rarely means a number.
-NUMBER_WORDS = {word: f"{value}" for word, value in _VALUES.items() if word not in {"zero", "one"}}
 _HUNDRED = _SCALES["hundred"]
 _TEN, _TWENTY = Decimal(10), Decimal(20)
 

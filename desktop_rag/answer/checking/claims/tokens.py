@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import regex
 
-from desktop_rag.answer.checking.claims.numbers import NUMBER_WORDS, whole_number
+from desktop_rag.answer.checking.claims.numbers import whole_number
 from desktop_rag.answer.checking.claims.words import (
     importance,
     is_month,
@@ -16,6 +16,7 @@ from desktop_rag.answer.checking.claims.words import (
     word_lists,
 )
 from desktop_rag.core.language.function_words import function_words
+from desktop_rag.core.language.number_words import NUMBER_WORDS
 from desktop_rag.core.text import words
 
 _UNSPACED = (

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
-from desktop_rag.answer.checking.claims.numbers import NUMBER_WORDS
+from desktop_rag.core.language.number_words import NUMBER_WORDS
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.terms import terms
 

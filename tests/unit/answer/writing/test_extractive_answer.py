@@ -163,7 +163,7 @@ def test_how_many_is_answered_by_a_piece_with_a_number() -> None:
         source(1, "The employees of the tower may choose their own lamp."),
         source(2, "As of May, the tower had some 120 employees in all."),
     ]
-    answer = excerpts("How many employees does the tower have?", sources, None)
+    answer = excerpts("How many employees does the tower have?", sources, None, asks_how_many=True)
     assert answer.startswith("As of May, the tower had some 120 employees in all. [2]")
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from desktop_rag.answer.checking.answer_checking import CheckClaim
 from desktop_rag.answer.checking.disputes import checked_dispute, dispute_of
 from desktop_rag.answer.checking.standing_firm import excerpt
+from desktop_rag.answer.counting.counting_words import counting_language
 from desktop_rag.answer.search.similarity_calibration import SimilarityCalibration
 from desktop_rag.answer.sources.question_rewriting import asks_for_more
 from desktop_rag.answer.sources.source_finder import SourceFinder
@@ -75,7 +76,10 @@ class ExcerptAnswer:
             self._calibration.unrelated(embedder) if embedder and not is_told_where else None
         )
         said = _previous_answer(draft, request)
-        return excerpts(asked, draft.sources, embedder, said, around, unrelated)
+        counts = bool(counting_language(asked))
+        return excerpts(
+            asked, draft.sources, embedder, said, around, unrelated, asks_how_many=counts
+        )
 
 
 def _previous_answer(draft: AnswerDraft, request: AnswerRequest) -> str:
