@@ -133,7 +133,7 @@ class _Asking:
         self._wait_for(self._has_words)
 
     def _has_words(self) -> bool:
-        from desktop_rag.ui.messages.segment_view import SegmentView
+        from desktop_rag.ui.messages.answer_body import SegmentView
 
         views = self._page.findChildren(SegmentView)
         return any(view.isVisible() and bool(view.toPlainText()) for view in views)

@@ -20,7 +20,7 @@ from desktop_rag.core.files.file_state import stat_of
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
-from desktop_rag.ingest.chunking.chunker import chunking_signature
+from desktop_rag.ingest.chunking.document_chunker import chunking_signature
 from desktop_rag.ingest.indexing.indexer import READERS
 from desktop_rag.models.embedding.bundled_models import (
     BUNDLED,
@@ -30,7 +30,8 @@ from desktop_rag.models.embedding.bundled_models import (
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
-from desktop_rag.store.duckdb.database.database import Connection, Database
+from desktop_rag.store.duckdb.database.connections import Connection
+from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.duckdb_engine import engine_over, library_file
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.postings_merge import PostingsMerge

@@ -30,16 +30,22 @@ from desktop_rag.answer.search.candidates import AnsweringIndex
 from desktop_rag.answer.search.filename_matching import FilenameMatcher
 from desktop_rag.answer.search.fusion import FusionModel
 from desktop_rag.answer.search.retriever import Retriever
-from desktop_rag.assistant_rails.rail_service import AssistantRails
 from desktop_rag.backup.backups import Backups
 from desktop_rag.backup.snapshots import Snapshots
-from desktop_rag.commands.commands import Commands
 from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import IndexSettings, Settings
-from desktop_rag.evaluate.stored_runs import StoredRuns
-from desktop_rag.experiments.run_worker import RunWorker
+from desktop_rag.features.evaluation.evaluate.stored_runs import StoredRuns
+from desktop_rag.features.evaluation.experiments.run_worker import RunWorker
+from desktop_rag.features.rails.assistants.rail_service import AssistantRails
+from desktop_rag.features.rails.commands.commands import Commands
+from desktop_rag.features.schedules.notes.notes import Notes
+from desktop_rag.features.schedules.schedule_runner import ScheduleRunner
+from desktop_rag.features.schedules.standing_questions import StandingQuestions
+from desktop_rag.features.server.served import Served
+from desktop_rag.features.server.switch import ServerSwitch
+from desktop_rag.features.shared_library.joined.shared_connection import SharedLibrary
 from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry
 from desktop_rag.ingest.library import Library
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
@@ -62,18 +68,12 @@ from desktop_rag.models.file_passwords import FilePasswords
 from desktop_rag.models.library_access import SharedLibraryAccess
 from desktop_rag.models.server_passwords import LibraryPasswords
 from desktop_rag.models.transcription.transcription_client import TranscriptionClient
-from desktop_rag.notes.notes import Notes
 from desktop_rag.rest import Rest, resting
 from desktop_rag.scratch_library import scratch_library
-from desktop_rag.serve.served import Served
-from desktop_rag.serve.switch import ServerSwitch
 from desktop_rag.settings_changes import SettingsChanges
-from desktop_rag.standing.schedule_runner import ScheduleRunner
-from desktop_rag.standing.standing_questions import StandingQuestions
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.inspection import IndexRepair
 from desktop_rag.store.opening import (
-    SharedLibrary,
     check_shared_library,
     join_shared_library,
     open_engine,

@@ -24,8 +24,8 @@ from desktop_rag.core.settings import EndpointSettings, IndexSettings, Settings
 from desktop_rag.diagnosis.home_repair import HomeRepair
 from desktop_rag.diagnosis.repair_request import RepairRequest
 from desktop_rag.diagnosis.subject import OpenLibrary, Outside, Subject
+from desktop_rag.features.shared_library.copy.library_copy import Copied, OpenHome, copy_library
 from desktop_rag.ingest.library import sandbox_report
-from desktop_rag.library_copy.library_copy import Copied, OpenHome, copy_library
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.endpoint_check import probe_endpoint
 from desktop_rag.models.endpoints.keys import KeyStore

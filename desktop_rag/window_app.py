@@ -30,14 +30,14 @@ from desktop_rag.core.shared_library import SharedLibraryChanged
 from desktop_rag.demo_library import add_demo
 from desktop_rag.desktop.autostart import set_autostart, starts_at_login
 from desktop_rag.desktop.requests import RequestHandled, request_of_verb
+from desktop_rag.features.rails.ui.command_actions import CommandActions
+from desktop_rag.features.schedules.ui.standing_actions import StandingActions
 from desktop_rag.ingest.read.foundation.format_table import kinds_read
 from desktop_rag.running_app import AppEnding, AppServer
 from desktop_rag.settings_changes import Change
-from desktop_rag.ui.commands.command_actions import CommandActions
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.garbage_timer import GarbageTimer
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.standing.standing_actions import StandingActions
 from desktop_rag.ui.tray.app_icon import AppIcon, name_app
 from desktop_rag.ui.tray.presence import Presence
 from desktop_rag.ui.window.main_window import MainWindow

@@ -20,9 +20,9 @@ from desktop_rag.app import build_services
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import Settings, StoreSettings
+from desktop_rag.features.server.access.access_tokens import TokenScope, new_token
+from desktop_rag.features.server.access.token_book import TokenBook
 from desktop_rag.ingest.library import Library
-from desktop_rag.serve.access.access_tokens import TokenScope, new_token
-from desktop_rag.serve.access.token_book import TokenBook
 
 ROOT = Path(__file__).resolve().parents[1]
 # The collections of the demo, each with its folders, and who may read which.

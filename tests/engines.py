@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from desktop_rag.core.paths import Home
+from desktop_rag.features.shared_library.joined.joined_engine import joined_engine
+from desktop_rag.features.shared_library.joined.shared_side import AtHand
 from desktop_rag.store.contract.engine import Engine, Storage
 from desktop_rag.store.duckdb.duckdb_engine import DuckdbOpener
-from desktop_rag.store.joined.joined_engine import joined_engine
-from desktop_rag.store.joined.shared_side import AtHand
 
 Open = Callable[[Path], Engine]
 
@@ -21,8 +21,8 @@ def duckdb_in(folder: Path) -> Engine:
 
 def postgres_in(folder: Path) -> Engine:
     """A library of its own for each folder, on the one server of the test run."""
+    from desktop_rag.features.shared_library.postgres.postgres_engine import PostgresOpener
     from desktop_rag.store.duckdb.tables.table_queries import TableQueries
-    from desktop_rag.store.postgres.postgres_engine import PostgresOpener
     from tests.servers.postgres_server import address
 
     digest = hashlib.md5(str(folder).encode(), usedforsecurity=False).hexdigest()

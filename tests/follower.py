@@ -10,9 +10,8 @@ from typing import Protocol
 from desktop_rag.ingest.scanning.disk_walk import RootOffline, scan
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.ingest.scanning.reconcile import KnownFile, rescan
-from desktop_rag.ingest.watching import mounts
-from desktop_rag.ingest.watching.debounce import WatchTimes
-from desktop_rag.ingest.watching.watcher import FolderWatcher
+from desktop_rag.ingest.watching import watcher
+from desktop_rag.ingest.watching.watcher import FolderWatcher, WatchTimes
 
 WAIT_S = 30.0
 RULES = IgnoreRules(lambda name: name.lower().endswith(".md"), max_size_bytes=1000)
@@ -31,7 +30,7 @@ def watching(
     listener: Listener,
     times: WatchTimes = FAST,
     *,
-    is_remote: Callable[[Path], bool] = mounts.is_remote,
+    is_remote: Callable[[Path], bool] = watcher.is_remote,
     wall_clock: Callable[[], float] = time.time,
 ) -> Iterator[FolderWatcher]:
     """A watcher connected to the listener, closed at the end."""

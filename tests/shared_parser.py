@@ -12,8 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from desktop_rag.ingest.parsing import parser_process
-from desktop_rag.ingest.parsing.child_link import ChildLink
-from desktop_rag.ingest.parsing.parser_process import worker_command
+from desktop_rag.ingest.parsing.parser_process import ChildLink, worker_command
 from desktop_rag.ingest.parsing.protocol import Limits
 
 _MOST_ANSWERS = 200

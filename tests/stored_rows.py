@@ -8,7 +8,7 @@ from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.core.terms import term_counts
-from desktop_rag.ingest.chunking.chunker import content_hash
+from desktop_rag.ingest.chunking.document_chunker import content_hash
 from desktop_rag.store.contract.documents import IndexingOutcome
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope

@@ -27,9 +27,9 @@ from claim_sets import (
 )
 from monotone_regression import Regression, fit
 
-from desktop_rag.answer.checking.claims.features import FEATURES, SIMILARITY
+from desktop_rag.answer.checking.claims.checker import FEATURES, SIMILARITY
 from desktop_rag.core.paths import resources_dir
-from desktop_rag.evaluate.metrics import area_under_curve, balanced_accuracy
+from desktop_rag.features.evaluation.evaluate.metrics import area_under_curve, balanced_accuracy
 
 _MOST = 400
 # Of the claims of all sets that a verdict is given to, at least this share has the label that the
@@ -143,7 +143,7 @@ def as_toml(model: Regression, bounds: Sequence[float]) -> str:
     low, threshold, high = bounds
     lines = [
         "# The model of a source's support for a claim. Written by training/fit_checker.py, which",
-        "# describes its training data. Read by desktop_rag/answer/checking/claims/model.py. The",
+        "# describes its training data. Read by desktop_rag/answer/checking/claims/checker.py. The",
         "# figures of sets left out are in docs/decisions/082-claims-by-one-encoder.md.",
         "",
         f"threshold = {threshold:.2f}",

@@ -16,11 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from desktop_rag.core.paths import resources_dir
+from desktop_rag.features.rails.intent.intent_recognition import (
+    ACCEPTED_FROM,
+    IntentScores,
+    readable_names,
+    terms,
+)
 from desktop_rag.models.embedding.joined_embedding import bundled_opener, joined_embedding
-from desktop_rag.rails.intent.intent_calibration import terms
-from desktop_rag.rails.intent.intent_names import readable_names
-from desktop_rag.rails.intent.intent_recognition import ACCEPTED_FROM
-from desktop_rag.rails.intent.intent_scores import IntentScores
 
 Vectors = NDArray[np.float32]
 Numbers = NDArray[np.float64]

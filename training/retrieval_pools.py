@@ -22,8 +22,8 @@ from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.core.language.open_questions import is_open_question
 from desktop_rag.core.paths import Home
 from desktop_rag.core.query import Query
-from desktop_rag.evaluate.query_sets import RetrievalSet, load_set
-from desktop_rag.evaluate.retrieval import write_corpus
+from desktop_rag.features.evaluation.evaluate.query_sets import RetrievalSet, load_set
+from desktop_rag.features.evaluation.evaluate.retrieval import write_corpus
 from desktop_rag.store.contract.scope import Scope
 
 Floats = NDArray[np.float64]

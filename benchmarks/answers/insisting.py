@@ -16,8 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
-from desktop_rag.answer.checking.disputes import CheckedDispute, checked_dispute, dispute_of
-from desktop_rag.answer.checking.insisting import insisted_claim
+from desktop_rag.answer.checking.disputes import (
+    CheckedDispute,
+    checked_dispute,
+    dispute_of,
+    insisted_claim,
+)
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import Message, Role, SourceRef
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from desktop_rag.answer.small_talk import reply_to
-from desktop_rag.answer.understanding.name_mentions import mentioned_files
+from desktop_rag.answer.understanding.scoping import mentioned_files
 from desktop_rag.core.text import words
 
 _SIMPLE = re.compile(r"(?i)\b(?:hello|hi|hey|thanks|thank|bye|help|you|good (?:morning|evening))\b")

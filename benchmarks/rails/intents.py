@@ -19,15 +19,15 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from bars import Bar, at_least, at_most, reported, table
 
-from desktop_rag.evaluate.intents import (
+from desktop_rag.features.evaluation.evaluate.intents import (
     ExamplesAsked,
     draws,
     evaluate,
     load_sentences,
 )
+from desktop_rag.features.rails.intent.intent_recognition import IntentExample
 from desktop_rag.models.embedding.joined_embedding import bundled_opener, joined_embedding
 from desktop_rag.models.ports import Vectors
-from desktop_rag.rails.intent.intent_recognition import IntentExample
 
 _OTHER = {"banking": "chitchat", "chitchat": "banking"}
 _LIMITS: dict[tuple[str, int | None], float] = {

@@ -12,9 +12,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from desktop_rag.evaluate.intents import load_sentences
+from desktop_rag.features.evaluation.evaluate.intents import load_sentences
+from desktop_rag.features.rails.intent.intent_recognition import IntentRecogniser
 from desktop_rag.models.embedding.joined_embedding import bundled_opener, rail_embeddings
-from desktop_rag.rails.intent.intent_recognition import IntentRecogniser
 
 
 def main() -> None:

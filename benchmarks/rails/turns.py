@@ -13,10 +13,10 @@ import statistics
 import time
 from collections.abc import Mapping
 
-from desktop_rag.rails.actions.rails_world import Passage, RailsWorld
-from desktop_rag.rails.configuration.rails_configuration import make_configuration
-from desktop_rag.rails.language.flow_parser import parse_flows
-from desktop_rag.rails.rail_engine import Rails
+from desktop_rag.features.rails.actions.rails_world import Passage, RailsWorld
+from desktop_rag.features.rails.configuration.rails_configuration import make_configuration
+from desktop_rag.features.rails.language.flow_parser import parse_flows
+from desktop_rag.features.rails.rail_engine import Rails
 
 _BAR_MS = 2.0
 _PASSAGE = Passage("Dogs sleep on the red sofa.", "house.md")

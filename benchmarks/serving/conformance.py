@@ -28,7 +28,7 @@ from benchmarks.bars import Bar, at_most, reported, table
 from benchmarks.serving.small_library import LAMP, secret_for, served
 from desktop_rag.core.saved_prompts import SavedPrompt
 from desktop_rag.core.settings import EndpointSettings
-from desktop_rag.serve.access.access_tokens import TokenScope
+from desktop_rag.features.server.access.access_tokens import TokenScope
 
 _PACKAGE = "@modelcontextprotocol/conformance"
 # Knows the specification of 2026-07-28 and those before.

@@ -21,8 +21,8 @@ from benchmarks.serving.served_process import question, texts
 from benchmarks.serving.small_library import secret_for, served
 from desktop_rag.app import Services
 from desktop_rag.core.conversation import AnswerDone, Message
-from desktop_rag.serve.access.access_tokens import TokenScope
-from desktop_rag.serve.wire_sources import citations
+from desktop_rag.features.server.access.access_tokens import TokenScope
+from desktop_rag.features.server.wire_sources import citations
 from tests.servers.chat_server import ChatServer
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ import httpx2
 
 from benchmarks.bars import Bar, at_most, reported, table
 from benchmarks.serving.small_library import LAMP, secret_for, served
-from desktop_rag.serve.access.access_tokens import TokenScope
+from desktop_rag.features.server.access.access_tokens import TokenScope
 from tests.driving.random_requests import Outcome, RandomRequests, Sender, noted_ids
 from tests.servers.chat_server import ChatServer
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from benchmarks.bars import Bar, at_most, reported, table
 from benchmarks.serving.small_library import LAMP, secret_for, served
-from desktop_rag.serve.access.access_tokens import TokenScope
+from desktop_rag.features.server.access.access_tokens import TokenScope
 from tests.servers.chat_server import ChatServer
 
 # Without those that leave the token out: an address that does so many times is told to wait (429).

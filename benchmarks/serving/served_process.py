@@ -15,8 +15,8 @@ from benchmarks.serving.small_library import secret_for, served
 from desktop_rag.app import Services
 from desktop_rag.core.conversation import Role
 from desktop_rag.core.settings import EndpointSettings
-from desktop_rag.serve.access.access_tokens import TokenScope
-from desktop_rag.serve.asked import message_of
+from desktop_rag.features.server.access.access_tokens import TokenScope
+from desktop_rag.features.server.asked import message_of
 
 _THINGS = ("lamp", "ferry", "engine", "harbour", "crane", "bell", "boiler", "anchor", "mast", "net")
 _PEOPLE = ("keeper", "cook", "apprentice", "captain", "carpenter", "clerk", "diver")

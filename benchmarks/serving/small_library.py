@@ -14,8 +14,8 @@ from desktop_rag.core.settings import (
     ServerSettings,
     Settings,
 )
-from desktop_rag.serve.access.access_tokens import TokenScope, new_token
-from desktop_rag.serve.access.token_book import TokenBook
+from desktop_rag.features.server.access.access_tokens import TokenScope, new_token
+from desktop_rag.features.server.access.token_book import TokenBook
 
 LAMP = {"lamp.md": "The lamp of the lighthouse is lit at dusk by the keeper. " * 40}
 

@@ -27,6 +27,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.file_state import stat_of
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.paths import Home
+from desktop_rag.features.shared_library.postgres.postgres_engine import PostgresOpener
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
 from desktop_rag.ingest.indexing.indexer import Indexer, IndexerCallbacks, OwnKinds
@@ -37,7 +38,6 @@ from desktop_rag.ingest.sent.sent_folders import SentFolders
 from desktop_rag.models.answer_priority import AnswerPriority, FairShare
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.tables.table_queries import TableQueries
-from desktop_rag.store.postgres.postgres_engine import PostgresOpener
 
 INDEXERS = 4
 KILLED = 2

@@ -26,12 +26,12 @@ from desktop_rag.core.parsed import Chunk
 from desktop_rag.core.paths import Home
 from desktop_rag.core.query import Filters
 from desktop_rag.core.question import Readable
-from desktop_rag.ingest.chunking.chunker import content_hash
+from desktop_rag.features.shared_library.postgres.postgres_engine import PostgresOpener
+from desktop_rag.ingest.chunking.document_chunker import content_hash
 from desktop_rag.store.contract.documents import IndexingOutcome
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.duckdb.tables.table_queries import TableQueries
-from desktop_rag.store.postgres.postgres_engine import PostgresOpener
 
 DOCUMENTS, PASSAGES = 600, 20
 DIMENSIONS, VOCABULARY, TERMS = 48, 800, 12

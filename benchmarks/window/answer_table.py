@@ -21,12 +21,16 @@ from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.claims import CheckedClaim, Verdict
 from desktop_rag.core.conversation import SourceRef
-from desktop_rag.core.experiments.answer_matrix import AnswerFilter, AnswerMatrix, matrix_of
-from desktop_rag.core.experiments.question_set import SetQuestion
-from desktop_rag.core.experiments.run import Run, RunAnswer, SetUp
-from desktop_rag.core.experiments.scoring import scored
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.settings import AppearanceSettings
+from desktop_rag.features.evaluation.values.answer_matrix import (
+    AnswerFilter,
+    AnswerMatrix,
+    matrix_of,
+)
+from desktop_rag.features.evaluation.values.question_set import SetQuestion
+from desktop_rag.features.evaluation.values.run import Run, RunAnswer, SetUp
+from desktop_rag.features.evaluation.values.scoring import scored
 
 _LIMIT_MS = 50.0
 _SENTENCE = "the lamp of the lighthouse is lit at dusk by its keeper who trims the wick"
@@ -87,8 +91,7 @@ def measure(matrix: AnswerMatrix) -> list[Tick]:
     from PySide6.QtCore import QSize
     from PySide6.QtWidgets import QApplication
 
-    from desktop_rag.ui.experiments.matrix_model import MatrixModel
-    from desktop_rag.ui.experiments.matrix_view import MatrixView
+    from desktop_rag.features.evaluation.ui.experiments_page import MatrixModel, MatrixView
     from desktop_rag.ui.foundation.theme import Theme
 
     qt = QApplication.instance() or QApplication(sys.argv[:1])
@@ -138,7 +141,7 @@ def _across(view: object) -> Callable[[], None]:
 
 
 def _filters(model: object, matrix: AnswerMatrix) -> Callable[[], None]:
-    from desktop_rag.ui.experiments.matrix_model import MatrixModel
+    from desktop_rag.features.evaluation.ui.experiments_page import MatrixModel
 
     assert isinstance(model, MatrixModel)
 

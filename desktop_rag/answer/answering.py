@@ -11,14 +11,13 @@ from threading import Event
 
 from desktop_rag.answer.checking.answer_checking import CheckClaim
 from desktop_rag.answer.checking.disputes import Dispute, checked_dispute, dispute_of
-from desktop_rag.answer.checking.standing_firm import remark
+from desktop_rag.answer.checking.standing_firm import excerpt, remark
 from desktop_rag.answer.conversations.answer_memory import Memory
 from desktop_rag.answer.conversations.attachments import Attachments
 from desktop_rag.answer.counting.count_answer import CountAnswer
 from desktop_rag.answer.counting.counted_set import CountedSets
 from desktop_rag.answer.counting.counting_words import asks_for_rows, counting_language
 from desktop_rag.answer.endpoints.chat_models import ChatModels
-from desktop_rag.answer.excerpt_answer import ExcerptAnswer
 from desktop_rag.answer.map_reduce.few_files import FewFiles
 from desktop_rag.answer.map_reduce.map_reduce import MapReduce
 from desktop_rag.answer.map_reduce.summaries import Summaries
@@ -29,12 +28,11 @@ from desktop_rag.answer.prompting.instructions import (
 )
 from desktop_rag.answer.prompting.preferences import in_manner
 from desktop_rag.answer.prompting.prompt import IMAGE_TOKENS, PromptExtras
+from desktop_rag.answer.search.similarity_calibration import SimilarityCalibration
 from desktop_rag.answer.small_talk import reply_to
 from desktop_rag.answer.sources.attached_sources import AttachedSources
-from desktop_rag.answer.sources.earlier_sources import (
-    numbered_anew,
-    with_earlier,
-)
+from desktop_rag.answer.sources.earlier_sources import numbered_anew, with_earlier
+from desktop_rag.answer.sources.question_rewriting import asks_for_more
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.tables.table_answer import TableAnswer
 from desktop_rag.answer.understanding.comparisons import compares
@@ -42,7 +40,9 @@ from desktop_rag.answer.understanding.named_answer import NamedAnswer
 from desktop_rag.answer.understanding.scoping import Scoping, unknown_name
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest
+from desktop_rag.answer.writing.extractive_answer import excerpts, share_of_words
 from desktop_rag.answer.writing.model_answer import answer_with
+from desktop_rag.answer.writing.source_tables import surroundings_of
 from desktop_rag.answer.writing.unanswered import Refusal, refusal, unread_files
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.attachment import Image
@@ -50,6 +50,7 @@ from desktop_rag.core.conversation import (
     AnswerEvent,
     Message,
     MessageState,
+    Role,
     SearchNotes,
     SourceRef,
     SourcesFound,
@@ -60,7 +61,81 @@ from desktop_rag.core.interaction import Interaction
 from desktop_rag.core.places import Places, places_from_json
 from desktop_rag.core.question import NamedFiles
 from desktop_rag.models.ports import ChatModel, Embedder
+from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.engine import Engine
+
+# Answers in excerpts from the sources of a draft. Runs on the answering thread.
+
+_NEAREST = 3
+_MOST_WORDS = 0.5
+
+
+class ExcerptAnswer:
+    """Fills drafts with pieces of their sources."""
+
+    def __init__(
+        self,
+        finder: SourceFinder,
+        documents: DocumentStore,
+        embedder: Embedder | None,
+        check: CheckClaim,
+    ) -> None:
+        """Without an embedder, sentences are chosen by their words."""
+        self._finder = finder
+        self._documents = documents
+        self._embedder = embedder
+        self._check = check
+        self._calibration = SimilarityCalibration()
+
+    def answer(self, draft: AnswerDraft, request: AnswerRequest) -> Iterator[AnswerEvent]:
+        """Quote what answers the question.
+
+        When nothing in the sources seems to be about it, they become the nearest passages, and
+        there is no event. In files that the question names, something is quoted, and the nearest
+        passages too if they have its words: a row for "2022" means little and may be the answer.
+        """
+        if not draft.sources and request.named and self._is_said(draft):
+            draft.sources, draft.nearest = draft.nearest, ()
+        if not draft.sources:
+            return
+        text = self._disputed(draft, request) or self._quoted(draft, request)
+        if not text:
+            draft.nearest, draft.sources = draft.sources[:_NEAREST], ()
+            return
+        draft.is_excerpts, draft.text = True, text
+        yield SourcesFound(draft.sources, draft.notes)
+        yield TextDelta(text)
+
+    def _disputed(self, draft: AnswerDraft, request: AnswerRequest) -> str:
+        dispute = dispute_of(request.question, request.history)
+        return excerpt(checked_dispute(dispute, draft.sources, self._check)) if dispute else ""
+
+    def _is_said(self, draft: AnswerDraft) -> bool:
+        around = surroundings_of(self._documents, draft.nearest)
+        return share_of_words(draft.plain_question, draft.nearest, around) >= _MOST_WORDS
+
+    def _quoted(self, draft: AnswerDraft, request: AnswerRequest) -> str:
+        asked = draft.plain_question
+        asked = draft.notes.repair(asked) if draft.notes else asked
+        around = surroundings_of(self._documents, draft.sources)
+        languages = {each.language for each in around.values()}
+        embedder = self._finder.embedder_for(asked, languages) or self._embedder
+        is_told_where = bool(request.named or request.attached_ids)
+        unrelated = (
+            self._calibration.unrelated(embedder) if embedder and not is_told_where else None
+        )
+        said = _previous_answer(draft, request)
+        counts = bool(counting_language(asked))
+        return excerpts(
+            asked, draft.sources, embedder, said, around, unrelated, asks_how_many=counts
+        )
+
+
+def _previous_answer(draft: AnswerDraft, request: AnswerRequest) -> str:
+    """The previous answer, for a question that asks for more than it says; else ""."""
+    answers = [message.text for message in request.history if message.role is Role.ASSISTANT]
+    return answers[-1] if answers and asks_for_more(request.query.text, draft.asked) else ""
+
 
 _HOW_TO_GET_ONE = (
     "No model is connected. Connect one in the settings, or ask about all documents: then the"
@@ -72,7 +147,6 @@ _NOTHING_RELEVANT = (
     Refusal.NOTHING_RELEVANT_HERE,
     Refusal.NOTHING_RELEVANT_AMONG,
 )
-_NEAREST = 3
 
 
 @dataclass(frozen=True, slots=True)

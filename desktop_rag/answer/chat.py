@@ -4,24 +4,28 @@ The window, the command line and the evaluation use this module and nothing behi
 block on the database or the network, so they run on worker threads only.
 """
 
+import itertools
+import time
+import uuid
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from threading import Event
 
 from desktop_rag.activity.recorder import Recorder
 from desktop_rag.answer.answering import Answering, FinishedAnswer
-from desktop_rag.answer.asked_messages import last_question, no_question, user_message
-from desktop_rag.answer.background.background_answers import BackgroundAnswers
 from desktop_rag.answer.checking.answer_checking import CheckClaim
-from desktop_rag.answer.checking.answer_comparison import AnswerComparison
-from desktop_rag.answer.checking.answer_grading import AnswerGrader
 from desktop_rag.answer.checking.places_to_check import PlacesToCheck
 from desktop_rag.answer.citing.citation_validation import cited_places
+from desktop_rag.answer.conversations.answer_memory import Memory
 from desktop_rag.answer.conversations.assistants import Assistants
 from desktop_rag.answer.conversations.attachments import Attachments
 from desktop_rag.answer.conversations.history import History
 from desktop_rag.answer.conversations.personal import Personal
-from desktop_rag.answer.conversations.unfinished_answers import UnfinishedAnswers
+from desktop_rag.answer.conversations.unfinished_answers import (
+    AnswerKeeper,
+    AnswerStart,
+    UnfinishedAnswers,
+)
 from desktop_rag.answer.conversations.unstored_chats import UnstoredChats
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.endpoints.helper_job import CancelWhen
@@ -32,7 +36,6 @@ from desktop_rag.answer.post_answer.suggested_questions import FollowUps
 from desktop_rag.answer.railed_answering import RailedAnswering
 from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.answer.sources.source_finder import SourceFinder
-from desktop_rag.answer.stored_answering import StoredAnswering
 from desktop_rag.answer.understanding.chosen_scope import ChosenScope
 from desktop_rag.answer.understanding.scopes import Scopes
 from desktop_rag.answer.understanding.scoping import Scoping
@@ -58,9 +61,121 @@ from desktop_rag.core.question import EVERYTHING, SearchScope, Setup
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.core.quotes.quote_alignment import Span
 from desktop_rag.core.settings import Settings
+from desktop_rag.features.evaluation.experiments.answer_grading import AnswerGrader
+from desktop_rag.features.schedules.answer_comparison import AnswerComparison
+from desktop_rag.features.schedules.background_answers import BackgroundAnswers
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.ports import Embedder
 from desktop_rag.store.contract.engine import Engine
+
+# Makes one answer and stores it: kept while it grows, remembered afterwards.
+#
+# Runs on the answering thread.
+
+
+class StoredAnswering:
+    """Answers questions that are stored."""
+
+    def __init__(
+        self,
+        answering: RailedAnswering,
+        conversations: UnstoredChats,
+        unfinished: UnfinishedAnswers,
+        memory: Memory,
+    ) -> None:
+        self._answering = answering
+        self._conversations = conversations
+        self._unfinished = unfinished
+        self._memory = memory
+
+    def answer(
+        self, request: AnswerRequest, cancel: Event, *, again_to: Message | None = None
+    ) -> Generator[AnswerEvent, None, Message]:
+        """The stored answer; yields the events on the way.
+
+        It goes in place of the last answer to the question `again_to`, if it had one. An answer
+        from every file stands below that one, and goes in place of one of its kind only.
+        """
+        with self._unfinished.keeping(self._start_of(request, again_to)) as keeper:
+            finished = yield from self._kept(request, cancel, keeper)
+            done = replace(finished.message, message_id=keeper.answer_id)
+            # The answer of now: since the start, a former one may have been put back.
+            if again_to and (present := self._answer_to(again_to, request)):
+                self._conversations.replace_message(present.message_id, done)
+            else:
+                self._conversations.add_message(done)
+            done = self._conversations.as_kept(done)
+            keeper.is_stored = not done.is_unstored
+            if request.uses_memory:
+                self._memory.record(
+                    request.question,
+                    done,
+                    has_several_steps=finished.has_several_steps,
+                    assistant_id=request.setup.assistant_id,
+                )
+        return done
+
+    def _kept(
+        self, request: AnswerRequest, cancel: Event, keeper: AnswerKeeper
+    ) -> Generator[AnswerEvent, None, FinishedAnswer]:
+        events = self._answering.answer(request, cancel)
+        while True:
+            try:
+                event = next(events)
+            except StopIteration as end:
+                return end.value
+            keeper.note(event)
+            yield event
+
+    def _start_of(self, request: AnswerRequest, again_to: Message | None) -> AnswerStart:
+        former = self._answer_to(again_to, request) if again_to else None
+        return AnswerStart(
+            request.conversation_id,
+            request.setup.settings.endpoint.model,
+            request.setup.is_open,
+            former.message_id if former else "",
+            request.scope if request.scope.is_without_documents else ALL_DOCUMENTS,
+        )
+
+    def _answer_to(self, question: Message, request: AnswerRequest) -> Message | None:
+        """Its last answer of the kind asked for: a new version that was cut stands below the
+        former answer.
+        """
+        messages = self._conversations.messages(question.conversation_id)
+        later = itertools.dropwhile(lambda m: m.message_id != question.message_id, messages)
+        after = itertools.islice(later, 1, None)
+        answers = itertools.takewhile(lambda m: m.role is Role.ASSISTANT, after)
+        of_kind = [m for m in answers if m.is_of_every_file == request.every_file]
+        return of_kind[-1] if of_kind else None
+
+
+# Questions of the person as messages. Pure; any thread.
+
+
+def user_message(
+    question: str,
+    conversation_id: str = "",
+    attachments: Sequence[Attachment] = (),
+    scope: QuestionScope = ALL_DOCUMENTS,
+) -> Message:
+    """A question of the person that is asked now."""
+    return Message(
+        uuid.uuid4().hex, conversation_id, Role.USER, question, time.time(),
+        attachments=tuple(attachments), scope=scope,
+    )  # fmt: skip
+
+
+def no_question() -> AppError:
+    """Why nothing is asked."""
+    return AppError("There is no question.", "Write one first.")
+
+
+def last_question(messages: Sequence[Message]) -> int:
+    """The place of the last question; AppError when there is none yet."""
+    last = max((i for i, m in enumerate(messages) if m.role is Role.USER), default=None)
+    if last is not None:
+        return last
+    raise AppError("There is no question to answer again.", "Ask one first.")
 
 
 class Chat:

@@ -7,12 +7,13 @@ and what is read must have the hash that the manifest names.
 import hashlib
 import io
 import logging
+import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO, Any
 
 from desktop_rag.backup.manifest import (
@@ -23,13 +24,399 @@ from desktop_rag.backup.manifest import (
     Manifest,
     manifest_from,
 )
-from desktop_rag.backup.row_rules import check_entry
 from desktop_rag.backup.selection import coherent
-from desktop_rag.backup.value_rules import WrongValueError, strict_json
+from desktop_rag.backup.value_rules import (
+    MOST_NUMBER,
+    MOST_WHOLE,
+    Check,
+    WrongValueError,
+    any_json,
+    data,
+    either,
+    exactly,
+    fields,
+    flag,
+    identifier,
+    json_of,
+    list_of,
+    moment,
+    number,
+    one_of,
+    strict_json,
+    text,
+    whole,
+)
+from desktop_rag.core.assistant import LONGEST_INSTRUCTIONS
+from desktop_rag.core.assistant import LONGEST_NAME as LONGEST_ASSISTANT_NAME
+from desktop_rag.core.attachment import AttachmentKind
+from desktop_rag.core.claims import DifferenceKind, Verdict
+from desktop_rag.core.conversation import Feedback, MessageState, Role
 from desktop_rag.core.errors import AppError
-from desktop_rag.store.contract.precious import Entry
+from desktop_rag.core.interaction import InteractionOutcome
+from desktop_rag.core.question_scope import ScopeKind
+from desktop_rag.core.settings import LaterSources
+from desktop_rag.core.tags import LONGEST_TAG, MOST_TAGS, distinct_tags
+from desktop_rag.features.evaluation.experiments.experiment_rules import (
+    EXPERIMENT_RULES,
+    check_experiment,
+)
+from desktop_rag.features.schedules.standing_rules import STANDING_RULES
+from desktop_rag.store.contract.precious import KINDS, Entry
 
 log = logging.getLogger(__name__)
+
+# What a backup may say of places: scopes of questions, and places in documents. Pure.
+
+LONGEST_PATH = 4_096
+_LONGEST_NAME = 1_000
+_LONGEST_TITLE = 10_000
+
+_SCOPE_ITEM = fields(
+    {
+        "kind": one_of(ScopeKind),
+        "key": text(LONGEST_PATH),
+        "name": text(LONGEST_PATH),
+        "path": text(LONGEST_PATH),
+    }
+)
+SCOPE = fields({"items": list_of(_SCOPE_ITEM), "is_without_documents": flag}, ())
+ANCHOR = fields(
+    {
+        "page": whole(),
+        "page_label": text(_LONGEST_NAME),
+        "slide": whole(),
+        "sheet": text(_LONGEST_TITLE),
+        "cells": text(_LONGEST_NAME),
+        "heading": text(),
+        "line": whole(),
+    },
+    (),
+)
+
+
+# The rows that a backup may hold: every table and column of the journal with its rule. Pure.
+#
+# All columns are needed. One that a later version adds gets a rule here, which a test demands, and
+# says how a backup without it is read.
+
+_MOST_IMAGE_BYTES = 64 * 1024 * 1024
+_HOST_LINE = re.compile(r"[\w.:\[\]-]{1,300}(?:/\d{1,3})?(?: [0-9a-fA-F.:]{2,45}/\d{1,3})?")
+_ADDRESS = re.compile(r"https?://[^\s/@\\]{1,300}(?:/\S*)?", re.IGNORECASE)
+
+
+def _path(value: object, place: str) -> None:
+    """An absolute path of this or another system, with no step up."""
+    text(LONGEST_PATH)(value, place)
+    path = str(value)
+    is_absolute = PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute()
+    if not is_absolute or ".." in re.split(r"[/\\]", path):
+        raise WrongValueError(place)
+
+
+def _tags(value: object, place: str) -> None:
+    """Tags as they are kept, one a line."""
+    text(MOST_TAGS * (LONGEST_TAG + 1), is_needed=True)(value, place)
+    tags = tuple(str(value).split("\n"))
+    if len(tags) > MOST_TAGS or tags != distinct_tags(tags):
+        raise WrongValueError(place)
+
+
+def _address(value: object, place: str) -> None:
+    text(LONGEST_PATH)(value, place)
+    if not _ADDRESS.fullmatch(str(value)):
+        raise WrongValueError(place)
+
+
+def _hosts(value: object, place: str) -> None:
+    """Hosts of the local network, one a line; what they allow is judged at each connection."""
+    text(LONGEST_PATH)(value, place)
+    if not all(_HOST_LINE.fullmatch(line) for line in str(value).splitlines()):
+        raise WrongValueError(place)
+
+
+_NOTHING = fields({})
+_NAME = text(_LONGEST_NAME)
+_ID, _ID_OR_NONE = identifier(), identifier(may_be_empty=True)
+_SPAN = list_of(whole(), length=2)
+_CHUNKING = fields(
+    {
+        "method": exactly("structure", "tokens", "words"),
+        "max_tokens": whole(0, 1_000_000),
+        "overlap_tokens": whole(0, 1_000_000),
+    }
+)
+_RULES = fields(
+    {
+        "uses_gitignore": flag,
+        "includes_hidden": flag,
+        "excluded": list_of(text(_LONGEST_TITLE)),
+        "max_file_mb": whole(0, 1_000_000),
+        "excluded_files": list_of(text(LONGEST_PATH)),
+    },
+    # A backup of an earlier version knows no single files.
+    ("uses_gitignore", "includes_hidden", "excluded", "max_file_mb"),
+)
+_LINKS = fields(
+    {
+        "urls": list_of(_address),
+        "page_limit": whole(1, 1_000_000),
+        "refresh_hours": number(0.0, 1e6),
+        "follow_depth": whole(0, 1_000),
+        "path_limit": text(LONGEST_PATH),
+    },
+    # A backup of an earlier version follows no links.
+    ("urls", "page_limit", "refresh_hours"),
+)
+_RETRIEVAL = fields(
+    {
+        "passages": whole(1, 1_000),
+        "source_tokens": whole(1, 10_000_000),
+        "lexical_weight": number(0.0, 1.0),
+        "later_sources": one_of(LaterSources),
+    }
+)
+_ASSISTANT: Mapping[str, Check] = {
+    "assistant_id": _ID,
+    "name": text(LONGEST_ASSISTANT_NAME, is_needed=True),
+    "instructions": text(LONGEST_INSTRUCTIONS),
+    "base_url": either(exactly(""), _address),
+    "model": _NAME,
+    "collection_ids": list_of(_ID),
+    "filters": text(),
+    "retrieval": either(exactly(None), _RETRIEVAL),
+    "is_open": flag,
+    "uses_memory": flag,
+    "changed_at": moment(),
+    "own_collection_id": _ID_OR_NONE,
+    "rails": text(LONGEST_PATH),
+}
+_ASSISTANT_NEEDS = ("assistant_id", "name", "collection_ids")
+_ATTACHMENT = fields(
+    {
+        "attachment_id": _ID,
+        "name": _NAME,
+        "kind": one_of(AttachmentKind),
+        "document_id": text(LONGEST_PATH),
+        "words": whole(),
+        "pages": whole(),
+    }
+)
+_ATTACHMENTS = json_of(list_of(_ATTACHMENT))
+_EVIDENCE = fields({"source": whole(), "start": whole(), "end": whole()})
+_DIFFERENCE = fields(
+    {
+        "kind": one_of(DifferenceKind),
+        "in_claim": either(exactly(None), _SPAN),
+        "in_source": either(exactly(None), _SPAN),
+    }
+)
+_CHECKED = fields(
+    {
+        "claim": text(),
+        "verdict": one_of(Verdict),
+        "support": number(-1e6, 1e6),
+        "evidence": either(exactly(None), _EVIDENCE),
+        "differences": list_of(_DIFFERENCE),
+        "explanation": text(),
+    }
+)
+_CLAIM = fields(
+    {
+        "start": whole(),
+        "end": whole(),
+        "checked": _CHECKED,
+        "n": whole(),
+        "judge": text(_LONGEST_NAME),
+        "reason": text(),
+    },
+    ("start", "end", "checked", "n"),
+)
+_NOTES = fields(
+    {
+        "repaired": list_of(list_of(text(), length=2)),
+        "filters": text(),
+        "searched": whole(0, MOST_NUMBER),
+        "hints": list_of(text()),
+        "files": fields(
+            {name: whole(0, MOST_NUMBER) for name in ("matched", "read", "total")},
+            ("matched", "read"),
+        ),
+        "asked": text(),
+        "scope": list_of(text()),
+        "rails": list_of(text()),
+    },
+    ("repaired", "filters", "searched"),
+)
+
+RULES: Mapping[str, Mapping[str, Check]] = {
+    "collections": {
+        "collection_id": _ID,
+        "name": text(_LONGEST_NAME, is_needed=True),
+        "created_at": moment(),
+        "chunking": json_of(either(_NOTHING, _CHUNKING)),
+        "embedder": text(LONGEST_PATH),
+        "intranet_hosts": _hosts,
+    },
+    "sources": {
+        "source_id": _ID,
+        "collection_id": _ID_OR_NONE,
+        "path": _path,
+        "added_at": moment(),
+        "rules": json_of(either(_NOTHING, _RULES)),
+        "links": json_of(_LINKS, may_be_empty=True),
+        "refreshed_at": moment(),
+        "program": text(_LONGEST_NAME),
+        "is_attached": flag,
+        "base_address": either(exactly(""), _address),
+    },
+    "file_tags": {"tagging_id": _ID, "path": _path, "tags": _tags},
+    "assistants": {
+        "assistant_id": _ID,
+        "made_of": json_of(fields(_ASSISTANT, _ASSISTANT_NEEDS)),
+        "is_deleted": flag,
+    },
+    "conversations": {
+        "conversation_id": _ID,
+        "title": text(),
+        "collection_id": _ID_OR_NONE,
+        "created_at": moment(),
+        "updated_at": moment(),
+        "is_deleted": flag,
+        "is_pinned": flag,
+        "assistant_id": _ID_OR_NONE,
+        "attachments": _ATTACHMENTS,
+        "kept_by": text(_LONGEST_NAME),
+        "change_number": whole(0, MOST_NUMBER),
+    },
+    "messages": {
+        "message_id": _ID,
+        "conversation_id": _ID,
+        "position": whole(),
+        "role": one_of(Role),
+        "text": text(),
+        "created_at": moment(),
+        "state": one_of(MessageState),
+        "model": _NAME,
+        "is_excerpts": flag,
+        "seconds": number(),
+        "error_title": text(),
+        "error_hint": text(),
+        "thinking": text(),
+        "notes": json_of(_NOTES, may_be_empty=True),
+        "follow_ups": json_of(list_of(text())),
+        "claims": json_of(list_of(_CLAIM)),
+        "is_own_knowledge": flag,
+        "remembered": json_of(list_of(list_of(text(), length=2))),
+        "attachments": _ATTACHMENTS,
+        "copy_of": _ID_OR_NONE,
+        "scope": json_of(SCOPE),
+    },
+    "citations": {
+        "message_id": _ID,
+        "n": whole(),
+        "document_id": text(LONGEST_PATH),
+        "path": text(LONGEST_PATH),
+        "title": text(),
+        "anchor": json_of(ANCHOR),
+        "text": text(),
+        "score": number(),
+        "quote": text(),
+        "start_offset": whole(-MOST_WHOLE),
+        "end_offset": whole(-MOST_WHOLE),
+        "is_cited": flag,
+        "part": text(),
+        "url": text(),
+        "also_in": json_of(list_of(text())),
+        "is_nearest": flag,
+        "query": text(),
+    },
+    "feedback": {
+        "number": whole(0, MOST_NUMBER),
+        "message_id": _ID,
+        "value": one_of(Feedback),
+        "noted_at": moment(),
+    },
+    "interactions": {
+        "interaction_id": _ID,
+        "conversation_id": _ID_OR_NONE,
+        "assistant_id": _ID_OR_NONE,
+        "question": text(),
+        "asked": text(),
+        "answer": text(),
+        "outcome": one_of(InteractionOutcome),
+        "ended_at": moment(),
+        "model": _NAME,
+        "has_several_steps": flag,
+        "number": whole(0, MOST_NUMBER),
+    },
+    "attached_images": {
+        "attachment_id": _ID,
+        "mime": exactly("image/png", "image/jpeg"),
+        "data": data(_MOST_IMAGE_BYTES),
+        "kept_at": moment(),
+    },
+    **STANDING_RULES,
+    **EXPERIMENT_RULES,
+    "evaluations": {
+        "evaluation_id": _ID,
+        "kind": _NAME,
+        "name": text(_LONGEST_TITLE),
+        "created_at": moment(),
+        "seconds": number(),
+        "version": _NAME,
+        "settings": json_of(any_json, takes_nan=True),
+        "results": json_of(any_json, takes_nan=True),
+        "queries": json_of(any_json, takes_nan=True),
+        "number": whole(0, MOST_NUMBER),
+    },
+}
+# Columns that older backups lack; they get their default.
+_LATER: Mapping[str, frozenset[str]] = {
+    "messages": frozenset({"scope"}),
+    "collections": frozenset({"intranet_hosts"}),
+    "sources": frozenset({"base_address", "program"}),
+    "conversations": frozenset({"kept_by"}),
+}
+_LOGS = frozenset({"feedback"})  # several rows each
+
+
+def check_entry(entry: Entry, place: str) -> None:
+    """WrongValueError with the place of the first value that the app does not write."""
+    _ID(entry.key, f"{place}, its key")
+    tables = KINDS[entry.kind].tables if entry.kind in KINDS else {}
+    if not tables or entry.rows.keys() != tables.keys():
+        raise WrongValueError(f"{place}, its kind")
+    for position, (table, key) in enumerate(tables.items()):
+        rows = entry.rows[table]
+        if position == 0 and (not rows or (len(rows) > 1 and entry.kind not in _LOGS)):
+            raise WrongValueError(f"{place}, its rows")
+        for n, row in enumerate(rows, start=1):
+            where = f"{place}, {table} {n}"
+            needed = RULES[table].keys() - _LATER.get(table, frozenset())
+            fields(RULES[table], sorted(needed))(row, where)
+            if row[key] != entry.key:
+                raise WrongValueError(f"{where}, {key}")
+    _check_together(entry, place)
+
+
+def _check_together(entry: Entry, place: str) -> None:
+    """What no column says by itself."""
+    if entry.conversation_id != (entry.row["conversation_id"] if entry.kind == "message" else ""):
+        raise WrongValueError(f"{place}, its conversation")
+    if entry.kind == "message":
+        cited: Sequence[Any] = [(row["n"], row["is_nearest"]) for row in entry.rows["citations"]]
+        if len(set(cited)) < len(cited):
+            raise WrongValueError(f"{place}, sources of one number")
+    if entry.kind == "experiment":
+        check_experiment(entry, place)
+    own_id = {"assistant": "assistant_id", "standing": "question_id", "standing_run": "run_id"}
+    if entry.kind in own_id:
+        made_of = strict_json(entry.row["made_of"])
+        # The id of its question, which a run has beside its own, is in both places too.
+        shared = {own_id[entry.kind], "question_id"} & entry.row.keys()
+        if any(made_of[column] != entry.row[column] for column in shared):
+            raise WrongValueError(f"{place}, its id")
+
 
 _PIECE = 1 << 20
 _LONGEST_LINE = 128 << 20

@@ -3,35 +3,232 @@
 The same format serves for a file that the person keeps or moves, and for the daily snapshot.
 """
 
+import base64
 import errno
 import json
 import os
+import re
 import secrets
 import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from threading import Event
+from typing import TypeVar
 
 from desktop_rag.backup.archive_reader import Archive, opened_archive
 from desktop_rag.backup.archive_writer import ArchiveWriter, Write
-from desktop_rag.backup.commands_done import add_commands, commands_in, take_into_file
 from desktop_rag.backup.contents import BackupContents, BackupMerged, Imported
-from desktop_rag.backup.home_files import TakenFiles, add_home_files, taken_files
-from desktop_rag.backup.manifest import ENTRIES, IMAGES, INDEX, Manifest
-from desktop_rag.backup.merging import Merge, merge, places_of
+from desktop_rag.backup.home_files import TakenFiles, add_home_files, settings_of, taken_files
+from desktop_rag.backup.manifest import ENTRIES, IMAGES, INDEX, PROMPTS, REWRITES, SENT, Manifest
+from desktop_rag.backup.merging import Merge, merge, path_here, places_of
 from desktop_rag.backup.selection import Selection, selected
-from desktop_rag.backup.sent_documents import add_sent, take_sent
-from desktop_rag.backup.whole_check import contents_of
-from desktop_rag.core.commands.command import Command
+from desktop_rag.backup.value_rules import (
+    WrongValueError,
+    data,
+    fields,
+    identifier,
+    moment,
+    strict_json,
+    text,
+)
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.paths import Home
+from desktop_rag.core.settings import Settings
+from desktop_rag.features.rails.commands.command import Command
+from desktop_rag.features.rails.commands.commands_done import (
+    add_commands,
+    commands_in,
+    take_into_file,
+)
 from desktop_rag.store.contract.precious import Entry, PreciousStore
+
+# The documents that programs sent, in a backup: nothing else has them. Worker threads.
+#
+# Each line of their file is one file of the app's folder for them, by source and name.
+
+_MOST_BYTES = 64 << 20
+# A content, or what is said of one; no path leads out of the folder of its source.
+_NAME = re.compile(r"(?:about/)?[\w-][\w.-]{0,150}")
+_LINE = fields(
+    {
+        "source_id": identifier(),
+        "name": text(200, is_needed=True),
+        "changed_at": moment(),
+        "content": data(_MOST_BYTES),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SentFile:
+    """A file of what a program sent."""
+
+    source_id: str
+    name: str
+    changed_at: float
+    content: bytes
+
+
+def add_sent(archive: ArchiveWriter, home: Home, source_ids: Sequence[str], cancel: Event) -> None:
+    """Add what was sent to these sources, if there is anything."""
+    folders = [home.sent / source_id for source_id in source_ids]
+    if not any(folder.is_dir() for folder in folders):
+        return
+    with archive.stream(SENT) as write:
+        for folder in folders:
+            # What is said first: a content that changes meanwhile is then sent again.
+            for file in (*sorted(folder.glob("about/*.json")), *sorted(folder.glob("*.*"))):
+                if cancel.is_set():
+                    raise Cancelled
+                write(_document_line(folder, file))
+
+
+def sent_in(archive: Archive) -> Iterator[SentFile]:
+    """What programs sent, each value checked; WrongValueError for what the app does not write."""
+    if SENT not in archive.manifest.files:
+        return
+    rest, n = b"", 0
+    for piece in archive.pieces(SENT):
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in lines:
+            n += 1
+            yield _file(line, f"{SENT} line {n}")
+        if len(rest) > 2 * _MOST_BYTES:
+            raise WrongValueError(f"{SENT} line {n + 1}")
+    if rest:
+        raise WrongValueError(f"{SENT} line {n + 1}")
+
+
+def take_sent(archive: Archive, home: Home, cancel: Event) -> None:
+    """Write what is missing here, and newer descriptions.
+
+    AppError when the disk refuses; the same import then goes on. Cancelled on `cancel`.
+    """
+    try:
+        for sent in sent_in(archive):
+            if cancel.is_set():
+                raise Cancelled
+            path = home.sent / sent.source_id / sent.name
+            if not path.exists() or path.stat().st_mtime < sent.changed_at:
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                path.write_bytes(sent.content)
+                os.utime(path, (sent.changed_at, sent.changed_at))
+    except OSError as exc:
+        raise AppError(
+            "Not all documents that programs sent could be written.",
+            f"{exc.filename}: {exc.strerror}. Import the backup again to complete it.",
+        ) from exc
+
+
+def _document_line(folder: Path, file: Path) -> bytes:
+    try:
+        content, changed_at = file.read_bytes(), max(0.0, file.stat().st_mtime)
+    except FileNotFoundError:
+        # Replaced or removed since the folder was listed.
+        return b""
+    line = {
+        "source_id": folder.name,
+        "name": file.relative_to(folder).as_posix(),
+        "changed_at": changed_at,
+        "content": {"base64": base64.b64encode(content).decode()},
+    }
+    return json.dumps(line, ensure_ascii=False).encode() + b"\n"
+
+
+def _file(line: bytes, place: str) -> SentFile:
+    try:
+        found = strict_json(line)
+    except ValueError:
+        raise WrongValueError(place) from None
+    _LINE(found, place)
+    if not _NAME.fullmatch(found["name"]) or ".." in found["name"]:
+        raise WrongValueError(place)
+    content = base64.b64decode(found["content"]["base64"])
+    return SentFile(found["source_id"], found["name"], found["changed_at"], content)
+
+
+# Examines a whole backup before anything of it is used. Any worker thread.
+
+T = TypeVar("T")
+
+
+def contents_of(archive: Archive, home: Home, cancel: Event | None = None) -> BackupContents:
+    """What an open backup holds, after every value of it was checked.
+
+    WrongValueError for the first value that the app does not write; Cancelled on `cancel`.
+    """
+    cancel = cancel or Event()
+    entries = archive.coherent_entries()
+    if cancel.is_set():
+        raise Cancelled
+    counts = Counter(entry.kind for entry in entries)
+    counts["image"] = sum(1 for _ in _until(cancel, archive.images()))
+    manifest = archive.manifest
+    is_promised = {kind: n for kind, n in counts.items() if n} == dict(manifest.counts)
+    if not is_promised and not archive.left_out:
+        raise WrongValueError("the manifest, counts")
+    for name in (*manifest.names(PROMPTS), *manifest.names(REWRITES)):
+        archive.text(name)
+    if INDEX in manifest.files:
+        for _ in _until(cancel, archive.pieces(INDEX)):
+            pass
+    for _ in _until(cancel, sent_in(archive)):
+        pass
+    # Into an empty library, to see that everything refers to something.
+    merge((), entries, places_of(manifest, home))
+    settings = settings_of(archive)
+    counts["command"] = len(commands_in(archive))
+    counts["prompt"] = len(manifest.names(PROMPTS))
+    counts["rewrite"] = len(manifest.names(REWRITES))
+    return BackupContents(
+        day=manifest.day,
+        made_at=manifest.made_at,
+        app=manifest.app,
+        collection=manifest.collection,
+        counts={kind: n for kind, n in counts.items() if n},
+        has_index=manifest.has_index,
+        has_settings=settings is not None,
+        missing=_missing(archive, entries, home),
+        addresses=_addresses(entries, settings),
+    )
+
+
+def _until(cancel: Event, items: Iterable[T]) -> Iterable[T]:
+    for item in items:
+        if cancel.is_set():
+            raise Cancelled
+        yield item
+
+
+def _missing(archive: Archive, entries: Sequence[Entry], home: Home) -> tuple[str, ...]:
+    places = places_of(archive.manifest, home)
+    paths = [
+        path_here(entry, places)
+        for entry in entries
+        if entry.kind == "source"
+        and not any(entry.row.get(own) for own in ("is_attached", "links", "program"))
+    ]
+    return tuple(path for path in paths if not Path(path).exists())
+
+
+def _addresses(entries: Sequence[Entry], settings: Settings | None) -> tuple[str, ...]:
+    """The endpoints that would get questions, or the text of documents."""
+    found = [endpoint.base_url for endpoint in settings.endpoints] if settings else []
+    found += [settings.index.model_folder] if settings else []
+    for entry in entries:
+        if entry.kind == "assistant":
+            found.append(strict_json(entry.row["made_of"]).get("base_url", ""))
+        if entry.kind == "collection":
+            found.append(entry.row["embedder"])
+    return tuple(sorted({one.partition("#")[0] for one in found if "://" in one}))
+
 
 Tell = Callable[[str], None]
 _PIECE = 1 << 20

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from desktop_rag.backup.experiment_rules import coherent_experiments
 from desktop_rag.backup.value_rules import strict_json
+from desktop_rag.features.evaluation.experiments.experiment_rules import coherent_experiments
 from desktop_rag.store.contract.precious import Entry
 
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from desktop_rag.backup.archive_reader import DamagedBackupError, opened_archive
 from desktop_rag.backup.archive_writer import remove_unfinished
 from desktop_rag.backup.backups import Backups, remove_scratch
-from desktop_rag.backup.commands_done import has_other_commands
 from desktop_rag.backup.contents import Imported, Snapshot, day_in_words, in_words
 from desktop_rag.backup.home_files import has_news
 from desktop_rag.backup.manifest import ENDING
@@ -22,6 +21,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.private_files import close_to_others
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.paths import Home
+from desktop_rag.features.rails.commands.commands_done import has_other_commands
 from desktop_rag.store.contract.precious import PreciousStore
 
 log = logging.getLogger(__name__)

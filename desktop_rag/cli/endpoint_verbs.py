@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 from desktop_rag import app
-from desktop_rag.cli import endpoint_lines
 from desktop_rag.cli.argument_types import add_json, not_empty
 from desktop_rag.cli.terminal import print_document, say
 from desktop_rag.core.errors import AppError
@@ -29,6 +28,56 @@ from desktop_rag.models.endpoints.providers import (
     services,
 )
 from desktop_rag.running_app import ask_running_app
+
+# What the verbs about endpoints print for people. Pure.
+
+_STATES = {"no model": "no model is chosen", "no key": "it has no key"}
+
+
+def listed(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """A line for each endpoint, a star before the one in use, and its address below."""
+    if not rows:
+        return ["No endpoint: answers are excerpts. Add one: desktop-rag endpoint add NAME"]
+    return [line for row in rows for line in _endpoint_row(row)]
+
+
+def added(row: dict[str, Any]) -> list[str]:
+    """The endpoint as it is now, and what is missing."""
+    step = ""
+    if row["state"] == "no model":
+        step = "Choose a model of `endpoint test` with `endpoint use NAME --model MODEL`."
+    return [*_endpoint_row(row), *([step] if step else [])]
+
+
+def used(row: dict[str, Any]) -> list[str]:
+    """The endpoint that answers now."""
+    return [f"{row['name']} answers from now on, with {row['model']}."]
+
+
+def removed(row: dict[str, Any]) -> list[str]:
+    """What was removed, and what was not."""
+    lines = [f"{row['name']} was removed."]
+    if row["was_used"]:
+        lines.append("Answers are excerpts until another endpoint is used.")
+    if row["keeps_key"]:
+        lines.append("Its key is still in the keyring; --forget-key removes it.")
+    return lines
+
+
+def tested(report: dict[str, Any]) -> list[str]:
+    """The report as the window shows it, and the models."""
+    lines = [f"{report['name']}: {report['title']}", report["hint"]]
+    lines += [f"    {name}" for name in report["models"]]
+    return [line for line in lines if line]
+
+
+def _endpoint_row(row: dict[str, Any]) -> list[str]:
+    mark = "*" if row["is_used"] else " "
+    words = [row["model"] or "–", _STATES.get(row["state"], "ready")]
+    words += [f"{row['context_tokens']:,} tokens"] if row["context_tokens"] else []
+    words += ["in use"] if row["is_used"] else []
+    return [f"{mark} {row['name']}: {', '.join(words)}", f"    {row['base_url']}"]
+
 
 _ON_COMMAND_LINE = AppError(
     "A key on the command line can be seen by other programs, and stays in the shell's history.",
@@ -95,7 +144,7 @@ def running_app_verbs() -> Mapping[str, app.Verb]:
 
 def _list(arguments: argparse.Namespace) -> int:
     rows = _done("endpoints", {})["endpoints"]
-    print_document(rows, endpoint_lines.listed, as_json=arguments.json)
+    print_document(rows, listed, as_json=arguments.json)
     return 0
 
 
@@ -117,27 +166,27 @@ def _add(arguments: argparse.Namespace) -> int:
             "The key is kept only while the app runs, because no keyring is available on this"
             f" computer. Set {KEY_VARIABLE} to have it each time."
         )
-    print_document(row, endpoint_lines.added, as_json=arguments.json)
+    print_document(row, added, as_json=arguments.json)
     return 0
 
 
 def _test(arguments: argparse.Namespace) -> int:
     report = _done("endpoint_test", {"named": arguments.endpoint})
-    print_document(report, endpoint_lines.tested, as_json=arguments.json)
+    print_document(report, tested, as_json=arguments.json)
     return 0 if report["is_ok"] else 1
 
 
 def _use(arguments: argparse.Namespace) -> int:
     request = {"named": arguments.endpoint, "model": arguments.model.strip()}
     row = _done("endpoint_use", request)
-    print_document(row, endpoint_lines.used, as_json=arguments.json)
+    print_document(row, used, as_json=arguments.json)
     return 0
 
 
 def _remove(arguments: argparse.Namespace) -> int:
     request = {"named": arguments.endpoint, "forgets_key": arguments.forget_key}
     row = _done("endpoint_remove", request)
-    print_document(row, endpoint_lines.removed, as_json=arguments.json)
+    print_document(row, removed, as_json=arguments.json)
     return 0
 
 

@@ -7,13 +7,6 @@ from typing import Any
 
 from desktop_rag.cli import output, verbs
 from desktop_rag.cli.argument_types import add_json, not_empty, positive
-from desktop_rag.cli.commands.command_verbs import (
-    ask_for_consent,
-    decide_there,
-    decided,
-    may_ask,
-    proposal_of,
-)
 from desktop_rag.cli.terminal import (
     open_services,
     print_document,
@@ -26,6 +19,13 @@ from desktop_rag.core.paths import find_home
 from desktop_rag.core.query import parse_query
 from desktop_rag.core.question_scope import WITHOUT_DOCUMENTS, QuestionScope, ScopeItem
 from desktop_rag.core.search_syntax import syntax_lines
+from desktop_rag.features.rails.cli.command_verbs import (
+    ask_for_consent,
+    decide_there,
+    decided,
+    may_ask,
+    proposal_of,
+)
 from desktop_rag.running_app import ask_running_app
 
 # A process that ends with its answer waits for the shared library, if there is one.

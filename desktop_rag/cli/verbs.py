@@ -11,12 +11,12 @@ from typing import Any, get_args
 from desktop_rag import app
 from desktop_rag.answer.chat import Chat
 from desktop_rag.cli import output
-from desktop_rag.cli.commands.command_verbs import proposal_of
 from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.conversation import AnswerChanged, AnswerDone, AnswerWaits, Message
 from desktop_rag.core.domain import SearchMode
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.question_scope import QuestionScope
+from desktop_rag.features.rails.cli.command_verbs import proposal_of
 from desktop_rag.ingest.library import Library
 
 # A finished answer is not held longer for what a model may add to it.

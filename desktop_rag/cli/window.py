@@ -1,9 +1,9 @@
 """Opens the window, with every verb that it answers for other processes. Qt thread."""
 
-from desktop_rag.cli.programs.answered_verbs import answered_verbs
 from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.desktop.requests import DesktopRequest
+from desktop_rag.cli.answered_verbs import answered_verbs
 
 
 def open_window(

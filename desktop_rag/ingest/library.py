@@ -5,37 +5,441 @@ from any worker thread; those marked "cheap" also from the Qt thread.
 """
 
 import shutil
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from pathlib import Path
 
-from desktop_rag.core.database.server_state import ServerState
-from desktop_rag.core.domain import Document, Source
-from desktop_rag.core.errors import AppError, DiskFullError
+from desktop_rag.core.domain import (
+    EXCLUDED,
+    WRONG_PASSWORD,
+    Collection,
+    Document,
+    DocumentState,
+    Source,
+    Unlocked,
+)
+from desktop_rag.core.errors import AppError, DiskFullError, WrongPasswordError
 from desktop_rag.core.library_events import ChangeSummary, DocumentsChanged, Notice
+from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.settings import Settings
+from desktop_rag.core.shared_library import SharedLibraryStatus, id_there, is_shared
+from desktop_rag.core.tags import TagCount
+from desktop_rag.features.shared_library.state.server_state import ServerState
 from desktop_rag.ingest.background.event_publisher import EventPublisher, Listener
 from desktop_rag.ingest.background.pipeline_callbacks import PipelineCallbacks
 from desktop_rag.ingest.background.space_wait import SpaceWait
 from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry
 from desktop_rag.ingest.embedding.meaning_readiness import MeaningReadiness
 from desktop_rag.ingest.indexing.attacher import Attacher
-from desktop_rag.ingest.library_collections import LibraryCollections
 from desktop_rag.ingest.library_documents import LibraryDocuments
-from desktop_rag.ingest.library_exclusions import LibraryExclusions
 from desktop_rag.ingest.library_indexing import LibraryIndexing
-from desktop_rag.ingest.library_passwords import LibraryPasswords
 from desktop_rag.ingest.library_sent import LibrarySent
 from desktop_rag.ingest.library_sources import LibrarySources
-from desktop_rag.ingest.library_tags import LibraryTags
 from desktop_rag.ingest.parsing.page_renderer import PageRenderer
-from desktop_rag.ingest.parsing.parser_process import ParserProcess
+from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
 from desktop_rag.ingest.parsing.sandbox.sandbox_report import SandboxReport, report_on
-from desktop_rag.ingest.pipeline import LibraryStores, Pipeline
+from desktop_rag.ingest.pipeline import Findable, LibraryStores, Pipeline
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.ingest.sources.catalogue import Catalogue
 from desktop_rag.ingest.sources.source_watch import SourceWatch
 from desktop_rag.ingest.watching.watcher import WatchTimes
+from desktop_rag.ingest.web.intranet_hosts import parse_intranet_hosts
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.file_passwords import FilePasswords
+from desktop_rag.store.contract.documents import DocumentStore
+from desktop_rag.store.contract.sources import SourceStore
+from desktop_rag.store.contract.tag_store import TagStore
+
+# The tags that the person gives to files. Any worker thread.
+
+
+class LibraryTags:
+    """Tags by file: `library.tags`."""
+
+    def __init__(
+        self,
+        store: TagStore,
+        documents: DocumentStore,
+        *,
+        changed: Callable[[Sequence[Document]], None],
+    ) -> None:
+        self._store = store
+        self._documents = documents
+        self._changed = changed
+
+    def counts(self) -> list[TagCount]:
+        """All tags in use, given or stated by files, with the number of their files, by name."""
+        return self._store.counts()
+
+    def change(
+        self, document_ids: Sequence[str], *, add: Sequence[str] = (), remove: Sequence[str] = ()
+    ) -> int:
+        """Add tags to the files of these documents and remove others.
+
+        Returns the number of files whose tags changed. AppError when a file would have too many.
+        """
+        count = self._store.change(document_ids, add, remove)
+        if count:
+            self._changed(self._documents.get(document_ids))
+        return count
+
+
+# Passwords of encrypted documents: entered, tried, remembered, forgotten. Any worker thread.
+
+
+class LibraryPasswords:
+    """Opens encrypted documents with the person's passwords: `library.passwords`."""
+
+    def __init__(
+        self,
+        store: DocumentStore,
+        pipeline: Pipeline,
+        passwords: FilePasswords,
+        make_parser: Callable[[], ParserProcess],
+        *,
+        changed: Callable[[Sequence[Document]], None],
+    ) -> None:
+        self._store = store
+        self._pipeline = pipeline
+        self._passwords = passwords
+        self._make_parser = make_parser
+        self._changed = changed
+
+    def locked_beside(self, document: Document) -> int:
+        """The number of other files in its folder, or below, that need a password."""
+        return len(self._locked_below(document.path.parent) - {document.path})
+
+    def enter(
+        self, document: Document, password: str, *, keeps: bool, for_folder: bool
+    ) -> Unlocked:
+        """Try a password and, if it is right, read the file with it.
+
+        With `keeps` it goes to the keyring, otherwise it is remembered until the app ends. With
+        `for_folder` it is tried on all encrypted files in the folder of this one and below.
+
+        Raises:
+            WrongPasswordError: nothing was changed.
+            AppError: when the file can't be opened.
+        """
+        self._check(document.path, password)
+        place = document.path.parent if for_folder else document.path
+        try:
+            is_kept = self._passwords.save(place, password, keeps=keeps)
+        except OSError as exc:
+            raise AppError("The password could not be remembered.", str(exc)) from exc
+        paths = self._locked_below(place) | {document.path}
+        return Unlocked(self._read_again(paths), is_kept)
+
+    def forget(self, document: Document) -> int:
+        """Forget all passwords that open a document, and drop the text that they opened.
+
+        That of a folder is forgotten for all files below it. Returns the number of files.
+
+        Raises:
+            AppError: when the list of passwords can't be written.
+        """
+        places = self._passwords.places(document.path)
+        try:
+            for place in places:
+                self._passwords.forget(place)
+        except OSError as exc:
+            raise AppError("The password could not be forgotten.", str(exc)) from exc
+        paths = {document.path}
+        for other in self._store.documents():
+            if other.is_unlocked and any(other.path.is_relative_to(place) for place in places):
+                paths.add(other.path)
+        return self._read_again(paths)
+
+    def _check(self, path: Path, password: str) -> None:
+        parser = self._make_parser()
+        try:
+            parser.check_password(path, password)
+        except ParseFailed as failed:
+            if failed.title == WRONG_PASSWORD:
+                raise WrongPasswordError from failed
+            raise
+        finally:
+            parser.close()
+
+    def _locked_below(self, place: Path) -> set[Path]:
+        skipped = self._store.documents(state=DocumentState.SKIPPED)
+        return {d.path for d in skipped if d.needs_password and d.path.is_relative_to(place)}
+
+    def _read_again(self, paths: set[Path]) -> int:
+        """Queue the files at these paths, in every source that has them."""
+        files = [d for d in self._store.documents() if d.path in paths and not d.part]
+        self._pipeline.pictures.forget(files)
+        waiting = self._store.requeue([d.document_id for d in files])
+        self._pipeline.indexer.submit(row.document_id for row in waiting if not row.part)
+        self._changed(waiting)
+        return len(paths)
+
+
+# Single files that the person excluded: never read until they are included again.
+#
+# Any worker thread. The rule is stored with the source, so it holds for scans of any later day.
+
+# More are better left out by a pattern: all of them are held against each file of a scan.
+_MOST_FILES = 5_000
+
+
+class LibraryExclusions:
+    """Excludes single files, and includes them again: `library.exclusions`."""
+
+    def __init__(
+        self,
+        sources: SourceStore,
+        documents: DocumentStore,
+        pipeline: Pipeline,
+        *,
+        changed: Callable[[Sequence[Document]], None],
+        rules_changed: Callable[[], None],
+    ) -> None:
+        self._sources = sources
+        self._documents = documents
+        self._pipeline = pipeline
+        self._changed = changed
+        self._rules_changed = rules_changed
+        self._lock = threading.Lock()
+
+    def exclude(self, document_ids: Sequence[str]) -> list[Document]:
+        """Drop the text of these files and never read them again; returns their rows.
+
+        A document inside a file stands for the file; web pages are not files.
+
+        Raises:
+            AppError: when a source would get too many such rules.
+        """
+        return self._set_excluded(document_ids, is_excluded=True)
+
+    def include(self, document_ids: Sequence[str]) -> list[Document]:
+        """Read these files again; returns their rows."""
+        return self._set_excluded(document_ids, is_excluded=False)
+
+    def _set_excluded(self, document_ids: Sequence[str], *, is_excluded: bool) -> list[Document]:
+        with self._lock:
+            files = [d for d in self._files(document_ids) if d.is_excluded is not is_excluded]
+            sources = [
+                (source, [d for d in files if d.source_id == source.source_id])
+                for source in self._sources.sources()
+                if source.is_on_disk
+            ]
+            changed = [(source, its) for source, its in sources if its]
+            stored = [
+                row
+                for source, its in changed
+                for row in self._apply(source, its, is_excluded=is_excluded)
+            ]
+        if changed:
+            self._rules_changed()
+        return stored
+
+    def _files(self, document_ids: Sequence[str]) -> list[Document]:
+        rows = self._documents.get(document_ids)
+        ids = dict.fromkeys(d.parent_id or d.document_id for d in rows)
+        return [d for d in self._documents.get(list(ids)) if not d.url]
+
+    def _apply(
+        self, source: Source, files: Sequence[Document], *, is_excluded: bool
+    ) -> list[Document]:
+        names = {_name_in(source, file.path) for file in files}
+        before = set(source.rules.excluded_files)
+        after = before | names if is_excluded else before - names
+        if len(after) > _MOST_FILES:
+            raise AppError(
+                "Too many single files are excluded.",
+                f"Exclude more than {_MOST_FILES:,} by a pattern: see the options of the folder.",
+            )
+        rules = replace(source.rules, excluded_files=tuple(sorted(after)))
+        self._sources.set_rules(source.source_id, rules)
+        ids = [file.document_id for file in files]
+        inside = [part for i in ids for part in self._documents.parts(i)] if is_excluded else []
+        indexer = self._pipeline.indexer
+        indexer.withdraw(ids)
+        change = _excluded if is_excluded else _waiting
+        stored = self._documents.apply_changes(source.source_id, [], dict.fromkeys(ids, change), [])
+        gone = [replace(part, state=DocumentState.GONE, gone_at=0.0) for part in inside]
+        self._changed([*gone, *stored])
+        if not is_excluded:
+            indexer.submit(d.document_id for d in stored if d.state is DocumentState.WAITING)
+        # A scan under way may still follow the former rule; this one comes after it.
+        places = frozenset(file.path for file in files)
+        self._pipeline.scans.request(replace(source, rules=rules), places)
+        return stored
+
+
+def _name_in(source: Source, path: Path) -> str:
+    return path.relative_to(source.path).as_posix()
+
+
+def _excluded(document: Document) -> Document:
+    return replace(
+        document, state=DocumentState.SKIPPED, reason=EXCLUDED, content_hash="", chunk_count=0,
+        gone_at=0.0,
+    )  # fmt: skip
+
+
+def _waiting(document: Document) -> Document:
+    return replace(document, state=DocumentState.WAITING, reason="", gone_at=0.0)
+
+
+# The collections of the library. Any worker thread.
+
+
+class LibraryCollections:
+    """Collections with their settings for chunking and embedding: `library.collections`."""
+
+    def __init__(
+        self,
+        store: SourceStore,
+        findable: Findable,
+        sources: LibrarySources,
+        pipeline: Pipeline,
+    ) -> None:
+        """`findable` has the collections of a shared library too."""
+        self._store = store
+        self._findable = findable
+        self._sources = sources
+        self._pipeline = pipeline
+
+    def all(self) -> list[Collection]:
+        """All collections, the oldest first."""
+        return self._store.collections()
+
+    def searchable(self) -> list[Collection]:
+        """All that questions can be limited to: the own ones, then those of a shared library."""
+        return self._findable.sources.collections()
+
+    def searchable_sources(self) -> list[Source]:
+        """The sources of these collections; only the own ones can be changed."""
+        return self._findable.sources.sources()
+
+    @property
+    def shared_status(self) -> SharedLibraryStatus:
+        """How the shared library is. Cheap."""
+        return self._findable.status()
+
+    def by_words_only(self) -> list[Collection]:
+        """Those of a shared library that are not searched by meaning: their model is not here."""
+        registry = self._pipeline.embedders
+        ids = registry.by_words_only() if registry else ()
+        return [c for c in self.searchable() if c.collection_id in ids]
+
+    def find_searchable(self, name: str) -> Collection:
+        """The collection of this name, an own one first; `shared:NAME` is of the shared library.
+
+        AppError with the existing names when there is none.
+        """
+        every = self.searchable()
+        shared = [c for c in every if is_shared(c.collection_id)]
+        if is_shared(name) and (found := _named(shared, id_there(name))):
+            return found
+        return _named(every, name) or self.find(name)
+
+    def find(self, name: str) -> Collection:
+        """The collection of this name; AppError with the existing names when there is none."""
+        found = _named(self.all(), name)
+        if found is None:
+            collections = self.searchable()
+            names = ", ".join(f"“{c.name}”" for c in collections) or "none yet"
+            raise AppError(f"There is no collection “{name}”.", f"Collections: {names}.")
+        return found
+
+    def find_or_add(self, name: str) -> Collection:
+        """The collection of this name, added if there is none."""
+        return _named(self.all(), name) or self.add(name)
+
+    def add(self, name: str) -> Collection:
+        """A new collection; AppError when the name is empty or taken."""
+        return self._store.add_collection(name)
+
+    def rename(self, collection_id: str, name: str) -> Collection:
+        """Give it another name; AppError when that is empty or taken."""
+        return self._store.rename_collection(collection_id, name)
+
+    def remove(self, collection_id: str) -> None:
+        """Remove the collection and its sources; files are not touched."""
+        for source in [s for s in self._sources.all() if s.collection_id == collection_id]:
+            self._sources.remove(source.source_id)
+        self._store.remove_collection(collection_id)
+
+    def set_members(self, collection_id: str, source_ids: AbstractSet[str]) -> dict[str, str]:
+        """Make these sources its members; returns the former collection of each that moved, by id.
+
+        Each source is in one collection: those that leave go to the oldest other one. Passages and
+        vectors follow in the background where the settings differ.
+
+        Raises:
+            AppError: when a part of a source is in the collection already, or there is no other.
+        """
+        former: dict[str, str] = {}
+        for source in self._sources.all():
+            is_member = source.collection_id == collection_id
+            is_wanted = source.source_id in source_ids
+            if is_member != is_wanted:
+                goal = collection_id if is_wanted else self._other_than(collection_id)
+                self._sources.move(source.source_id, goal)
+                former[source.source_id] = source.collection_id
+        self._fit(former)
+        return former
+
+    def move_back(self, former: Mapping[str, str]) -> None:
+        """Undo `set_members`: move each source to the collection that it was in."""
+        for source_id, collection_id in former.items():
+            self._sources.move(source_id, collection_id)
+        self._fit(former)
+
+    def _other_than(self, collection_id: str) -> str:
+        others = [c.collection_id for c in self.all() if c.collection_id != collection_id]
+        if not others:
+            raise AppError(
+                "There is no other collection.", "Make a new one first, or remove the folder."
+            )
+        return others[0]
+
+    def _fit(self, moved: Mapping[str, str]) -> None:
+        """Make passages and vectors as the settings of the new collections want them."""
+        if moved:
+            self._pipeline.rechunker.request()
+            if self._pipeline.embedding:
+                self._pipeline.embedding.reset()
+
+    def set_chunking(self, collection_id: str, chunking: ChunkSettings) -> None:
+        """Chunk its documents again in the background; the old chunks answer until then."""
+        self._store.set_chunking(collection_id, chunking)
+        self._pipeline.rechunker.request()
+
+    def set_embedder(self, collection_id: str, embedder: str) -> None:
+        """Embed its documents with another model in the background; the old vectors answer until
+        then. AppError when the model can't be used.
+        """
+        registry, embedding = self._pipeline.embedders, self._pipeline.embedding
+        if registry and embedder:
+            registry.check(embedder)
+        self._store.set_embedder(collection_id, embedder)
+        if embedding:
+            embedding.reset()
+
+    def set_intranet_hosts(self, collection_id: str, hosts: Sequence[str]) -> Collection:
+        """Let its links name these hosts outside the public internet; AppError for another text.
+
+        Each is `host`, `host:port`, either with the network that its addresses are in, or a
+        network, for addresses written as numbers. This lets the app reach what only this computer
+        can reach: it is for the person who looks after it, not for those who add links.
+        """
+        return self._store.set_intranet_hosts(collection_id, parse_intranet_hosts(hosts))
+
+    def answering_model(self, collection_id: str) -> str:
+        """The model whose vectors are searched now, without its hash; "" when there is none."""
+        registry = self._pipeline.embedders
+        return registry.answering_model(collection_id) if registry else ""
+
+
+def _named(collections: list[Collection], name: str) -> Collection | None:
+    wanted = name.strip().casefold()
+    return next((c for c in collections if c.name.casefold() == wanted), None)
 
 
 class Library:

@@ -10,11 +10,11 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings, SharedLibrarySettings, StoreSettings
 from desktop_rag.core.shared_library import SharedLibraryReport
+from desktop_rag.features.shared_library.joined.joined_engine import joined_engine
+from desktop_rag.features.shared_library.joined.shared_connection import OpenedShared, SharedLibrary
 from desktop_rag.store.contract.engine import Engine, EngineOpener
 from desktop_rag.store.duckdb.duckdb_engine import DuckdbOpener
 from desktop_rag.store.duckdb.tables.table_queries import TableQueries
-from desktop_rag.store.joined.joined_engine import joined_engine
-from desktop_rag.store.joined.shared_connection import OpenedShared, SharedLibrary
 
 _EMBEDDED, _ON_SERVER = "duckdb", "postgres"
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
@@ -70,7 +70,7 @@ def check_shared_library(shared: SharedLibrarySettings, password: str) -> Shared
     AppError says in plain words what is wrong, and the way out.
     """
     try:
-        from desktop_rag.store.postgres.server_check import check_server  # noqa: PLC0415
+        from desktop_rag.features.shared_library.postgres.server_check import check_server  # noqa: PLC0415
     except ImportError as exc:
         raise _nothing_installed() from exc
     return check_server(shared, password)
@@ -84,8 +84,8 @@ def open_shared_library(
     AppError as `check_shared_library` when it can't be reached or read.
     """
     try:
-        from desktop_rag.store.postgres.postgres_engine import PostgresOpener  # noqa: PLC0415
-        from desktop_rag.store.postgres.server_check import (  # noqa: PLC0415
+        from desktop_rag.features.shared_library.postgres.postgres_engine import PostgresOpener  # noqa: PLC0415
+        from desktop_rag.features.shared_library.postgres.server_check import (
             CONNECT_S,
             check_server,
             conninfo_of,
@@ -143,8 +143,8 @@ def _opener_on_server(store: StoreSettings) -> EngineOpener:
         )
     try:
         # An extra: most people need no server.
-        from desktop_rag.store.postgres.database.read_replica import Replica  # noqa: PLC0415
-        from desktop_rag.store.postgres.postgres_engine import PostgresOpener  # noqa: PLC0415
+        from desktop_rag.features.shared_library.postgres.database.read_replica import Replica  # noqa: PLC0415
+        from desktop_rag.features.shared_library.postgres.postgres_engine import PostgresOpener  # noqa: PLC0415
     except ImportError as exc:
         raise _nothing_installed() from exc
     replica = Replica(store.read_address, store.read_lag_s) if store.read_address else None

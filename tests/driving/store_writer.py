@@ -16,7 +16,7 @@ from pathlib import Path
 from desktop_rag.core.conversation import Message, Role
 from desktop_rag.core.errors import AppError
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.duckdb.database import checkpoints
+from desktop_rag.store.duckdb.database import database
 from tests.engines import duckdb_in
 from tests.stored_rows import put
 
@@ -25,7 +25,7 @@ def main(folder: str, log_bytes: int, most_bytes: int, chars: int) -> None:
     """Say `open`, the text of each message, and at the end the title of the error with the
     number of messages that can still be read.
     """
-    checkpoints._LOG_BYTES = log_bytes  # noqa: SLF001
+    database._LOG_BYTES = log_bytes  # noqa: SLF001
     if most_bytes:
         resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
     try:

@@ -21,11 +21,11 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from desktop_rag.app import Services
-from desktop_rag.core.programs.access_rule import AccessRule
-from desktop_rag.serve.access.access_rules import AccessRules
-from desktop_rag.serve.access.access_tokens import TokenScope, new_token
-from desktop_rag.serve.access.token_book import TokenBook
-from desktop_rag.serve.access.user_rights import USER_HEADER
+from desktop_rag.features.server.access.access_rules import AccessRules
+from desktop_rag.features.server.access.access_tokens import TokenScope, new_token
+from desktop_rag.features.server.access.token_book import TokenBook
+from desktop_rag.features.server.access.user_rights import USER_HEADER
+from desktop_rag.features.server.programs.access_rule import AccessRule
 from tests.servers.rights_app import AUDIENCE, ISSUER, RightsProcess, signed
 
 # The words of each user's secrets; no two begin alike.

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from desktop_rag.answer.conversations.conversation_export import export_text
-from desktop_rag.answer.conversations.inert_markdown import inert_markdown
+from desktop_rag.answer.conversations.conversation_export import export_text, inert_markdown
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.attachment import Attachment

@@ -28,8 +28,7 @@ from desktop_rag.core.settings import AppearanceSettings, ColourScheme, Settings
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.markdown.claim_marks import claim_index
 from desktop_rag.ui.markdown.markdown_html import cited_number, safe_address
-from desktop_rag.ui.messages.answer_body import AnswerBody
-from desktop_rag.ui.messages.segment_view import SegmentView
+from desktop_rag.ui.messages.answer_body import AnswerBody, SegmentView
 from tests.asking import ask
 from tests.conftest import services_over
 from tests.faults.injected_documents import CARRIERS, TEMPLATES, Injected, injected_documents

@@ -13,13 +13,13 @@ import psutil
 import pytest
 
 from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess, worker_command
-from desktop_rag.ingest.parsing.sandbox import landlock
+from desktop_rag.ingest.parsing.sandbox import confinement
 from tests.unit.ingest.read.pdf_samples import rendered
 from tests.unit.ingest.read.samples import make_docx, make_pdf, make_xlsx, paragraph
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the acts are those of Linux")
 needs_landlock = pytest.mark.skipif(
-    sys.platform != "linux" or not landlock.version(), reason="this kernel has no Landlock"
+    sys.platform != "linux" or not confinement.version(), reason="this kernel has no Landlock"
 )
 
 REFUSED, DENIED = "-1 Operation not permitted", "-1 Permission denied"

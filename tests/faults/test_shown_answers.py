@@ -19,7 +19,7 @@ from desktop_rag.core.settings import AppearanceSettings, ColourScheme
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.messages.answer_body import AnswerBody
-from desktop_rag.ui.messages.segment_view import SegmentView
+from desktop_rag.ui.messages.answer_body import SegmentView
 
 opened = []
 sys.addaudithook(lambda event, said: opened.append(str(said[0])) if event == "open" else None)

@@ -17,12 +17,12 @@ from desktop_rag.ui.composer.attached_files import AttachedFile
 from desktop_rag.ui.composer.attachment_strip import AttachmentChip
 from desktop_rag.ui.composer.composer import Composer
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.library.folder_card import FolderCard
+from desktop_rag.ui.library.source_list import FolderCard
 from desktop_rag.ui.messages.answer_item import AnswerItem
 from desktop_rag.ui.messages.message_model import Phase, Turn
-from desktop_rag.ui.messages.question_item import QuestionItem
+from desktop_rag.ui.messages.message_view import QuestionItem
 from desktop_rag.ui.reading.document_state import StateNotice, WayOut
-from desktop_rag.ui.reading.state_card import StateCard
+from desktop_rag.ui.reading.reading_pane import StateCard
 
 Shown = tuple[str, QWidget]
 _TEXT = "The lamp is lit at dusk [1]. The keeper sleeps at noon. The moon is made of cheese."

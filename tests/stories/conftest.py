@@ -39,7 +39,7 @@ from desktop_rag.app import build_services
 from desktop_rag.cli import endpoint_verbs
 from desktop_rag.cli.verbs import running_app_verbs
 from desktop_rag.core.paths import Home
-from desktop_rag.ui.messages.segment_view import SegmentView
+from desktop_rag.ui.messages.answer_body import SegmentView
 from desktop_rag.ui.widgets.controls import ElidedLabel
 from desktop_rag.window_app import WindowApp
 from tests.conftest import FAST_TIMES

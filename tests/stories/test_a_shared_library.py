@@ -10,7 +10,7 @@ from desktop_rag import app
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Encryption, Settings, StoreSettings
-from desktop_rag.ui.shared_library.shared_library_page import SharedLibrarySection
+from desktop_rag.features.shared_library.ui.shared_library_page import SharedLibrarySection
 from tests.conftest import FAST_TIMES
 from tests.engines import UNTESTED
 from tests.stories.conftest import Person

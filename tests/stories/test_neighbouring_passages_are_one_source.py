@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from desktop_rag.ui.documents.sources_panel import SourcesPanel
-from desktop_rag.ui.viewers.page_browser import PageBrowser
+from desktop_rag.ui.viewers.page_viewer import PageBrowser
 from tests.stories.conftest import Person
 
 ANSWER = "Keeper Brandt relit the lamp at four with a spare wick from the cellar."

@@ -1,4 +1,4 @@
-"""The package as told_texts.py reads it: constants, functions, imports and assignments by name."""
+"""The package as translation.py reads it: constants, functions, imports and assignments by name."""
 
 import ast
 from collections.abc import Iterator

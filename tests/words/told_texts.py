@@ -24,7 +24,7 @@ LIST = ROOT / "resources" / "words" / "told.json"
 _NOT_SHOWN = (
     "cli/", "matrix/", "evaluate/", "library_copy/", "rails/", "serve/admin/", "serve/rest/",
     "serve/openai_api/", "serve/mcp_server/", "serve/guards/", "serve/widget/", "serve/filters/",
-    "serve/access/access_rules.py", "serve/access/user_tokens.py", "serve/library_calls.py",
+    "features/server/access/access_rules.py", "features/server/access/user_tokens.py", "features/server/library_calls.py",
     "store/sql/personal/evaluation_store.py", "store/duckdb/tables/", "scratch_library.py",
 )  # fmt: skip
 # Raised between parts of the app: logged, or turned into other words.
@@ -64,7 +64,7 @@ _SOURCES = {
 }
 # Single words are names of fields more often than texts, except in these.
 _WITH_WORDS = (
-    "core/answer_claims.py", "diagnosis/", "ingest/read/detection.py", "ingest/scanning/",
+    "core/answer_claims.py", "diagnosis/", "ingest/read/formats.py", "ingest/scanning/",
     "ingest/read/foundation/format_table.py", "models/endpoints/client/rate_limits.py",
 )  # fmt: skip
 _OF_THE_SYSTEM = (

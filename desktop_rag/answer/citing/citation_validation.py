@@ -6,18 +6,107 @@ word; small models forget them.
 """
 
 import logging
+import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from desktop_rag.answer.citing.answer_wrapping import unwrapped
 from desktop_rag.answer.citing.citations import normalise
 from desktop_rag.answer.citing.cited_sentences import cited_sentences, citing_sentences
-from desktop_rag.answer.citing.verbatim_support import VerbatimSupport
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.markup.formulas import verbatim_spans
 from desktop_rag.core.quotes.cited_quotes import CitedQuotes
 from desktop_rag.core.quotes.quote_alignment import Span
+from desktop_rag.core.text import sentences
 
 log = logging.getLogger(__name__)
+
+# Finds the source that says a sentence word for word, and so certainly supports it.
+#
+# Pure, any thread. Anything less is uncertain: the context may deny it ("it is a myth that"), and
+# a
+# single word may matter. White space, case, Markdown, and the kinds of quotes and dashes are
+# ignored.
+
+# A shorter sentence may be a heading or a phrase.
+_LEAST_LETTERS = 12
+_MARKS = re.compile(r"[*_`~\\]|^\s*(?:>\s*)*[-+•]?\s+")
+_QUOTES = str.maketrans(
+    "\u2018\u2019\u201a\u201c\u201d\u201e«»\u2013\u2014\u2212", 3 * "'" + 5 * '"' + 3 * "-"
+)
+_AROUND = " \t\n.!?…。！？,;:\"'()"
+
+
+class VerbatimSupport:
+    """The sentences of the sources of one answer, indexed once."""
+
+    def __init__(self, sources: Sequence[SourceRef]) -> None:
+        self._source_of: dict[str, int] = {}
+        for source in sources:
+            for start, end in sentences(source.text):
+                self._source_of.setdefault(_plain(source.text[start:end]), source.n)
+
+    def source_of(self, sentence: str) -> int:
+        """The number of the first source that has the sentence word for word; 0 for none."""
+        plain = _plain(sentence)
+        return self._source_of.get(plain, 0) if len(plain) >= _LEAST_LETTERS else 0
+
+
+def _plain(sentence: str) -> str:
+    plain = _MARKS.sub("", f" {unicodedata.normalize('NFKC', sentence)}").translate(_QUOTES)
+    return " ".join(plain.casefold().split()).strip(_AROUND)
+
+
+# Takes off what a model's template or habit puts around an answer. Pure, any thread.
+#
+# A code fence around the whole answer would show it as code; the tokens of a chat template are no
+# part of it.
+
+_TOKEN = (
+    r"<[|｜][A-Za-z_▁0-9]{2,40}[|｜]>|<(?:start|end)_of_turn>(?:model\b)?|\[/?INST\]"
+    r"|<</?SYS>>|</s>(?=\s*\Z)|\ue200[^\ue201\n]{0,200}\ue201"
+)
+_TOKENS = re.compile(_TOKEN)
+_LAST_TOKENS = re.compile(rf"(?:\s*(?:{_TOKEN}))+\s*\Z")
+_FENCED = re.compile(
+    r"\s*(?P<fence>`{3,}|~{3,})(?P<kind>[ \t]*\w*)[ \t]*\n(?P<body>.*)\n(?P=fence)\s*", re.S
+)
+_PROSE_KINDS = ("markdown", "md")
+_PLAIN_KINDS = ("", "text", "txt", "plaintext", "plain")
+
+
+def unwrapped(text: str, known: frozenset[int]) -> str:
+    """The answer without a fence around the whole and without tokens of a template.
+
+    A fence without a language stays unless there are citations of `known` sources in it: it may be
+    the code or the text that was asked for.
+    """
+    end = _LAST_TOKENS.search(text[-400:])
+    if end:
+        text = text[: len(text) - len(end[0])]
+    text = _without_fence(text, known)
+    if not _TOKENS.search(text):
+        return text
+    code = verbatim_spans(text)
+    parts: list[str] = []
+    done = 0
+    for start, stop in [*code, (len(text), len(text))]:
+        parts += [_TOKENS.sub("", text[done:start]), text[start:stop]]
+        done = stop
+    return "".join(parts)
+
+
+def _without_fence(text: str, known: frozenset[int]) -> str:
+    found = _FENCED.fullmatch(text)
+    if found is None:
+        return text
+    body, kind = found["body"], found["kind"].strip().lower()
+    # Two blocks of code with text between them are no fence around the whole.
+    fences = [line for line in body.split("\n") if line.startswith(found["fence"])]
+    if len(fences) % 2 or (fences and fences[0] == found["fence"]):
+        return text
+    cites = normalise(body, known)[0] != normalise(body, frozenset())[0]
+    return body if kind in _PROSE_KINDS or (kind in _PLAIN_KINDS and cites) else text
 
 
 def finish_answer(text: str, sources: Sequence[SourceRef]) -> tuple[str, tuple[SourceRef, ...]]:

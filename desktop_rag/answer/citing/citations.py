@@ -9,22 +9,207 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
-from desktop_rag.answer.citing.citation_forms import RANGE, marker, source_line
-from desktop_rag.answer.citing.citation_places import (
-    QuotedParts,
-    is_element,
-    is_exponent,
-    is_interval,
-)
 from desktop_rag.core.markup.formulas import verbatim_spans
+
+# Tells a citation from an array element, an interval, an exponent and a quoted footnote. Pure.
+
+_LONGEST_LOOK_BACK = 60
+# A [1] after one of these is an array element, not a citation.
+_ARRAYS = (
+    r"arr|args|argv|idx|vec|arrays?|values?|vals|matrix|matrices|list|tuple|dict|vector|tensor|buffer"
+    r"|queue|stack|items|elements|elems|nums|strings|params|tokens|rows|cols|columns"
+)
+_IDENTIFIER = re.compile(rf"(?:^|\W)(?:[a-z]|\w*_\w*|\w*[a-z][A-Z]\w*|{_ARRAYS})$")
+# matrix[0], table[i]["name"]: what stands before a further index.
+_INDEX = (
+    r"""\[(?:0|-\d+|[a-z]\w{0,30}|[^\[\]\n`]{0,20}:[^\[\]\n`]{0,20}"""
+    r"""|"[^"\n]{0,30}"|'[^'\n]{0,30}')\]"""
+)
+_INDEXED = re.compile(rf"\w(?:\[\d{{1,3}}\]){{0,3}}{_INDEX}(?:\[\d{{1,3}}\]){{0,3}}$")
+_INDEX_NEXT = re.compile(rf"(?:\[\d{{1,3}}\]){{0,3}}{_INDEX}")
+_ASSIGNED = re.compile(r"[ \t]*(?:[-+*/%]?=|[<>]|[+*/%][ \t]*\w)")
+_INTERVAL = re.compile(
+    r"(?i)(?:\b(?:intervals?|ranges?|interval[loe]?s?|intervalos?|intervalli|bereich|Интервал\w*"
+    r"|отрез\w+)[ \t]+(?:(?:of|from|von|de|is|=)[ \t]+)?|区间|區間|範囲|[∈⊂=][ \t]*"
+    r"|\b[a-z] in[ \t]+)$"
+)
+_TWO = re.compile(r"\s*\d+\s*[,;–-]\s*\d+\s*")
+_CLOSERS = "*_\"'”’»)"
+_CLOSED = re.compile(r"[.,;:!?…。，、！？：；)\]）”’»\"'*_؟،۔।%][ \t]?$")
+# A number is raised after these, and so an exponent: units, functions.
+_UNITS = frozenset(
+    (
+        *("sin", "cos", "tan", "cot", "sec", "csc", "log", "exp", "chi", "sigma", "min", "max"),
+        *("mol", "var", "bar", "lux", "rad", "mil", "feet", "foot", "inch", "yard", "mile"),
+        *("miles", "metre", "metres", "meter", "meters", "acre", "second", "seconds", "kilometre"),
+        *("kilometer", "centimetre", "centimeter", "метр", "метра", "length", "width", "height"),
+        "radius",
+    )
+)
+_LONGEST_UNIT = 2
+_OPERATOR_NEXT = re.compile(r"[ \t]*[=+×·/^*−÷<>≤≥≈]")
+_OPERATOR_BEFORE = re.compile(r"[=+×·/^−÷√][ \t]*\w{1,30}$")
+_QUOTED = re.compile(
+    r'(?m)^[ \t]*>[^\n]*$|"[^"\n]{1,400}"|“[^”\n]{1,400}”|„[^“”\n]{1,400}[“”]|«[^»\n]{1,400}»'
+)
+# The first letter of the scripts in which no unit is written by one or two letters.
+_LATER_SCRIPTS = "\u0530"
+
+
+def is_element(text: str, start: int, end: int) -> bool:
+    """True when the bracket at [start, end) is the index of an array: values[2], matrix[0][1]."""
+    if start == 0 or not (text[start - 1].isalnum() or text[start - 1] in "_]"):
+        return False
+    before = text[max(0, start - _LONGEST_LOOK_BACK) : start]
+    if text[start - 1] == "]":
+        return bool(_INDEXED.search(before))
+    return bool(
+        _IDENTIFIER.search(before) or _INDEX_NEXT.match(text, end) or _ASSIGNED.match(text, end)
+    )
+
+
+def is_interval(text: str, start: int, written: str) -> bool:
+    """True for two numbers after a word or sign for an interval, or a list that is assigned."""
+    before = text[max(0, start - _LONGEST_LOOK_BACK) : start]
+    return bool(_TWO.fullmatch(written) and _INTERVAL.search(before)) or before.rstrip().endswith(
+        "="
+    )
+
+
+def is_exponent(text: str, start: int, end: int) -> bool:
+    """True when a raised number is no note: m², 10^6, x^2, ²³⁵U."""
+    before = text[max(0, start - _LONGEST_LOOK_BACK) : start]
+    if _OPERATOR_NEXT.match(text, end) or _OPERATOR_BEFORE.search(before):
+        return True
+    word = _last_word(before)
+    if not word:
+        return not _CLOSED.search(before)
+    if word[-1] >= _LATER_SCRIPTS:
+        return word[-1] in "米里"
+    return len(word) <= _LONGEST_UNIT or word.casefold() in _UNITS
+
+
+def _last_word(text: str) -> str:
+    """The word at the end, its combining vowels included; "" when there is none."""
+    end = len(text.rstrip(" \t").rstrip(_CLOSERS))
+    start = end
+    while start and unicodedata.category(text[start - 1])[0] in "LM":
+        start -= 1
+    return text[start:end]
+
+
+class QuotedParts:
+    """The quotations of a text, whose footnotes are those of the document."""
+
+    def __init__(self, text: str) -> None:
+        self._spans = [match.span() for match in _QUOTED.finditer(text)]
+        self._starts = [start for start, _ in self._spans]
+
+    def has(self, place: int) -> bool:
+        """True when the place is inside a quotation."""
+        index = bisect_right(self._starts, place) - 1
+        return index >= 0 and place < self._spans[index][1]
+
+
+# The written forms of a citation, as patterns. Pure data.
+#
+# A form is a bracket, a raised number or a last line "Sources: 1, 2"; inside stands a list of
+# numbers, in the digits of any script, each perhaps after a word for source in any of many
+# languages.
+
+_ZEROS = "0٠۰߀०০੦૦୦௦౦೦൦๐໐༠၀០᠐０"
+_BLANK = "[ \\t\u00a0\u2009\u202f\u3000]"
+_DASH = "[-–—‑−~〜～]"
+# Words that are no English, German or other ordinary word in a bracket before a number.
+_SOURCES = (
+    r"sources?|src|quellen?|fuentes?|fontes?|fonti|bronnen|bron|källa|källor|kilder?|lähteet|lähde"
+    r"|źródł[oa]|zdroje?|forrás(?:ok)?|surs[aăe]|izvori?|kaynak(?:lar)?|nguồn|sumber|источники?"
+    r"|джерел[оа]|източни(?:к|ци)|πηγ(?:ή|ές)|מקורות|מקור|(?:ال)?مصدر|(?:ال)?مصادر|منبع|منابع"
+    r"|स्रोत|সূত্র|ஆதாரம்|แหล่งที่มา|แหล่งอ้างอิง|出典|出处|出處|来源|來源|资料来源|参考资料|参考文献|출처|자료"
+)
+_OTHERS = (
+    r"documents?|docs?|references?|refs?|citations?|cites?|cit|passages?|excerpts?|ids?|nos?|nr|núm|n\.?[º°]|dokumente?"
+    r"|documentos?|документы?|文档|文件|文書|資料|参考|参照|引用|문서|참고|مستند|وثيقة|مرجع|दस्तावेज़|संदर्भ"
+)
+_SOURCE = rf"(?:{_SOURCES})"
+_WORD = rf"(?:{_SOURCES}|{_OTHERS})"
+# Not 0, which begins intervals and lists, and not a year.
+NUMBER = rf"(?![{_ZEROS}])\d{{1,3}}(?!\d)"
+_JOINT = rf"(?:{_BLANK}?[:：.#＃№_-]){{0,2}}{_BLANK}?"
+_NAMED = rf"{_WORD}{_JOINT}"
+# [S1], [#1], [@1] and [^1] name a source by a sign.
+_SIGN = rf"(?:[S#＃@]|№{_BLANK}?)"
+_ITEM = rf"(?:{_NAMED})?{NUMBER}(?:{_BLANK}?{_DASH}{_BLANK}?{NUMBER})?"
+_SIGNED = rf"{_SIGN}{NUMBER}(?:{_BLANK}?{_DASH}{_BLANK}?{_SIGN}?{NUMBER})?"
+_ANDS = r"and|und|et|y|e|en|i|og|och|ja|és|și|ve|và|dan|и|та|και|و|और"
+_AND = rf"{_BLANK}?(?:[,;&+，、；،؛]|,?{_BLANK}(?:{_ANDS}){_BLANK}|[和与及と와과])[ \t]?"
+_LIST = rf"{_ITEM}(?:{_AND}{_ITEM})*"
+_SIGNED_LIST = rf"{_SIGNED}(?:{_AND}(?:{_SIGNED}|{_ITEM}))*"
+_FOOTNOTES = rf"\^{NUMBER}\^?(?:{_AND}\^?{NUMBER}\^?)*"
+_PAGES = (
+    r"pages?|pp?|lines?|ll?|S|Seiten?|sections?|sec|chapters?|ch|Kap|pág(?:ina)?s?|pag(?:ina)?s?|стр|с"
+    r"|σελ|§|第|ص|صفحة|पृष्ठ"
+)
+_PAGE = (
+    rf"(?:[,;:，、：]{_BLANK}?(?:{_PAGES})\.?{_BLANK}?\d+(?:{_BLANK}?{_DASH}{_BLANK}?\d+)?"
+    rf"{_BLANK}?[页頁ページ쪽]{{0,3}})?"
+)
+# What a model adds inside: [1†L1-L4], [1: Handbook], [1 – Handbook].
+_ADDED = (
+    rf"(?:(?::\d+)?†[^\[\]`\n]{{0,120}}"
+    rf"|(?::{_BLANK}|{_BLANK}[-–—|]{_BLANK})[^\W\d][^\[\]`\n]{{0,120}})?"
+)
+_NOTE = rf"(?:{_BLANK}?[:：†,，–—-][^\[\]`\n]{{0,120}})?"
+# A link is no citation, unless it leads to a place in the answer.
+_NO_LINK = r"(?:\((?:#[^()\s]{0,80}|cite[^()\s]{0,80}|sources?[^()\s.]{0,80})\)|(?!\())"
+_RAISED_DIGIT = "[¹²³⁴-⁹][⁰¹²³⁴-⁹]{0,2}"
+_RAISED = rf"{_RAISED_DIGIT}(?:(?:[,˒،]{_BLANK}?|[⁻⁃–-]|⁾{_BLANK}?⁽){_RAISED_DIGIT})*"
+_RAISED_LIST = rf"{NUMBER}(?:{_BLANK}?(?:[,;]|{_DASH}){_BLANK}?{NUMBER})*"
+
+RANGE = re.compile(rf"({NUMBER})(?:{_BLANK}?{_DASH}{_BLANK}?[S#^]?({NUMBER}))?")
+
+
+@cache
+def marker() -> re.Pattern[str]:
+    """One citation in any form. Compiling takes a tenth of a second, so not before it is used."""
+    return re.compile(
+        rf"(?i)\[{_BLANK}?(?:see{_BLANK}|cf\.?{_BLANK})?(?P<named>{_NAMED}{_LIST}){_NOTE}{_BLANK}?\]{_NO_LINK}"
+        rf"|\[\[{_BLANK}?(?P<double>\^?(?:{_LIST}|{_SIGNED_LIST})){_BLANK}?\]\]{_NO_LINK}"
+        rf"|\[{_BLANK}?(?P<square>{_LIST})\.?(?:{_PAGE}|{_ADDED}){_BLANK}?\]{_NO_LINK}"
+        rf"|\[{_BLANK}?(?P<signed>{_SIGNED_LIST})(?:{_PAGE}|{_ADDED}){_BLANK}?\]{_NO_LINK}"
+        rf"|\[(?P<footnote>{_FOOTNOTES})\](?!\()"
+        rf"|\[\*{{1,2}}(?P<bold>{_LIST})\*{{1,2}}\]{_NO_LINK}"
+        rf"|\\\[{_BLANK}?(?P<escaped>\\?\^?(?:{_LIST}|{_SIGNED_LIST})){_BLANK}?\\\]"
+        rf"|[【［〔〖﹝⟦❲]{_BLANK}?(?P<lenticular>\^?(?:{_LIST}|{_SIGNED_LIST}))"
+        rf"(?:{_BLANK}?[:：†,，][^】］〕〗﹞⟧❳`\n]{{0,120}})?{_BLANK}?[】］〕〗﹞⟧❳]"
+        rf"|[(（](?:see{_BLANK}|cf\.?{_BLANK})?(?P<round>{_SOURCE}{_JOINT}{_LIST})"
+        rf"(?:{_BLANK}?[:：,，–—-][^()（）`\n]{{0,120}})?[)）]"
+        rf"|\$\^\{{?\[?(?P<formula>{_RAISED_LIST})\]?\}}?\$"
+        rf"|\\cite[pt]?\{{(?P<latex>{_LIST})\}}"
+        rf"|<sup>{_BLANK}?\[(?P<sup>{_LIST})\]{_BLANK}?</sup>"
+        rf"|<(?P<tag>cite|ref|citation|source)>{_BLANK}?\[?(?P<tagged>{_LIST})\]?{_BLANK}?</(?P=tag)>"
+        rf"|<sup>{_BLANK}?(?P<raised_sup>{_RAISED_LIST}){_BLANK}?</sup>"
+        rf"|\^\{{?(?P<raised_caret>{_RAISED_LIST})(?:\}}|\^)?(?![\w.]*\w)"
+        rf"|⁽?(?P<raised>{_RAISED})⁾?(?![\w⁰¹²³⁴-⁹⁻⁺ⁿ])"
+    )
+
+
+@cache
+def source_line() -> re.Pattern[str]:
+    """The last line of an answer or of a paragraph: "Sources: 1, 2"."""
+    return re.compile(
+        rf"(?im)^[ \t>*_#(-]{{0,8}}{_SOURCE}[*_]{{0,3}}{_BLANK}?[:：]{_BLANK}?[*_]{{0,3}}{_BLANK}?"
+        rf"(?P<listed>(?:{_LIST}|{_SIGNED_LIST}))(?=[.。)*_]{{0,3}}[ \t]*(?:\Z|\n[ \t]*(?:\n|\Z)))"
+    )
+
 
 _DEFINITION_START = re.compile(r"(?:^|\n)[ \t>*+-]*$")
 # "[1]: http://…" and "[^1]: …" are definitions.
 _DEFINED = ("square", "footnote")
 _COLONS = re.compile(":*")
 _BLANKS = re.compile(r"[ \t]*")
-_LONGEST_LOOK_BACK = 60
 # Removing a marker can form another one from its surroundings, which takes another round.
 _ROUNDS = 12
 

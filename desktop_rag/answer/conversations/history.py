@@ -6,15 +6,83 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from desktop_rag.activity.activity_event import ActivityEvent, EventKind, Opinion
 from desktop_rag.answer.conversations.conversation_export import export_text
 from desktop_rag.answer.conversations.conversation_import import read_conversation
-from desktop_rag.answer.conversations.feedback_log import FeedbackLog
-from desktop_rag.answer.conversations.program_conversations import ProgramConversations
 from desktop_rag.answer.conversations.rewrites import Rewrites, is_of
 from desktop_rag.core.conversation import Conversation, Feedback, Message, Role, SourceRef
 from desktop_rag.core.errors import AppError
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.records import ConversationStore
+
+# Conversations that other programs keep here: none of them is in the person's list. Any thread.
+
+
+class ProgramConversations:
+    """Stores conversations for programs, which are known by the ids of their tokens."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._store = engine.conversations
+        self._kept = engine.kept_conversations
+
+    def of(self, keeper: str = "") -> list[Conversation]:
+        """The conversations of a program, or of all programs, the last changed first."""
+        return self._kept.of(keeper)
+
+    def start(self, keeper: str, title: str) -> Conversation:
+        """A new, empty conversation."""
+        made = self._store.add(title, "")
+        self._kept.keep(made.conversation_id, keeper)
+        return self._store.get(made.conversation_id)
+
+    def add(self, message: Message) -> None:
+        """Store a message at the end of its conversation."""
+        self._store.add_message(message)
+
+    def conversation_of(self, message_id: str) -> str:
+        """The id of the conversation with this message; "" when there is none."""
+        found = self._store.places_of([message_id]) if message_id else {}
+        return found[message_id][0] if message_id in found else ""
+
+
+# The person's feedback on answers as events: likes, dislikes and rewrites. Worker threads only.
+#
+# It is read from the library and the folder of rewrites, which keep it as long as the chats.
+
+_OPINIONS = {
+    Feedback.LIKED: Opinion.LIKED,
+    Feedback.DISLIKED: Opinion.DISLIKED,
+    Feedback.NONE: Opinion.WITHDRAWN,
+}
+
+
+class FeedbackLog:
+    """Everything the person said about answers in chats that exist."""
+
+    def __init__(self, conversations: ConversationStore, rewrites: Rewrites) -> None:
+        self._conversations = conversations
+        self._rewrites = rewrites
+
+    def newest_first(self) -> list[ActivityEvent]:
+        """All feedback, the newest first."""
+        opinions = [
+            _event(given.noted_at, _OPINIONS[given.feedback], given.conversation_id, given.model)
+            for given in self._conversations.all_feedback()
+        ]
+        written = self._rewrites.written_at()
+        places = self._conversations.places_of(list(written))
+        rewrites = [
+            _event(written[start], Opinion.REWRITTEN, conversation_id, model)
+            for start, (conversation_id, model) in places.items()
+        ]
+        return sorted([*opinions, *rewrites], key=lambda event: event.at, reverse=True)
+
+
+def _event(at: float, opinion: Opinion, conversation_id: str, model: str) -> ActivityEvent:
+    return ActivityEvent(
+        at, EventKind.FEEDBACK, opinion.value, chat_id=conversation_id, model=model
+    )
+
 
 _COPY = "{title} (copy)"
 

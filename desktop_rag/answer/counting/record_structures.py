@@ -1,15 +1,221 @@
 """Finds the structures of records in documents, and what the records of each share. Pure."""
 
+import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from desktop_rag.answer.counting.record_fields import FIELD, STATE, fields_of
+from desktop_rag.answer.counting.record_fields import FIELD, STATE, fields_of, plain_line, title_of
 from desktop_rag.answer.counting.record_forms import Kind, ReadDocument, Record, Structure
-from desktop_rag.answer.counting.record_spans import Span, Spans, spans_of
-from desktop_rag.core.parsed import Heading
+from desktop_rag.core.parsed import Heading, TableHeader
 from desktop_rag.core.places import Places
+
+# Where the records of a text begin and end, for each form that records may have. Pure.
+#
+# Offsets are those of the text. What is in code or comments is no record.
+
+_HIDDEN = re.compile(
+    r"(?ms)^[ \t]{0,3}(?P<fence>`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]{0,3}(?P=fence)[`~]*[ \t]*$|\Z)"
+    r"|<!--.*?(?:-->|\Z)"
+)
+_NOT_NEWLINE = re.compile(r"[^\n]")
+_RULE = re.compile(
+    r"(?m)(?:\A|(?<=\n\n)|(?<=\n))[ ]{0,3}(?:-{3,}|\*{3,}|_{3,}|(?:[-*_] ){2,}[-*_])[ \t]*$"
+)
+_ITEM = re.compile(
+    r"(?m)^(?P<indent>[ \t]*)(?:(?P<bullet>[-*+•])|\d{1,4}[.)])[ \t]+"
+    r"(?P<box>\[[ xX✓✔-]\][ \t]+)?(?P<body>\S[^\n]*)$"
+)
+_DATE = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}"
+_DATED = re.compile(rf"(?m)^(?:\*\*|__|\[)?(?:{_DATE})[^\n]*$")
+_TITLED = re.compile(
+    r"(?m)^(?:\*\*|__)(?P<title>[^*_\n]{1,120}?)(?:\*\*|__)(?=[ \t]*$|[ \t]*[-–—.(]|[ \t]+\S)"
+)
+_TERM = re.compile(r"(?m)^(?P<title>[^\s:|>#*+-][^\n]{0,120})\n\n?:[ \t]+\S")
+_CALL_OUT = re.compile(r"(?m)^>[ \t]*\[!\w+\][+-]?[ \t]+(?P<title>\S[^\n]*)$")
+_SUMMARY = re.compile(r"(?s)<summary>(?P<title>.{1,200}?)</summary>")
+_TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
+_CELLS = re.compile(r"(?<!\\)\|")
+_LEAST = 2
+_LEAD_SHARE = 0.7
+_DEEPEST_TOP = 1  # spaces before an item that is not inside another
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The text [start, end) of a record, with its title and the header of its table."""
+
+    start: int
+    end: int
+    title: str
+    header: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """The records of one form in a text. `labels` are words of the form itself."""
+
+    kind: Kind
+    spans: tuple[Span, ...]
+    labels: tuple[str, ...] = ()
+
+
+def visible(text: str) -> str:
+    """The text with code and comments replaced by spaces."""
+    return _HIDDEN.sub(lambda match: _NOT_NEWLINE.sub(" ", match[0]), text)
+
+
+def spans_of(
+    text: str, headings: Sequence[Heading], tables: Sequence[TableHeader] = ()
+) -> list[Spans]:
+    """All forms with at least two records, the outer ones first."""
+    shown = visible(text)
+    ends = sorted(heading.offset for heading in headings)
+    found = [
+        *_sections(text, headings),
+        Spans(Kind.PART, tuple(_span_parts(shown))),
+        *_entries(shown, ends),
+        Spans(Kind.TERM, tuple(_led(shown, _TERM, ends))),
+        Spans(Kind.TITLED, tuple(_led(shown, _TITLED, ends))),
+        Spans(Kind.TITLED, tuple(_led(shown, _CALL_OUT, ends))),
+        Spans(Kind.TITLED, tuple(_led(shown, _SUMMARY, ends))),
+        Spans(Kind.DATED, tuple(_led(shown, _DATED, ends))),
+        *_rows(shown, tables),
+        *_items(shown, ends),
+    ]
+    return [spans for spans in found if len(spans.spans) >= _LEAST]
+
+
+def _sections(text: str, headings: Sequence[Heading]) -> Iterator[Spans]:
+    """The sections of each level."""
+    for level in sorted({heading.level for heading in headings}):
+        spans: list[Span] = []
+        for place, heading in enumerate(headings):
+            if heading.level == level:
+                after = (h.offset for h in headings[place + 1 :] if h.level <= level)
+                spans.append(Span(heading.offset, next(after, len(text)), heading.title.strip()))
+        yield Spans(Kind.SECTION, tuple(spans))
+
+
+def _span_parts(text: str) -> Iterator[Span]:
+    """What stands between horizontal rules."""
+    start = 0
+    rules = [m for m in _RULE.finditer(text) if not _is_underline(text, m.start())]
+    for begin, end in [*((m.start(), m.end()) for m in rules), (len(text), len(text))]:
+        if rules and (title := _first_line(text[start:begin])):
+            yield Span(start, begin, title)
+        start = end
+
+
+def _is_underline(text: str, start: int) -> bool:
+    """True for a rule directly below a line of text, which makes that a heading."""
+    before = text[:start].rstrip(" \t")
+    return before.endswith("\n") and before[:-1].rpartition("\n")[2].strip() != ""
+
+
+def _entries(text: str, ends: Sequence[int]) -> Iterator[Spans]:
+    """Blocks of named values, each beginning with the same name."""
+    lines = [m for m in FIELD.finditer(text) if not m["indent"]]
+    counts = Counter(m["name"].casefold() for m in lines)
+    if not counts:
+        return
+    most = max(counts.values())
+    lead = next(n for m in lines if counts[n := m["name"].casefold()] >= _LEAD_SHARE * most)
+    firsts = [m for m in lines if m["name"].casefold() == lead]
+    if len(counts) < _LEAST:
+        return
+    spans = _ended([(m.start(), plain_line(m["value"])) for m in firsts], ends, len(text))
+    yield Spans(Kind.ENTRY, tuple(spans), (lead,))
+
+
+def _led(text: str, pattern: re.Pattern[str], ends: Sequence[int]) -> Iterator[Span]:
+    """Records that each begin with a match, its title or its line."""
+    named = "title" in pattern.groupindex
+    begun = [(m.start(), plain_line(m["title"] if named else m[0])) for m in pattern.finditer(text)]
+    yield from _ended(begun, ends, len(text))
+
+
+def _ended(begun: Sequence[tuple[int, str]], ends: Sequence[int], last: int) -> Iterator[Span]:
+    """Spans up to the next beginning or heading."""
+    for place, (start, title) in enumerate(begun):
+        end = begun[place + 1][0] if place + 1 < len(begun) else last
+        heading = bisect_right(ends, start)
+        yield Span(start, min([end, *ends[heading : heading + 1]]), title)
+
+
+def _rows(text: str, tables: Sequence[TableHeader]) -> Iterator[Spans]:
+    """The rows of the tables with the same header."""
+    rows: dict[tuple[str, ...], list[Span]] = {}
+    for table in tables:
+        header = tuple(cell.strip() for cell in table.text.split(" | "))
+        for start, line in _lines(text, table.start, table.end):
+            cells = [cell.strip() for cell in line.split(" | ")]
+            if line.strip():
+                span = Span(start, start + len(line), _row_title(cells), header)
+                rows.setdefault(header, []).append(span)
+    lines = list(_lines(text, 0, len(text)))
+    header: tuple[str, ...] = ()
+    for place, (start, line) in enumerate(lines):
+        if "|" not in line:
+            header = ()
+        elif place and _TABLE_RULE.fullmatch(line) and "|" in lines[place - 1][1]:
+            header = tuple(_cells(lines[place - 1][1]))
+        elif header and not _TABLE_RULE.fullmatch(line) and any(cells := _cells(line)):
+            span = Span(start, start + len(line), _row_title(cells), header)
+            rows.setdefault(header, []).append(span)
+    yield from (Spans(Kind.ROW, tuple(spans), key) for key, spans in rows.items())
+
+
+def _cells(line: str) -> list[str]:
+    return [plain_line(cell) for cell in _CELLS.split(line.strip().strip("|"))]
+
+
+def _row_title(cells: Sequence[str]) -> str:
+    """The first cell with letters."""
+    named = (cell for cell in cells if any(map(str.isalpha, cell)))
+    return next(named, cells[0] if cells else "")
+
+
+def _items(text: str, ends: Sequence[int]) -> Iterator[Spans]:
+    """Tasks at any depth, and the items of lists that are not inside others."""
+    found = [m for m in _ITEM.finditer(text) if not _RULE.fullmatch(m[0])]
+    starts = [m.start() for m in found]
+    for kind in (Kind.TASK, Kind.ITEM, Kind.NUMBERED):
+        chosen = [m for m in found if _kind_of(m) is kind]
+        own = starts if kind is Kind.TASK else [m.start() for m in chosen]
+        yield Spans(kind, tuple(_item_span(text, m, own, ends) for m in chosen))
+
+
+def _kind_of(item: re.Match[str]) -> Kind | None:
+    if item["box"]:
+        return Kind.TASK
+    if len(item["indent"].replace("\t", "    ")) > _DEEPEST_TOP:
+        return None
+    return Kind.ITEM if item["bullet"] else Kind.NUMBERED
+
+
+def _item_span(text: str, item: re.Match[str], starts: Sequence[int], ends: Sequence[int]) -> Span:
+    """An item up to the next one, a heading, or a paragraph that is not indented."""
+    after = bisect_right(starts, item.start())
+    end = starts[after] if after < len(starts) else len(text)
+    heading = bisect_left(ends, item.end())
+    end = min([end, *ends[heading : heading + 1]])
+    if left := re.search(r"\n[ \t]*\n(?=\S)", text[item.start() : end]):
+        end = item.start() + left.start()
+    return Span(item.start(), end, title_of(item["body"]))
+
+
+def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
+    for line in text[start:end].splitlines(keepends=True):
+        yield start, line.rstrip("\r\n")
+        start += len(line)
+
+
+def _first_line(text: str) -> str:
+    return next((plain_line(line) for line in text.splitlines() if line.strip()), "")
+
 
 # A field of so many of the records belongs to all of them.
 _SHARED = 0.6
@@ -20,7 +226,6 @@ _LEAST_DISTINCT_OF = {Kind.TASK: 0.3, Kind.DATED: 0.3, Kind.ROW: 0.5}
 # Up to so many files may have a title in common by chance.
 _FEW_FILES = 2
 _REPEATED = 0.3
-_LEAST = 2
 
 
 @dataclass(frozen=True)

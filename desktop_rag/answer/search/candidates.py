@@ -2,7 +2,9 @@
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +12,6 @@ from numpy.typing import NDArray
 from desktop_rag.answer.search.filename_matching import FilenameMatcher
 from desktop_rag.answer.search.fusion import Scores, with_windows
 from desktop_rag.answer.search.question_terms import SearchQuestion
-from desktop_rag.answer.search.run_in_parallel import run_in_parallel
 from desktop_rag.answer.search.similarity_calibration import SimilarityCalibration, rescaled
 from desktop_rag.core.language.model_languages import (
     ENGLISH_MODEL,
@@ -26,6 +27,22 @@ from desktop_rag.store.contract.search import LexicalStore, Weights
 from desktop_rag.store.contract.vectors import VectorMatches, VectorSearch
 
 log = logging.getLogger(__name__)
+
+# Runs two functions in parallel: a question waits for the longer one, not for both.
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+def run_in_parallel(here: Callable[[], A], aside: Callable[[], B]) -> tuple[A, B]:
+    """The results of both; `aside` runs on a thread of its own, which has ended on return.
+
+    An exception of either is raised here, that of `here` first.
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="search") as threads:
+        other = threads.submit(aside)
+        return here(), other.result()
+
 
 # Deep enough that the best passages of one ranking are scored by the other too.
 _DEPTH = 100

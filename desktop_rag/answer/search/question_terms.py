@@ -4,13 +4,154 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from desktop_rag.answer.search.spelling_correction import SpellingCorrector
 from desktop_rag.core.language.function_words import function_words
 from desktop_rag.core.query import Query
 from desktop_rag.core.question import Readable
 from desktop_rag.core.terms import terms, word_groups
-from desktop_rag.core.text import words
+from desktop_rag.core.text import sentences, words
+from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.contract.search import LexicalStore, Weights
+
+# Corrects the spelling of a question by the vocabulary of the library. Any thread.
+#
+# A word that the library lacks may as well be a name, a word for something else, or another form
+# of
+# a word that it has: only a very close match counts as a typo, and never a word that a model
+# knows.
+
+# A shorter word has too many neighbours; a long one may have two letters wrong.
+_LEAST_LETTERS = 5
+_TWO_ERRORS_FROM = 10
+# Each look-up reads a part of the vocabulary.
+_MOST_LOOKED_UP = 4
+# The number of passages whose spellings of a term are compared.
+_PASSAGES_READ = 30
+# A longer question is pasted text.
+_LONGEST_QUESTION = 40
+# Words of this length show whether the question is in a language of the library.
+_TELLING_LETTERS = 4
+# In this language a capital letter does not mark a name.
+_CAPITAL_NOUNS = "de"
+
+
+class SpellingCorrector:
+    """Corrects words that the library does not have."""
+
+    def __init__(self, lexical: LexicalStore, is_known: Callable[[str], bool]) -> None:
+        """`is_known` says whether something is a word of any language."""
+        self._lexical = lexical
+        self._is_known = is_known
+
+    def correct(
+        self,
+        query: Query,
+        languages: Sequence[str],
+        weights: Weights,
+        readable: Readable | None = None,
+    ) -> tuple[tuple[str, str], ...]:
+        """Pairs of a word as written and as a document spells it.
+
+        `languages` are those of the library, `weights` those of all words of the question. Long
+        questions are left alone, and so are those with mostly unknown words, which are in another
+        language or about another subject. With `readable` the library is what that covers.
+        """
+        written = list(dict.fromkeys(words(query.text)))
+        if len(written) > _LONGEST_QUESTION:
+            return ()
+        held = {group for group, n in zip(weights.words, weights.counts, strict=True) if n}
+        groups = {word: word_groups(word, languages) for word in written}
+        unknown = [word for word in written if not held.intersection(groups[word])]
+        if not unknown or _is_foreign(written, unknown):
+            return ()
+        untouched = {word for phrase in query.phrases for word in words(phrase)}
+        if _CAPITAL_NOUNS not in languages[:1]:
+            untouched |= _names(query.text)
+        candidates = [
+            word
+            for word in unknown
+            if len(word) >= _LEAST_LETTERS
+            and word.isalpha()
+            and word not in untouched
+            and len(groups[word]) == 1
+        ]
+        chosen = sorted(candidates, key=len, reverse=True)[:_MOST_LOOKED_UP]
+        near = {word: self._nearest(word, groups[word][0], languages, readable) for word in chosen}
+        return tuple(
+            (word, near[word]) for word in candidates if near.get(word) and not self._is_known(word)
+        )
+
+    def _nearest(
+        self,
+        word: str,
+        group: tuple[str, ...],
+        languages: Sequence[str],
+        readable: Readable | None,
+    ) -> str:
+        """The intended word as a document spells it; "" when none is close enough."""
+        plain = word.casefold()
+        errors = 2 if len(plain) >= _TWO_ERRORS_FROM else 1
+        for stem in group:
+            if term := self._lexical.nearest_term(stem, errors, readable):
+                every = self._forms(term, readable)
+                forms = [f for f in every if _is_slip(plain, f.casefold(), errors)]
+                # A similar word may have another stem.
+                same = [f for f in forms if any(term in g for g in word_groups(f, languages))]
+                if same:
+                    return min(
+                        same, key=lambda f: (errors_between(plain, f.casefold()), f.swapcase())
+                    )
+        return ""
+
+    def _forms(self, term: str, readable: Readable | None) -> set[str]:
+        """The words of some passages with the term: terms are stems, people read words."""
+        scope = Scope(readable=readable)
+        scores = dict(self._lexical.best([(term,)], _PASSAGES_READ, scope))
+        return {word for p in self._lexical.passages(scores) for word in words(p.text)}
+
+
+def errors_between(one: str, other: str) -> int:
+    """The Damerau-Levenshtein distance: letters added, missing, changed or swapped."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        last, before, row = before, row, [i]
+        for j, counterpart in enumerate(other, 1):
+            changed = before[j - 1] + (letter != counterpart)
+            least = min(changed, before[j] + 1, row[j - 1] + 1)
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == counterpart:
+                least = min(least, last[j - 2] + 1)
+            row.append(least)
+    return row[-1]
+
+
+def _is_slip(written: str, near: str, errors: int) -> bool:
+    # First letters are seldom wrong; liver, lives and live differ only in their endings.
+    is_same_beginning = written[:1] == near[:1]
+    if not is_same_beginning or abs(len(written) - len(near)) > errors:
+        return False
+    is_other_form = written.startswith(near) or near.startswith(written)
+    return not is_other_form and errors_between(written, near) <= errors
+
+
+def _is_foreign(written: Sequence[str], unknown: Sequence[str]) -> bool:
+    idle = function_words(written)
+    telling = [word for word in written if len(word) >= _TELLING_LETTERS and word not in idle]
+    missing = sum(word in unknown for word in telling)
+    return missing > max(1, len(telling) - missing)
+
+
+def _names(text: str) -> set[str]:
+    """Capitalised words inside a sentence, unless all words are capitalised."""
+    spoken = [words(text[start:end]) for start, end in sentences(text)]
+    if all(word[0].isupper() for sentence in spoken for word in sentence if word[0].isalpha()):
+        return set()
+    inner = {word for sentence in spoken for word in sentence[1:] if word[0].isupper()}
+    return inner | {word for sentence in spoken for word in sentence if not _is_plain(word)}
+
+
+def _is_plain(word: str) -> bool:
+    return word[1:] == word[1:].lower()
+
 
 # A beginning of few letters has many endings, the most frequent of which are enough while typing.
 _MOST_COMPLETED = 8

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from threading import Event
+from typing import Any
 
 from desktop_rag.answer.endpoints.helper_job import (
     LONGEST_QUESTION_CHARS,
@@ -22,12 +23,10 @@ from desktop_rag.answer.endpoints.helper_job import (
 )
 from desktop_rag.answer.prompting.prompt_sanitizer import sanitized
 from desktop_rag.answer.small_talk import reply_to
-from desktop_rag.answer.sources.question_things import asking_words
-from desktop_rag.answer.sources.short_questions import completed
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.core.conversation import Message, Role
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.language.function_words import function_words, language_of
+from desktop_rag.core.language.function_words import function_words, language_of, most_likely
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.query import Query, parse_query
 from desktop_rag.core.terms import terms
@@ -35,6 +34,339 @@ from desktop_rag.core.text import words
 from desktop_rag.models.ports import ChatModel, ChatTurn
 
 log = logging.getLogger(__name__)
+
+# The things that a question names: "the rent", "of Best Buy", "2022". Pure; any thread.
+#
+# By lists of words and by capital letters, for the languages in short_questions.toml.
+
+_WORD = re.compile(r"[^\W_](?:[\w'’.,&/-]*\w)?")
+_POSSESSIVE = re.compile(r"['’]s?$")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+# A preposition, articles, and a year or own words; see `_kinds`.
+_THING = re.compile("(P?)(A*)(Y|[on]o*)")
+_DEFINITE = "definite"
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionLanguage:
+    """The words of one language; see resources/retrieval/short_questions.toml."""
+
+    about: re.Pattern[str]
+    begins: frozenset[str]
+    ends: frozenset[str]
+    asks: frozenset[str]
+    measures: frozenset[str]
+    prepositions: dict[str, str]
+    articles: dict[str, str]
+    doing: frozenset[str]
+    being: frozenset[str]
+    moments: frozenset[str]
+    has_capital_nouns: bool
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionWord:
+    """A word at [start, end) of a question, without a possessive ending."""
+
+    text: str
+    start: int
+    end: int
+
+    @property
+    def plain(self) -> str:
+        """The word in lower case."""
+        return self.text.casefold()
+
+    @property
+    def is_year(self) -> bool:
+        """True for a number of a year."""
+        return bool(_YEAR.fullmatch(self.text))
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """What a question names by words of its `own`, at [first, end) of its text.
+
+    With the article it begins at `start`, with the preposition too at `whole`. `preposition` is in
+    its plain form, `article` the kind of one. What `is_owned` follows a possessive.
+    """
+
+    own: tuple[str, ...]
+    whole: int
+    start: int
+    first: int
+    end: int
+    preposition: str
+    article: str
+    is_owned: bool
+    is_name: bool
+    is_year: bool
+
+
+def question_words(text: str) -> list[QuestionWord]:
+    """The words with their places."""
+    found: list[QuestionWord] = []
+    for match in _WORD.finditer(text):
+        plain = _POSSESSIVE.sub("", match[0])
+        found.append(QuestionWord(plain, match.start(), match.start() + len(plain)))
+    return found
+
+
+def things(text: str, language: QuestionLanguage, *, is_sentence: bool) -> Iterator[Thing]:
+    """The things in a text, in its order. A sentence begins with a capital and may have a verb."""
+    found = question_words(text)
+    capital = [n for n, word in enumerate(found) if word.text[0].isupper()]
+    for match in _THING.finditer(_kinds(text, found, language, is_sentence=is_sentence)):
+        first, last = match.start(3), match.end(3) - 1
+        if language.has_capital_nouns and found[last].text[0].islower():
+            continue
+        is_owned = not match[2] and first > 0 and text[found[first - 1].end] in "'’"
+        article = language.articles.get(found[match.start(2)].plain, "") if match[2] else ""
+        # The first word of a question has a capital letter, whatever it is.
+        is_first = is_sentence and first == 0 and len(capital) > last - first + 1
+        yield Thing(
+            tuple(word.plain for word in found[first : last + 1]),
+            found[match.start()].start,
+            found[match.end(2) - 1 if match[2] else first].start,
+            found[first].start,
+            found[last].end,
+            language.prepositions[found[match.start()].plain] if match[1] else "",
+            _DEFINITE if is_owned else article,
+            is_owned=is_owned,
+            is_name=not (article or is_first or language.has_capital_nouns)
+            and all(n in capital for n in range(first, last + 1)),
+            is_year=match[3] == "Y",
+        )
+
+
+def _kinds(
+    text: str, found: Sequence[QuestionWord], language: QuestionLanguage, *, is_sentence: bool
+) -> str:
+    """P for a preposition, A for an article, Y for a year, o for an own word of a thing, n for the
+    first one of a thing beside another, and - for the rest.
+    """
+    kinds: list[str] = []
+    for n, word in enumerate(found):
+        if word.plain in language.prepositions:
+            kind = "P"
+        elif word.plain in language.articles:
+            kind = "A"
+        elif word.plain in language.asks or word.plain in language.measures:
+            kind = "-"
+        elif word.is_year:
+            kind = "Y"
+        elif n and kinds[-1] in "on" and _divides(text, found[n - 1], word, language):
+            kind = "n"
+        else:
+            kind = "o"
+        kinds.append(kind)
+    if is_sentence and (verb := _verb("".join(kinds), found, language)):
+        kinds[verb] = "-"
+    return "".join(kinds)
+
+
+def _divides(
+    text: str, before: QuestionWord, word: QuestionWord, language: QuestionLanguage
+) -> bool:
+    """True when a word doesn't belong to the same thing as the one before it."""
+    if text[before.end : word.start].strip():
+        return True
+    if language.has_capital_nouns:
+        return before.text[0].isupper() and word.text[0].islower()
+    is_number = before.text[0].isdigit() or word.text[0].isdigit()
+    return not is_number and before.text[0].isupper() != word.text[0].isupper()
+
+
+def _verb(kinds: str, found: Sequence[QuestionWord], language: QuestionLanguage) -> int:
+    """The place of the verb behind its subject: of "bake" in "does the rye loaf bake"; 0 for none.
+
+    "What is the fine for …" has none.
+    """
+    does = {n for n, word in enumerate(found) if word.plain in language.doing}
+    first = min(does | {n for n, w in enumerate(found) if w.plain in language.being}, default=-1)
+    if first < 0:
+        return 0
+    if first in does:
+        ends = [m.end() for m in re.finditer("[on]o+", kinds) if m.start() > first]
+        return max(ends) - 1 if len(found) in ends else min(ends, default=1) - 1
+    is_moment = first == 0 or found[first - 1].plain in language.moments
+    subject = re.compile("A*[on]o+").match(kinds, first + 1) if is_moment else None
+    return subject.end() - 1 if subject else 0
+
+
+def asking_words(question: str) -> frozenset[str]:
+    """The words of a question that only ask, in lower case, as in "since when" and "how high"."""
+    said = [word.text for word in question_words(question)]
+    language = question_languages().get(most_likely(said))
+    if language is None:
+        return frozenset()
+    known = language.asks | language.measures | language.prepositions.keys()
+    return known.intersection(word.casefold() for word in said)
+
+
+@cache
+def question_languages() -> dict[str, QuestionLanguage]:
+    """The languages by two-letter code."""
+    path = resources_dir() / "retrieval" / "short_questions.toml"
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    return {code: _language(table) for code, table in tables.items()}
+
+
+def _language(table: dict[str, Any]) -> QuestionLanguage:
+    def all_of(kind: str) -> frozenset[str]:
+        return frozenset(table.get(kind, "").split())
+
+    forms = table.get("contracted", "").split()
+    about = "|".join(re.escape(phrase) for phrase in table["about"].split("|"))
+    return QuestionLanguage(
+        re.compile(rf"(?i)(?:{about})(?!\w)"),
+        all_of("begins"),
+        all_of("ends"),
+        all_of("asks"),
+        all_of("measures"),
+        {each: each for each in all_of("prepositions")}
+        | dict(zip(forms[::2], forms[1::2], strict=True)),
+        {each: kind for kind in (_DEFINITE, "indefinite") for each in all_of(kind)},
+        all_of("doing"),
+        all_of("being"),
+        all_of("moments"),
+        has_capital_nouns=table.get("capital_nouns", False),
+    )
+
+
+# Completes a question that names only what differs from the one before: "And of Nike?".
+#
+# What it names takes the place of the same kind of thing: a year of a year, a name of a name, what
+# follows "for" of what follows "for". Where nothing is surely of its kind, it is added. Pure; any
+# thread.
+
+_LONGEST = 8
+_END = "?!.… "
+_ENDINGS = ("ing", "s")
+# Points of what two things have in common, and as many as make them the same kind.
+_SAME_WORD = _SAME_PREPOSITION = 4
+_SAME_ARTICLE = _BOTH_NAMES = _SAME_ENDING = _SURE = 3
+
+
+def completed(question: str, before: str) -> str:
+    """The question with what it leaves out, from the one before; "" for any other question."""
+    language, rest, is_case_kept = _short(question, before)
+    if language is None or not before.strip():
+        return ""
+    said = [word.plain for word in question_words(rest)]
+    if len(said) > _LONGEST or language.asks.intersection(said):
+        return ""
+    text = before.strip().rstrip(_END)
+    named = list(things(rest, language, is_sentence=False))
+    for thing in named:
+        text = (
+            _with_number(thing, text)
+            or _with_preposition(thing, rest, text, language)
+            or _in_place(thing, rest, text, language, is_case_kept=is_case_kept)
+        )
+    return f"{text}?" if named else ""
+
+
+def _short(question: str, before: str) -> tuple[QuestionLanguage | None, str, bool]:
+    """What a short question names, and in which language; none for a whole question.
+
+    Last, whether it is in the case that it has in the question: not after "What about".
+    """
+    text = question.strip().rstrip(_END)
+    first = next(iter(question_words(text)), None)
+    if first is None:
+        return None, "", False
+    for language in question_languages().values():
+        if opening := language.about.match(text):
+            return language, _without_end(text[opening.end() :], language), False
+    for language in question_languages().values():
+        if first.plain in language.begins:
+            return language, _without_end(text[first.end :], language), True
+    said = [word.text for word in question_words(f"{before} {question}")]
+    language = question_languages().get(most_likely(said))
+    is_asked = question.rstrip().endswith("?")
+    if language and is_asked and (first.plain in language.prepositions or first.is_year):
+        return language, text, True
+    return None, "", False
+
+
+def _without_end(text: str, language: QuestionLanguage) -> str:
+    found = question_words(text)
+    while len(found) > 1 and found[-1].plain in language.ends:
+        found.pop()
+    return text[found[0].start : found[-1].end] if found else ""
+
+
+def _with_number(thing: Thing, text: str) -> str:
+    """The text with another number of the same form, as E3 of E2; "" when there is none."""
+    found = question_words(text)
+    numbers = [word for word in thing.own if any(c.isdigit() for c in word)]
+    known = {word.plain for word in found}
+    if thing.is_year or len(numbers) != 1 or not known.issuperset({*thing.own} - {*numbers}):
+        return ""
+    same = [word for word in found if _form(word.plain) == _form(numbers[0])]
+    if len(same) != 1:
+        return ""
+    [word] = same
+    new = numbers[0].upper() if word.text.isupper() else numbers[0]
+    return text[: word.start] + new + text[word.end :]
+
+
+def _form(word: str) -> str:
+    return "".join("9" if c.isdigit() else "a" if c.isalpha() else c for c in word)
+
+
+def _with_preposition(thing: Thing, rest: str, text: str, language: QuestionLanguage) -> str:
+    """The text with "after probation" for "during probation"; "" where it names something else."""
+    for other in things(text, language, is_sentence=True):
+        if other.own == thing.own:
+            if thing.preposition in ("", other.preposition):
+                return text
+            return text[: other.whole] + rest[thing.whole : thing.end] + text[other.end :]
+    return ""
+
+
+def _in_place(
+    thing: Thing, rest: str, text: str, language: QuestionLanguage, *, is_case_kept: bool
+) -> str:
+    """The text with a thing in the place of the one that is most like it, or added at its end."""
+    others = list(things(text, language, is_sentence=True))
+    points = [_likeness(thing, other, language, is_case_kept=is_case_kept) for other in others]
+    best = max(points, default=0)
+    if best < _SURE or points.count(best) > 1:
+        joint = " " if thing.preposition or thing.is_year else ", "
+        return f"{text}{joint}{rest[thing.whole : thing.end]}"
+    other = others[points.index(best)]
+    new = rest[thing.first if other.is_owned else thing.start : thing.end]
+    after = text[other.end :]
+    if new.endswith("s") and after.startswith(("'s", "’s")):
+        after = after.replace("s", "", 1)
+    return text[: other.start] + new + after
+
+
+def _likeness(thing: Thing, other: Thing, language: QuestionLanguage, *, is_case_kept: bool) -> int:
+    """Points for what two things have in common; `_SURE` of them make the same kind."""
+    if thing.is_year or other.is_year:
+        return _SURE * (thing.is_year and other.is_year)
+    is_same_place = thing.preposition == other.preposition
+    are_names = thing.is_name and other.is_name
+    if thing.preposition and not is_same_place and not are_names:
+        return 0
+    points = _SAME_PREPOSITION * (is_same_place and bool(thing.preposition))
+    points += _SAME_WORD * (not {*thing.own}.isdisjoint(other.own))
+    points += _BOTH_NAMES * are_names
+    points += _SAME_ARTICLE * (thing.article == other.article != "")
+    if not (thing.article or other.article or thing.is_name or other.is_name):
+        are_nouns = language.has_capital_nouns and len(thing.own) == len(other.own)
+        points += _SAME_ENDING * (are_nouns or _end_alike(thing.own, other.own))
+    if points and is_case_kept:
+        points += is_same_place + (len(thing.own) == len(other.own))
+    return points
+
+
+def _end_alike(own: Sequence[str], other: Sequence[str]) -> bool:
+    return any(own[-1].endswith(end) and other[-1].endswith(end) for end in _ENDINGS)
+
 
 # A question with at most this many content words may leave out its subject.
 _FEW_WORDS = 2

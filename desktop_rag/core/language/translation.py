@@ -9,11 +9,175 @@ before the rooms of the window are.
 
 import re
 import string
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 
-from desktop_rag.core.language.told_texts import ToldTexts
+# Finished English texts in another language: failures, reasons and notices. Any thread. Pure.
+#
+# They are English where they are made, stored, logged and sent to programs. Whoever shows one
+# gives
+# it here: it is taken apart into the texts that are known, and their values are put into the
+# translations. What isn't known stays as it is: names, paths, the words of a server.
+
+_PLACE = re.compile(r"\{(\w+)(:,)?\}")
+_BRACES = re.compile(r"\{\{|\}\}")
+_BETWEEN = re.compile(r"(\n+|(?<=[.!?…”);]) +)")
+_ENDINGS = ("", ".", ";", ".;")
+# Longer ones are no messages of ours.
+_LONGEST_CHARS = 2000
+_MOST_SENTENCES = 20
+_MOST_IN_A_TEXT = 6
+_MOST_KEPT = 2000
+_DEEPEST = 4
+# Counted things, alone and in a list: they have no words of their own.
+_COUNTED = ("{count:,} {what}", "{count:,} {what}, {rest}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A text with places: what it looks like when they are filled, and its translation."""
+
+    pattern: re.Pattern[str]
+    translation: str
+    size: int
+    quoted: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A translation, and how many letters of the English text were known."""
+
+    size: int
+    text: str
+
+
+class ToldTexts:
+    """Translates finished texts by the texts that they were made from."""
+
+    def __init__(
+        self, texts: Iterable[str], lookup: Callable[[str], str], separator: str = ","
+    ) -> None:
+        """A place in a text is `{name}`, or `{name:,}` for a number; other braces are doubled.
+
+        `lookup` gives the translation of a text, "" for none; `separator` stands between the
+        thousands of a number.
+        """
+        self._separator = separator
+        self._whole: dict[str, str] = {}
+        # By the word that they begin with; "" for those that begin with a place.
+        self._forms: defaultdict[str, list[_Form]] = defaultdict(list)
+        self._kept: dict[str, str] = {}
+        for text in texts:
+            if translation := lookup(text):
+                self._add(text, translation)
+        for text in _COUNTED:
+            self._add(text, text)
+
+    def translated(self, text: str) -> str:
+        """The text in the other language, as far as it is known."""
+        if not text or len(text) > _LONGEST_CHARS:
+            return text
+        if text not in self._kept:
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            self._kept[text] = self._found(text, 0).text
+        return self._kept[text]
+
+    def _add(self, text: str, translation: str) -> None:
+        if not _PLACE.search(text):
+            self._whole[_plain(text)] = _plain(translation)
+            return
+        pattern, end = "", 0
+        for place in _PLACE.finditer(text):
+            name, is_number = place[1], place[2]
+            pattern += re.escape(_plain(text[end : place.start()]))
+            value = r"-?\d[\d,]*" if is_number else ".+?"
+            is_known = f"(?P<{name}>" in pattern
+            pattern += f"(?P={name})" if is_known else f"(?P<{name}>{value})"
+            end = place.end()
+        pattern += re.escape(_plain(text[end:]))
+        form = _Form(
+            re.compile(pattern, re.DOTALL),
+            translation,
+            # A place for a number says more than one for anything.
+            len(_PLACE.sub("", text)) + text.count(":,}"),
+            frozenset(re.findall(r"“\{(\w+)\}”", text)),
+        )
+        self._forms[_first_word(_PLACE.split(text)[0])].append(form)
+
+    def _found(self, text: str, depth: int) -> _Found:
+        """The best way to read a text as a row of known texts: that which knows most letters."""
+        pieces = _BETWEEN.split(text)
+        count = len(pieces) // 2 + 1
+        if count > _MOST_SENTENCES:
+            return _Found(0, text)
+        best = [_Found(0, "")] * (count + 1)
+        for first in reversed(range(count)):
+            between = pieces[2 * first + 1] if first + 1 < count else ""
+            rest = best[first + 1]
+            best[first] = _Found(rest.size, pieces[2 * first] + between + rest.text)
+            for last in range(first, min(count, first + _MOST_IN_A_TEXT)):
+                known = self._read("".join(pieces[2 * first : 2 * last + 1]), depth)
+                rest = best[last + 1]
+                if known and known.size + rest.size > best[first].size:
+                    between = pieces[2 * last + 1] if last + 1 < count else ""
+                    size = known.size + rest.size
+                    best[first] = _Found(size, known.text + between + rest.text)
+        return best[0]
+
+    def _read(self, text: str, depth: int) -> _Found | None:
+        """One text, with or without what ends it where it is put beside another."""
+        for ending in _ENDINGS:
+            stem = text.removesuffix(ending) if ending else text
+            if ending and stem == text:
+                continue
+            if stem in self._whole:
+                return _Found(len(stem), self._whole[stem] + ending)
+            forms = [*self._forms.get(_first_word(stem), ()), *self._forms[""]]
+            filled = (self._filled(form, stem, depth) for form in forms)
+            if found := max(filter(None, filled), key=lambda each: each.size, default=None):
+                return _Found(found.size, found.text + ending)
+        return None
+
+    def _filled(self, form: _Form, text: str, depth: int) -> _Found | None:
+        match = form.pattern.fullmatch(text)
+        if not match:
+            return None
+        size, values = form.size, dict[str, str]()
+        for name, value in match.groupdict().items():
+            stripped = value.strip()
+            # A name in quotation marks is a name, even where it looks like a word of ours.
+            is_read = depth < _DEEPEST and name not in form.quoted and bool(stripped)
+            known = self._found(stripped, depth + 1) if is_read else _Found(0, stripped)
+            size += known.size
+            values[name] = value.replace(stripped, known.text, 1) if stripped else value
+
+        def put(place: re.Match[str]) -> str:
+            value = values[place[1]]
+            return value.replace(",", self._separator) if place[2] else value
+
+        return _Found(size, _filled_in(form.translation, put))
+
+
+def _filled_in(translation: str, put: Callable[[re.Match[str]], str]) -> str:
+    text, end = "", 0
+    for place in _PLACE.finditer(translation):
+        text += _plain(translation[end : place.start()]) + put(place)
+        end = place.end()
+    return text + _plain(translation[end:])
+
+
+def _plain(text: str) -> str:
+    return _BRACES.sub(lambda found: found[0][0], text)
+
+
+def _first_word(text: str) -> str:
+    """The whole word that a text begins with, "" where it goes on in a place."""
+    word, blank, _ = text.partition(" ")
+    return word if blank else ""
 
 
 class _Language:

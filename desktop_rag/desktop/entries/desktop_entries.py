@@ -7,19 +7,158 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from xml.etree import ElementTree as Xml
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.files.atomic_file import write_atomically
 from desktop_rag.core.files.private_files import persons_mask
-from desktop_rag.desktop.entries import thunar_actions, windows_keys
 from desktop_rag.desktop.entries.linux_files import (
     DESKTOP_FILE,
     EntryFile,
     entry_files,
     nautilus_script,
 )
-from desktop_rag.desktop.launching import app_command
+from desktop_rag.desktop.identity import APP_ID, APP_NAME, ASK_ABOUT, SUMMARY, URL_SCHEME
+from desktop_rag.desktop.launching import app_command, quoted
+
+# The registry keys that enter the app for one person: links, and the menus of Explorer.
+#
+# Any thread. The installer of Windows has the same keys written by the app itself.
+
+_CLASSES = r"Software\Classes"
+# All files, and all folders.
+_MENUS = (rf"{_CLASSES}\*\shell\{APP_NAME}", rf"{_CLASSES}\Directory\shell\{APP_NAME}")
+_SCHEME = rf"{_CLASSES}\{URL_SCHEME}"
+
+Keys = Mapping[str, Mapping[str, str]]
+
+
+def registry_keys(command: Sequence[str]) -> Keys:
+    """The values of each key below HKEY_CURRENT_USER; "" names a key's own value."""
+    icon = {"Icon": f'"{command[0]}"'}
+    keys = {
+        _SCHEME: {"": f"URL:{APP_NAME}", "URL Protocol": ""},
+        rf"{_SCHEME}\DefaultIcon": {"": f'"{command[0]}"'},
+        rf"{_SCHEME}\shell\open\command": {"": _line(command, "open-url")},
+    }
+    for menu in _MENUS:
+        keys[menu] = {"": ASK_ABOUT, **icon}
+        keys[rf"{menu}\command"] = {"": _line(command, "quick-ask", "--about")}
+    return keys
+
+
+def _line(command: Sequence[str], *arguments: str) -> str:
+    # No path of Windows holds a quotation mark.
+    return " ".join(f'"{part}"' for part in [*command, *arguments, "%1"])
+
+
+if sys.platform == "win32":
+    import contextlib
+    import winreg
+
+    def write_keys(keys: Keys) -> None:
+        """Write them all; OSError when one is refused."""
+        for path, values in keys.items():
+            with winreg.CreateKey(winreg.HKEY_CURRENT_USER, path) as key:
+                for name, text in values.items():
+                    winreg.SetValueEx(key, name, 0, winreg.REG_SZ, text)
+
+    def delete_keys(keys: Keys) -> None:
+        """Delete them, and the keys between, which hold nothing else."""
+        for path in (*keys, rf"{_SCHEME}\shell\open", rf"{_SCHEME}\shell"):
+            _delete_tree(path)
+
+    def _delete_tree(path: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            with winreg.OpenKey(winreg.HKEY_CURRENT_USER, path) as key:
+                below = [winreg.EnumKey(key, n) for n in range(winreg.QueryInfoKey(key)[0])]
+            for name in below:
+                _delete_tree(rf"{path}\{name}")
+            winreg.DeleteKey(winreg.HKEY_CURRENT_USER, path)
+
+
+# The entry in the menu of Thunar, Xfce's file manager, beside the person's own. Any thread.
+#
+# Thunar keeps all actions in one file. The person's own replaces that of the system, so that the
+# actions of the latter are taken over when the first is written.
+
+_SYSTEM = Path("/etc/xdg/Thunar/uca.xml")
+_KINDS = ("directories", "audio-files", "image-files", "other-files", "text-files", "video-files")
+
+
+def actions_path() -> Path:
+    """The person's file of actions."""
+    config = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(config) / "Thunar" / "uca.xml"
+
+
+def add_action(command: Sequence[str], system: Path = _SYSTEM) -> bool:
+    """Add the action, or renew it; False where there is no Thunar, or its file is unreadable."""
+    path = actions_path()
+    if not path.parent.is_dir() and not system.is_file():
+        return False
+    actions = _actions(path if path.is_file() else system)
+    if actions is None:
+        return False
+    _without_ours(actions).append(_action(command))
+    _write_actions(path, actions)
+    return True
+
+
+def remove_action() -> bool:
+    """Remove the action; False when there is none."""
+    path = actions_path()
+    actions = _actions(path) if path.is_file() else None
+    if actions is None or not _ours(actions):
+        return False
+    _write_actions(path, _without_ours(actions))
+    return True
+
+
+def _actions(path: Path) -> Xml.Element | None:
+    if not path.is_file():
+        return Xml.Element("actions")
+    try:
+        root = Xml.parse(path).getroot()
+    except Xml.ParseError:
+        return None
+    return root if root.tag == "actions" else None
+
+
+def _ours(actions: Xml.Element) -> list[Xml.Element]:
+    return [found for found in actions if found.findtext("unique-id") == APP_ID]
+
+
+def _without_ours(actions: Xml.Element) -> Xml.Element:
+    for found in _ours(actions):
+        actions.remove(found)
+    return actions
+
+
+def _action(command: Sequence[str]) -> Xml.Element:
+    action = Xml.Element("action")
+    for name, text in (
+        ("icon", APP_ID),
+        ("name", ASK_ABOUT),
+        ("unique-id", APP_ID),
+        ("command", f"{quoted([*command, 'quick-ask', '--about'])} %F"),
+        ("description", SUMMARY),
+        ("patterns", "*"),
+    ):
+        Xml.SubElement(action, name).text = text
+    for kind in _KINDS:
+        Xml.SubElement(action, kind)
+    return action
+
+
+def _write_actions(path: Path, actions: Xml.Element) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Xml.indent(actions, "\t")
+    text = Xml.tostring(actions, encoding="unicode")
+    write_atomically(path, f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n')
+
 
 _EXECUTABLE = 0o100
 _REFRESH_S = 20.0
@@ -35,8 +174,8 @@ def install(drawing: bytes, icons: Mapping[int, bytes]) -> list[str]:
         raise _is_in_the_bundle()
     command = app_command()
     if sys.platform == "win32":
-        keys = windows_keys.registry_keys(command)
-        return _done(lambda: windows_keys.write_keys(keys), list(keys))
+        keys = registry_keys(command)
+        return _done(lambda: write_keys(keys), list(keys))
     files = [nautilus_script(command)]
     if not is_entered_for_all():
         files += entry_files(command, drawing, icons)
@@ -45,8 +184,8 @@ def install(drawing: bytes, icons: Mapping[int, bytes]) -> list[str]:
     def write() -> None:
         for file in files:
             _write(file)
-        if thunar_actions.add_action(command):
-            written.append(str(thunar_actions.actions_path()))
+        if add_action(command):
+            written.append(str(actions_path()))
 
     _done(write, written)
     _refresh()
@@ -59,8 +198,8 @@ def remove(drawing: bytes, icons: Mapping[int, bytes]) -> list[str]:
         raise _is_in_the_bundle()
     command = app_command()
     if sys.platform == "win32":
-        keys = windows_keys.registry_keys(command)
-        return _done(lambda: windows_keys.delete_keys(keys), list(keys))
+        keys = registry_keys(command)
+        return _done(lambda: delete_keys(keys), list(keys))
     files = [nautilus_script(command), *entry_files(command, drawing, icons)]
     removed = [path for file in files if (path := _data_home() / file.path).exists()]
     told = list(map(str, removed))
@@ -68,8 +207,8 @@ def remove(drawing: bytes, icons: Mapping[int, bytes]) -> list[str]:
     def delete() -> None:
         for path in removed:
             path.unlink()
-        if thunar_actions.remove_action():
-            told.append(str(thunar_actions.actions_path()))
+        if remove_action():
+            told.append(str(actions_path()))
 
     _done(delete, told)
     _refresh()

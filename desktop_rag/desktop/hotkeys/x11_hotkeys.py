@@ -5,6 +5,12 @@ import os
 import select
 import threading
 
+from desktop_rag.desktop.hotkeys.desktop_hotkeys import (
+    BAD_ACCESS,
+    KEY_PRESS,
+    MAPPING_NOTIFY,
+    XConnection,
+)
 from desktop_rag.desktop.hotkeys.hotkey import (
     FUNCTION_KEYS,
     Action,
@@ -14,7 +20,6 @@ from desktop_rag.desktop.hotkeys.hotkey import (
     Hotkeys,
     OnPressed,
 )
-from desktop_rag.desktop.hotkeys.xcb import BAD_ACCESS, KEY_PRESS, MAPPING_NOTIFY, XConnection
 
 log = logging.getLogger(__name__)
 

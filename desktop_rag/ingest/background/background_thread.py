@@ -1,13 +1,33 @@
 """A named thread that works while there is work. Indexer, scanner and embedding each own one."""
 
 import logging
+import os
+import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 from desktop_rag.core.errors import AppError, Cancelled
-from desktop_rag.ingest.background.thread_priority import lower_priority
 
 log = logging.getLogger(__name__)
+
+# Lets background work wait for the window, for questions and for other programs.
+
+# Of 20 steps; a tenth of the processor's time while something else wants all of it.
+NICENESS = 10
+
+
+def lower_priority() -> None:
+    """Lower the priority of the calling thread, and of processes and threads that it starts.
+
+    On Linux, where it can be done for one thread by a standard call; elsewhere nothing happens. It
+    can't be undone.
+    """
+    if sys.platform == "linux":
+        thread = threading.get_native_id()
+        with suppress(OSError):
+            now = os.getpriority(os.PRIO_PROCESS, thread)
+            os.setpriority(os.PRIO_PROCESS, thread, max(now, NICENESS))
 
 
 class BackgroundThread:

@@ -7,9 +7,11 @@ documents: a commit waits for the disk, and thousands of small files would spend
 
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
 
 from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.core.errors import AppError, Cancelled
@@ -20,7 +22,6 @@ from desktop_rag.ingest.background.background_thread import BackgroundThread
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
 from desktop_rag.ingest.chunking.indexing_outcome import indexing_outcome_of
-from desktop_rag.ingest.indexing.read_ahead import ReadAhead
 from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
 from desktop_rag.ingest.pictures.pictures import Pictures
 from desktop_rag.ingest.recordings.recordings import Recordings, TranscriptAwaited
@@ -29,6 +30,47 @@ from desktop_rag.models.answer_priority import FairShare
 from desktop_rag.store.contract.documents import DocumentStore, IndexingOutcome
 
 log = logging.getLogger(__name__)
+
+# Reads the next files on a thread of its own while the one before is cut and stored.
+#
+# The parser process would otherwise stand still meanwhile, and the indexer while it reads.
+
+# As many small files; of large ones so many bytes, as their texts wait in memory.
+_MOST_FILES = 16
+_MOST_BYTES = 4_000_000
+
+T = TypeVar("T")
+
+
+class ReadAhead(Generic[T]):
+    """Calls `read` for documents ahead of their turn, one after the other, on one thread.
+
+    A context manager: what was not begun when it ends is not read.
+    """
+
+    def __init__(self, read: Callable[[Document], T]) -> None:
+        self._read = read
+        self._pool = ThreadPoolExecutor(1, "reader")
+
+    def __enter__(self) -> "ReadAhead[T]":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def over(self, documents: Iterable[Document]) -> Iterator[tuple[Document, Future[T]]]:
+        """The documents in their order, each with what reading it gives, or raises."""
+        pending = deque[tuple[Document, Future[T]]]()
+        for document in documents:
+            pending.append((document, self._pool.submit(self._read, document)))
+            while len(pending) > _MOST_FILES or _bytes_of(pending) > _MOST_BYTES:
+                yield pending.popleft()
+        yield from pending
+
+
+def _bytes_of(pending: Iterable[tuple[Document, object]]) -> int:
+    return sum(document.stat.size_bytes for document, _ in pending)
+
 
 # Increased when the readers improve: files that older ones read are then read again.
 READERS = 4

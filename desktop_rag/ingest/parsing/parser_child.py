@@ -34,8 +34,10 @@ from desktop_rag.ingest.parsing.protocol import (
 )
 from desktop_rag.ingest.parsing.request_channel import RequestReceiver
 from desktop_rag.ingest.parsing.sandbox.confinement import confine
-from desktop_rag.ingest.read.formats import PDF, decrypted, detect, read_as
+from desktop_rag.ingest.read.formats import detect, read_as
 from desktop_rag.ingest.read.foundation.document_draft import one_line
+from desktop_rag.ingest.read.foundation.encryption import decrypted
+from desktop_rag.ingest.read.foundation.format_table import PDF
 from desktop_rag.ingest.read.foundation.ocr import Ocr
 from desktop_rag.ingest.read.foundation.read_limits import MAX_COLOURED_CHARS
 from desktop_rag.ingest.read.foundation.source_file import (

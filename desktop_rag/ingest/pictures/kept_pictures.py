@@ -11,7 +11,8 @@ from typing import Any, cast, get_args
 
 from desktop_rag.core.files.content_folder import ContentFolder
 from desktop_rag.core.pictures.picture_text import PictureText, texts_from_json, texts_to_json
-from desktop_rag.ingest.parsing.parser_process import ParseFailed, Reason
+from desktop_rag.ingest.parsing.parser_process import ParseFailed
+from desktop_rag.ingest.read.foundation.read_limits import Reason
 
 
 @dataclass(frozen=True, slots=True)

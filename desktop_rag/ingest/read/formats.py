@@ -4,37 +4,264 @@ The face of this room: the parser process asks it for documents. Importing it lo
 library.
 """
 
+import importlib
+import io
 import logging
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 from desktop_rag.core.anchors import HEADING_SEPARATOR
 from desktop_rag.core.domain import OPENED_BY_PASSWORD
 from desktop_rag.core.parsed import ParsedDocument, ParsedPart
-from desktop_rag.ingest.read.detection import detect
+from desktop_rag.ingest.read.foundation import ole
 from desktop_rag.ingest.read.foundation.document_draft import (
     DocumentDraft,
     EmbeddedFile,
     LimitReached,
     one_line,
 )
-from desktop_rag.ingest.read.foundation.encoding import NotTextError
-from desktop_rag.ingest.read.foundation.encryption import decrypted
+from desktop_rag.ingest.read.foundation.encoding import NotTextError, looks_like_text
+from desktop_rag.ingest.read.foundation.encryption import decrypted, encrypted
 from desktop_rag.ingest.read.foundation.format_names import format_of_name
 from desktop_rag.ingest.read.foundation.format_table import (
+    EPUB,
     FORMAT_BY_NAME,
+    FORMATS,
     HTML,
+    MAIL,
+    MAILBOX,
     PDF,
+    TEXT,
     WEB_PAGE,
+    Format,
 )
 from desktop_rag.ingest.read.foundation.language import language_of
 from desktop_rag.ingest.read.foundation.ocr import Ocr
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
-from desktop_rag.ingest.read.readers import reader_of
+from desktop_rag.ingest.read.foundation.too_old import POWERPOINT_95, TOO_OLD, too_old
+
+log = logging.getLogger(__name__)
+
+# The reader of a format. A reader and its libraries are imported at its first file.
+#
+# A reader fills the draft from the bytes of a file and returns the title, or "" if there is none.
+# Runs in the parser process.
+
+Reader = Callable[[SourceFile, DocumentDraft], str]
+
+
+def reader_of(row: Format, *, is_safe: bool) -> Reader:
+    """The reader of a format.
+
+    With `is_safe` it runs no native code on the bytes of the file, where there is a choice.
+    """
+    written = (is_safe and row.safe_reader) or row.reader
+    module, _, function = written.partition(":")
+    return cast("Reader", getattr(importlib.import_module(module), function))
+
+
+# The format of a file, from its content first and its name second.
+#
+# Looks at a few kilobytes, and at the list of parts of a container. Runs in the parser process.
+
+_HEADER_BYTES = 1024
+_ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
+_MIMETYPE_BYTES = 200
+# The begin-of-file record of an Excel workbook with the record for its password right behind.
+_BIFF_PASSWORD = re.compile(rb"\x09\x08\x10\x00\x00\x06.{14}\x2f\x00", re.DOTALL)
+# Recognised only to tell the person what the file is: by first bytes, …
+_UNREAD_STARTS = (
+    (b"\x1f\x8b", "archive"), (b"7z\xbc\xaf\x27\x1c", "archive"), (b"Rar!\x1a\x07", "archive"),
+    (b"\xfd7zXZ\0", "archive"), (b"\x28\xb5\x2f\xfd", "archive"), (b"\x7fELF", "program"),
+    (b"SQLite format 3\0", "database"), (b"!BDN", "Outlook mailbox"),
+    (b"\x78\x9f\x3e\x22", "winmail.dat"), (b"\xffWPC", "WordPerfect"),
+    *((start, kind) for kind, starts in TOO_OLD.items() for start in starts),
+)  # fmt: skip
+# … by first bytes that a text may begin with too, …
+_UNREAD_WEAK_STARTS = (
+    (b"BZh", "archive"), (b"RIFF", "audio or video"), (b"MZ", "program"),
+)  # fmt: skip
+# … by what a container holds, …
+_UNREAD_MIMETYPES = {"application/vnd.oasis.opendocument.graphics": "drawing"}
+_IWORK_09 = "buildversionhistory.plist"
+_UNREAD_FOLDERS = {"visio/": "Visio"}
+_UNREAD_STREAMS = {"visiodocument": "Visio", "quill": "Publisher", "pp40": POWERPOINT_95}
+# … or by name, where it is text to the eye.
+_UNREAD_TEXT = {
+    ".mht": "web archive", ".mhtml": "web archive", ".svg": "drawing", ".eps": "drawing",
+    ".ps": "PostScript",
+}  # fmt: skip
+_PEEK_BYTES = 16_000
+_MAIL_LINE = re.compile(rb"([A-Za-z][A-Za-z0-9-]{1,60}):")
+_MAIL_SENDERS = {b"from", b"received", b"return-path", b"message-id"}
+_MAIL_STAMPS = {b"date", b"received", b"message-id", b"mime-version", b"return-path"}
+_MAIL_HEADERS = _MAIL_SENDERS | _MAIL_STAMPS | {b"to", b"cc", b"subject", b"delivered-to"}
+_MIN_MAIL_HEADERS = 3
+_MULTIPART = re.compile(rb"^content-type:\s*multipart/", re.IGNORECASE | re.MULTILINE)
+# Names that say too little: the content of such a text is looked at.
+_VAGUE_SUFFIXES = {"", ".txt", ".text"}
+_MAIL_KINDS = {MAIL, MAILBOX}
+# Keys that are text: passages may be sent to an endpoint.
+_SECRET = re.compile(rb"\s*-----BEGIN (?:[A-Z0-9 ]+ )?PRIVATE KEY")
+# The source of a PDF without its first line.
+_PDF_OBJECT = re.compile(rb"\d \d+ obj\b.*?\b(?:endobj|stream|trailer)\b", re.DOTALL)
+_SIGNATURES = {row.name: row.signature for row in FORMATS if row.signature}
+_STARTS = [(sign.start, name) for name, sign in _SIGNATURES.items() if sign.start]
+_WEAK_STARTS = [(sign.weak_start, name) for name, sign in _SIGNATURES.items() if sign.weak_start]
+_MIMETYPES = _UNREAD_MIMETYPES | {
+    mimetype: name for name, sign in _SIGNATURES.items() for mimetype in sign.mimetypes
+}
+_OFFICE_FOLDERS = {
+    sign.office_folder: name for name, sign in _SIGNATURES.items() if sign.office_folder
+} | _UNREAD_FOLDERS
+_OLE_STREAMS = {
+    stream: name for name, sign in _SIGNATURES.items() for stream in sign.ole_streams
+} | _UNREAD_STREAMS
+_TEXT_STARTS = [(row.text_start, row.name) for row in FORMATS if row.text_start]
+
+
+def detect(source: SourceFile) -> str:
+    """The format of a file that can be read. Raises Unreadable, with what it is, for any other."""
+    data = source.data
+    if not data:
+        raise Unreadable("empty", "Empty file")
+    header = data[:_HEADER_BYTES]
+    if format_of_name(source.path.name) == PDF and b"%PDF-" in header:
+        return PDF
+    if data.startswith(_ZIP_STARTS):
+        return _readable(_kind_of_archive(source))
+    if data.startswith(ole.MAGIC):
+        return _readable(_kind_of_ole(source))
+    kind = _kind_of_start(header, _STARTS, _UNREAD_STARTS)
+    is_doubtful = format_of_name(source.path.name) is None
+    is_text = not kind and looks_like_text(data, is_doubtful=is_doubtful)
+    if not kind and not is_text:
+        kind = _kind_of_start(header, _WEAK_STARTS, _UNREAD_WEAK_STARTS)
+    if kind:
+        return _readable(kind)
+    if not is_text and b"%PDF-" in header:
+        return PDF
+    return _kind_of_text(source) if is_text else _refuse_binary(source)
+
+
+def _kind_of_start(
+    header: bytes,
+    formats: Iterable[tuple[re.Pattern[bytes], str]],
+    unread: Iterable[tuple[bytes, str]],
+) -> str:
+    """The kind of content with this start, "" for none of them."""
+    by_format = next((name for start, name in formats if start.match(header)), "")
+    return by_format or next((kind for start, kind in unread if header.startswith(start)), "")
+
+
+def _readable(kind: str) -> str:
+    if kind in FORMAT_BY_NAME:
+        return kind
+    if kind in TOO_OLD:
+        raise too_old(kind)
+    raise Unreadable("unsupported", f"Not supported: {kind}")
+
+
+def _kind_of_text(source: SourceFile) -> str:
+    if source.suffix in _UNREAD_TEXT:
+        return _readable(_UNREAD_TEXT[source.suffix])
+    if _SECRET.match(source.data):
+        raise Unreadable("unsupported", "Not supported: private key")
+    named = format_of_name(source.path.name)
+    is_misnamed = named is None or named in _SIGNATURES
+    if (is_misnamed or named == PDF) and _PDF_OBJECT.search(source.data[:_PEEK_BYTES]):
+        # Its syntax is no text; what there is of the file is for the tolerant reader.
+        return PDF
+    found = _kind_of_vague_text(source.data)
+    if not is_misnamed and source.suffix not in _VAGUE_SUFFIXES and found not in _MAIL_KINDS:
+        # Any source code may begin like a page.
+        found = ""
+    elif named in _MAIL_KINDS and found in _MAIL_KINDS:
+        found = named
+    if found:
+        return found
+    return TEXT if named is None or is_misnamed else named
+
+
+def _kind_of_vague_text(data: bytes) -> str:
+    """The kind of a text by its first lines, "" for nothing in particular."""
+    # Without its zeros UTF-16 reads like ASCII, as far as markup goes.
+    peek = data[:_PEEK_BYTES].replace(b"\0", b"").lstrip(b"\xef\xbb\xbf\xff\xfe")
+    peek = peek.replace(b"\r\n", b"\n")
+    by_start = next((name for start, name in _TEXT_STARTS if start.match(peek)), "")
+    if by_start:
+        return by_start
+    return MAIL if _begins_with_mail_headers(peek) else ""
+
+
+def _begins_with_mail_headers(peek: bytes) -> bool:
+    """True when only header lines, of the kinds that mail has, stand before the first blank one."""
+    head, blank, _ = peek.partition(b"\n\n")
+    lines = head.split(b"\n")
+    if not blank:
+        # The headers are longer than what is looked at, and the last line is cut.
+        if len(peek) < _PEEK_BYTES // 2:
+            return False
+        lines.pop()
+    found: set[bytes] = set()
+    for line in lines:
+        match = _MAIL_LINE.match(line)
+        if match:
+            found.add(match[1].lower())
+        elif not (found and line[:1] in {b" ", b"\t"}):
+            return False
+    if not found & _MAIL_SENDERS:
+        return False
+    if not found & _MAIL_STAMPS:
+        # A list of recipients may be longer than what is looked at.
+        return not blank and b"to" in found
+    return len(found & _MAIL_HEADERS) >= _MIN_MAIL_HEADERS or bool(_MULTIPART.search(head))
+
+
+def _refuse_binary(source: SourceFile) -> str:
+    named = format_of_name(source.path.name)
+    if named in _SIGNATURES:
+        raise Unreadable("damaged", "The file is damaged", f"Its content is no {named} file.")
+    raise Unreadable("unsupported", "Not a text file")
+
+
+def _kind_of_archive(source: SourceFile) -> str:
+    try:
+        with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
+            parts = archive.namelist()
+            if "mimetype" in parts:
+                with archive.open("mimetype") as file:
+                    mimetype = file.read(_MIMETYPE_BYTES).decode("ascii", "replace").strip()
+                return _MIMETYPES.get(mimetype.removesuffix("-template"), "archive")
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, zlib.error, OSError) as exc:
+        raise Unreadable("damaged", "The file is damaged", "It is cut short or altered.") from exc
+    lowered = [part.lower() for part in parts]
+    if "[content_types].xml" in lowered:
+        for folder, kind in _OFFICE_FOLDERS.items():
+            if any(part.startswith(folder) for part in lowered):
+                return kind
+        return format_of_name(source.path.name) or "Office file"
+    if "meta-inf/container.xml" in lowered:
+        return EPUB
+    # Of 2013 and later, and of before.
+    is_iwork = any(part.endswith(".iwa") for part in lowered) or _IWORK_09 in lowered
+    return "Apple iWork" if is_iwork else "archive"
+
+
+def _kind_of_ole(source: SourceFile) -> str:
+    found = {name.lower() for name in ole.root_names(source.data)}
+    if "encryptedpackage" in found or _BIFF_PASSWORD.search(source.data):
+        raise encrypted()
+    return next((kind for name, kind in _OLE_STREAMS.items() if name in found), "old Office file")
+
 
 __all__ = ["PDF", "decrypted", "detect", "read_as"]
 
-log = logging.getLogger(__name__)
 
 _MAX_DEPTH = 3
 _MAX_PARTS = 200

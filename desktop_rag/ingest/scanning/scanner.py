@@ -4,36 +4,226 @@ A scan decides what changed; events only say where to scan. The scan at the star
 """
 
 import logging
+import os
 import time
 import uuid
-from collections.abc import Iterable
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from threading import Event
 
 from desktop_rag.core.domain import EXCLUDED, Document, DocumentState, Source
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.core.files.file_state import hash_of
 from desktop_rag.core.library_events import ChangeSummary
 from desktop_rag.core.pictures.waiting_pictures import waiting_words
 from desktop_rag.ingest.background.background_thread import BackgroundThread
 from desktop_rag.ingest.background.pipeline_callbacks import PipelineCallbacks
 from desktop_rag.ingest.indexing.indexer import Indexer
-from desktop_rag.ingest.scanning.change_confirmation import ChangeConfirmation, ConfirmedChanges
+from desktop_rag.ingest.scanning.disk_walk import FoundFile, RootOffline, is_covered
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
-from desktop_rag.ingest.scanning.moves import Moves
 from desktop_rag.ingest.scanning.recheck_schedule import RecheckSchedule, RecheckTimes
-from desktop_rag.ingest.scanning.reconcile import (
-    Changes,
-    FoundFile,
-    KnownFile,
-    Match,
-    RootOffline,
-    rescan,
-)
-from desktop_rag.store.contract.documents import DocumentStore
+from desktop_rag.ingest.scanning.reconcile import Changes, KnownFile, Match, is_same, rescan
+from desktop_rag.store.contract.documents import DocumentStore, ReadRow
 from desktop_rag.store.contract.sources import SourceStore
 
 log = logging.getLogger(__name__)
+
+# Finds out whether a new file is a known one that was moved: between sources, or to another disk.
+#
+# Runs on the scanner's thread. Moves inside a source that keep the inode are seen without this.
+
+_Lost = tuple[KnownFile, str]
+_Kind = tuple[int, str]
+
+
+class Moves:
+    """Compares new files with known ones that are no longer where they were."""
+
+    def __init__(self, documents: DocumentStore, sources: SourceStore, cancel: Event) -> None:
+        self._documents = documents
+        self._sources = sources
+        self._cancel = cancel
+
+    def find(self, source: Source, changes: Changes) -> Changes:
+        """The changes, with new files that are known ones as moved. Raises Cancelled.
+
+        Only files of the size and suffix of a lost one are opened.
+        """
+        fresh = [file for file in changes.new if not file.reason and file.size_bytes]
+        if not fresh:
+            return changes
+        rows = self._documents.read_files({file.size_bytes for file in fresh})
+        lost = self._lost(source, rows)
+        if not lost:
+            return changes
+        matches = [match for file in fresh if (match := self._match(file, lost))]
+        come = {match.found.location for match in matches}
+        gone = {match.known.document_id for match in matches}
+        return replace(
+            changes,
+            new=tuple(file for file in changes.new if file.location not in come),
+            moved=(*changes.moved, *matches),
+            vanished=tuple(file for file in changes.vanished if file.document_id not in gone),
+        )
+
+    def _lost(self, source: Source, rows: Iterable[ReadRow]) -> dict[_Kind, list[_Lost]]:
+        """Files that were read and are not where they were; none of a drive that was pulled."""
+        reached = {s.source_id for s in self._sources.sources() if _is_reached(s.path)}
+        reached.add(source.source_id)
+        lost: dict[_Kind, list[_Lost]] = defaultdict(list)
+        for source_id, digest, row in rows:
+            file = KnownFile(*row)
+            if source_id in reached and not os.path.lexists(file.location):
+                lost[(file.size_bytes, _suffix(file.location))].append((file, digest))
+        return lost
+
+    def _match(self, found: FoundFile, lost: dict[_Kind, list[_Lost]]) -> Match | None:
+        candidates = lost.get((found.size_bytes, _suffix(found.location)))
+        if not candidates:
+            return None
+        if self._cancel.is_set():
+            raise Cancelled
+        known = next((file for file, _ in candidates if file.inode and is_same(file, found)), None)
+        if known is None:
+            digest = _digest(found.path)
+            known = next((file for file, its_digest in candidates if its_digest == digest), None)
+        if known is None:
+            return None
+        candidates[:] = [lost for lost in candidates if lost[0] is not known]
+        return Match(known, found)
+
+
+def _digest(path: Path) -> str | None:
+    try:
+        return hash_of(path)
+    except OSError:
+        return None  # reading it will tell why
+
+
+def _is_reached(root: Path) -> bool:
+    """True for a folder with content: an empty one may be a mount point."""
+    try:
+        with os.scandir(root) as entries:
+            return next(entries, None) is not None
+    except OSError:
+        return False
+
+
+def _suffix(location: str) -> str:
+    return Path(location).suffix.lower()
+
+
+# Delays changes that may be temporary until a second scan confirms them.
+#
+# Editors delete a file and write it again, copies grow for a while, and a whole tree may vanish by
+# mistake. Runs on the scanner's thread.
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmedChanges:
+    """The changes to store. `gone` files vanished with many others and are kept for a while."""
+
+    changes: Changes
+    gone: tuple[KnownFile, ...] = ()
+
+
+class ChangeConfirmation:
+    """Tracks the missing files of each source until they have been missing for long enough."""
+
+    def __init__(
+        self,
+        recheck: Callable[[str, Path, float], None],
+        times: RecheckTimes,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`recheck(source_id, place, in_s)` schedules a second scan of a place."""
+        self._recheck = recheck
+        self._times = times
+        self._clock = clock
+        self._wall_clock = wall_clock
+        # By source and document: the location of a file, and when it was first missing.
+        self._missing: dict[str, dict[str, tuple[str, float]]] = {}
+
+    def confirm(
+        self,
+        source_id: str,
+        changes: Changes,
+        known: Collection[KnownFile],
+        parts: frozenset[Path] | None = None,
+    ) -> ConfirmedChanges:
+        """The changes to store after a scan of the whole source, or of these parts of it.
+
+        `known` are all files of the source in the store.
+        """
+        absent = [file for file in changes.vanished if not file.gone_at]
+        self._found_again(source_id, absent, parts)
+        missing = [file for file in absent if self._is_confirmed_missing(source_id, file)]
+        is_many = self._are_many(source_id, len(missing), known)
+        now = self._wall_clock()
+        outlived = [
+            file for file in changes.vanished
+            if file.gone_at and now - file.gone_at >= self._times.keep_gone_s
+        ]  # fmt: skip
+        confirmed = replace(
+            changes,
+            new=tuple(file for file in changes.new if self._has_settled(source_id, file)),
+            changed=tuple(m for m in changes.changed if self._has_settled(source_id, m.found)),
+            vanished=tuple(outlived if is_many else (*outlived, *missing)),
+        )
+        return ConfirmedChanges(confirmed, tuple(missing) if is_many else ())
+
+    def forget(self, source_id: str) -> None:
+        """The source was removed."""
+        self._missing.pop(source_id, None)
+
+    def _found_again(
+        self, source_id: str, absent: list[KnownFile], parts: frozenset[Path] | None
+    ) -> None:
+        """Stop tracking files that this scan found again."""
+        tracked = self._missing.get(source_id)
+        if not tracked:
+            return
+        still = {file.document_id for file in absent}
+        places = None if parts is None else {str(part) for part in parts}
+        for document_id, (location, _) in list(tracked.items()):
+            if document_id not in still and (places is None or is_covered(location, places)):
+                del tracked[document_id]
+
+    def _is_confirmed_missing(self, source_id: str, file: KnownFile) -> bool:
+        """True when a file has been missing for long enough; if not, a recheck is scheduled."""
+        tracked = self._missing.setdefault(source_id, {})
+        now = self._clock()
+        _, first = tracked.setdefault(file.document_id, (file.location, now))
+        left_s = first + self._times.missing_s - now
+        if left_s > 0:
+            self._recheck(source_id, Path(file.location), left_s)
+            return False
+        del tracked[file.document_id]
+        return True
+
+    def _are_many(self, source_id: str, missing: int, known: Collection[KnownFile]) -> bool:
+        """True when too many files vanished, with those tracked or kept already, to remove them."""
+        waiting = len(self._missing.get(source_id, ()))
+        kept = sum(1 for file in known if file.gone_at)
+        times = self._times
+        return missing + waiting + kept > max(times.many_files, times.many_share * len(known))
+
+    def _has_settled(self, source_id: str, file: FoundFile) -> bool:
+        """True when a file did not change just now; if it did, a recheck is scheduled.
+
+        A modification time in the future is ignored.
+        """
+        age_s = self._wall_clock() - file.mtime_ns / 1e9
+        if file.reason or not 0 <= age_s < self._times.settle_s:
+            return True
+        self._recheck(source_id, file.path, self._times.settle_s - age_s)
+        return False
+
 
 Parts = frozenset[Path] | None
 # Above this number a scan of the whole source is cheaper.

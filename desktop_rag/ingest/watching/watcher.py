@@ -7,13 +7,15 @@ looks after roots that went away, came back or cannot be watched.
 import errno
 import logging
 import os
+import stat
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
 from watchdog.events import (
     DirAttribEvent,
     DirCreatedEvent,
@@ -32,10 +34,297 @@ from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 from watchdog.observers.polling import PollingObserverVFS
 
+from desktop_rag.ingest.background.space_wait import SpaceTimes
 from desktop_rag.ingest.scanning.gitignore import GITIGNORE
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
-from desktop_rag.ingest.watching.debounce import Debouncer, WatchTimes
-from desktop_rag.ingest.watching.mounts import identity, is_remote
+from desktop_rag.ingest.scanning.recheck_schedule import RecheckTimes
+
+log = logging.getLogger(__name__)
+
+# The file system of a source, and the identity of its folder.
+#
+# Read by the watcher, on its own thread and on the one that adds a source.
+
+_REMOTE_FILE_SYSTEMS = frozenset(
+    {
+        *("afs", "ceph", "cifs", "davfs", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4"),
+        *("afpfs", "smb2", "smb3", "smbfs", "webdav"),
+        *("fuse.davfs2", "fuse.glusterfs", "fuse.gvfsd-fuse", "fuse.rclone", "fuse.s3fs"),
+        *("fuse.sshfs", "fuse.vmhgfs-fuse"),
+        *("9p", "prl_fs", "vboxsf", "virtiofs", "vmhgfs"),  # shared with a virtual machine
+    }
+)
+
+
+def is_remote(path: Path) -> bool:
+    """True for network file systems, whose changes by others the kernel does not report."""
+    real = path.resolve()
+    if real.drive.startswith("\\\\"):
+        return True
+    mounts = [
+        mount for mount in psutil.disk_partitions(all=True) if real.is_relative_to(mount.mountpoint)
+    ]
+    # Of two mounts at one place the later one is seen.
+    mount = max(reversed(mounts), key=lambda mount: len(mount.mountpoint), default=None)
+    if mount is None:
+        return False
+    return mount.fstype.lower() in _REMOTE_FILE_SYSTEMS or "remote" in mount.opts.split(",")
+
+
+def identity(root: Path) -> tuple[int, int] | None:
+    """The identity of a folder, or of the folder of a file; None if it is missing.
+
+    Another value says that the folder was replaced, or its drive was mounted or unmounted.
+    """
+    try:
+        status = root.stat()
+        if stat.S_ISREG(status.st_mode):
+            status = root.resolve().parent.stat()
+    except OSError:
+        return None
+    return (status.st_dev, status.st_ino)
+
+
+# Collects changed paths until they settle, as a few places to scan. Pure.
+#
+# Events are hints: a path may be scanned although nothing is different there, but none is missed.
+# Nothing here locks or reads a clock: the watcher calls it on its own threads with the time.
+
+
+def places(paths: Iterable[Path], folders: frozenset[Path]) -> frozenset[Path]:
+    """The paths without those below one of the changed `folders`, whose scan covers them."""
+    if not folders:
+        return frozenset(paths)
+    return frozenset(path for path in paths if folders.isdisjoint(path.parents))
+
+
+class PendingChanges:
+    """The changed paths below one root that were not scanned yet. Times are monotonic seconds.
+
+    They are due after `quiet_s` without a change, and after `storm_s` at the latest. More than
+    `max_paths` paths become the root itself, because a full scan is faster then.
+    """
+
+    def __init__(self, root: Path, quiet_s: float, storm_s: float, max_paths: int = 10_000) -> None:
+        self._root = root
+        self._quiet_s = quiet_s
+        self._storm_s = storm_s
+        self._max_paths = max_paths
+        self._paths: set[Path] = set()
+        self._folders: set[Path] = set()
+        self._is_whole = False
+        self._first_s: float | None = None
+        self._last_s = 0.0
+
+    @property
+    def due_at_s(self) -> float | None:
+        """The time for `take`; None while nothing is pending."""
+        if self._first_s is None:
+            return None
+        return min(self._last_s + self._quiet_s, self._first_s + self._storm_s)
+
+    def add(self, path: Path, now_s: float, *, is_folder: bool = False) -> None:
+        """Add a changed file, or a folder that is to be scanned with everything below it."""
+        if self._first_s is None:
+            self._first_s = now_s
+        self._last_s = now_s
+        if self._is_whole:
+            return
+        self._paths.add(path)
+        if is_folder:
+            self._folders.add(path)
+        self._is_whole = len(self._paths) > self._max_paths
+
+    def add_root(self, now_s: float) -> None:
+        """Mark the whole root as changed. This does not postpone pending changes."""
+        self._is_whole = True
+        if self._first_s is None:
+            self._first_s = self._last_s = now_s
+
+    def take(self) -> frozenset[Path]:
+        """The places to scan, empty if there are none; nothing is pending afterwards."""
+        is_whole = self._is_whole or self._root in self._paths
+        found = (
+            frozenset({self._root}) if is_whole else places(self._paths, frozenset(self._folders))
+        )
+        self._paths, self._folders = set(), set()
+        self._is_whole = False
+        self._first_s = None
+        return found
+
+
+# Waits until changes below a root settle, then reports the changed places once.
+#
+# Watchdog's threads note changes; one thread ("folder-watcher") does the waiting and the calls.
+
+# The computer was asleep when the wall clock advanced by this much more than the wait.
+_SLEPT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class WatchTimes:
+    """Quiet before a hand-over and the longest wait for it; how often a root is looked at for
+    having come or gone; between polls; and between whole rescans that make up for lost events,
+    of roots that tell of events and of polled ones. `recheck` are the times of the scanner's
+    rechecks, `space` those of the wait for room on a full disk.
+    """
+
+    quiet_s: float = 1.5
+    storm_s: float = 10.0
+    probe_s: float = 5.0
+    poll_s: float = 60.0
+    rescan_s: float = 3600.0
+    polled_rescan_s: float = 600.0
+    recheck: RecheckTimes = field(default_factory=RecheckTimes)
+    space: SpaceTimes = field(default_factory=SpaceTimes)
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """The pending changes of one root; guarded by the debouncer's condition."""
+
+    pending: PendingChanges
+    rescan_s: float
+    next_rescan_s: float
+    needs_check: bool = False
+
+
+class Debouncer:
+    """Collects changes a root and calls `on_dirty(root, places)` when they settle.
+
+    It calls `check(root)` every `probe_s`, when asked to, and before each hand-over; in it the
+    root may be marked as a whole. Both are called on the debouncer's thread, one at a time.
+    """
+
+    def __init__(
+        self,
+        on_dirty: Callable[[Path, frozenset[Path]], None],
+        check: Callable[[Path], None],
+        times: WatchTimes,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._on_dirty = on_dirty
+        self._check = check
+        self._times = times
+        self._wall_clock = wall_clock
+        self._condition = threading.Condition()
+        self._roots: dict[Path, _Waiting] = {}
+        self._is_closing = False
+        self._next_probe_s = 0.0
+        self._thread = threading.Thread(target=self._run, name="folder-watcher", daemon=True)
+        self._thread.start()
+
+    def add(self, root: Path) -> None:
+        """Collect the changes of this root from now on."""
+        pending = PendingChanges(root, self._times.quiet_s, self._times.storm_s)
+        rescan_s = self._times.rescan_s
+        with self._condition:
+            self._roots[root] = _Waiting(pending, rescan_s, time.monotonic() + rescan_s)
+
+    def rescan_polled(self, root: Path) -> None:
+        """Rescan the root as often as polled ones."""
+        with self._condition:
+            if waiting := self._roots.get(root):
+                waiting.rescan_s = min(waiting.rescan_s, self._times.polled_rescan_s)
+                soon_s = time.monotonic() + waiting.rescan_s
+                waiting.next_rescan_s = min(waiting.next_rescan_s, soon_s)
+
+    def remove(self, root: Path) -> None:
+        """Forget the root and its pending changes."""
+        with self._condition:
+            self._roots.pop(root, None)
+
+    def note(self, root: Path, path: Path, *, is_folder: bool) -> None:
+        """Something changed. Quick, from any thread; ignored if the root was removed."""
+        with self._condition:
+            waiting = self._roots.get(root)
+            if waiting is None:
+                return
+            is_first = waiting.pending.due_at_s is None
+            waiting.pending.add(path, time.monotonic(), is_folder=is_folder)
+            if is_first:
+                self._condition.notify_all()
+
+    def mark_whole(self, root: Path) -> None:
+        """Anything below the root may have changed."""
+        with self._condition:
+            if root in self._roots:
+                self._roots[root].pending.add_root(time.monotonic())
+                self._condition.notify_all()
+
+    def check_soon(self, root: Path) -> None:
+        """Have `check` called for the root without delay."""
+        with self._condition:
+            if root in self._roots:
+                self._roots[root].needs_check = True
+                self._condition.notify_all()
+
+    def close(self) -> None:
+        """Stop the thread and wait for it. No call comes afterwards."""
+        with self._condition:
+            self._is_closing = True
+            self._condition.notify_all()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            asleep_at = self._wall_clock()
+            with self._condition:
+                pause_s = self._pause_s()
+                if pause_s > 0 and not self._is_closing:
+                    self._condition.wait(pause_s)
+                roots = [] if self._is_closing else list(self._roots)
+            if self._is_closing:
+                return
+            has_slept = self._wall_clock() - asleep_at > pause_s + _SLEPT_S
+            now_s = time.monotonic()
+            is_probe = now_s >= self._next_probe_s
+            if is_probe:
+                self._next_probe_s = now_s + self._times.probe_s
+            for root in roots:
+                self._tend(root, now_s, is_probe=is_probe, has_slept=has_slept)
+
+    def _pause_s(self) -> float:
+        """The time until something is due, unless a change comes first."""
+        wakes = [self._next_probe_s]
+        for waiting in self._roots.values():
+            if waiting.needs_check:
+                return 0.0
+            if waiting.pending.due_at_s is not None:
+                wakes.append(waiting.pending.due_at_s)
+        return max(0.0, min(wakes) - time.monotonic())
+
+    def _tend(self, root: Path, now_s: float, *, is_probe: bool, has_slept: bool) -> None:
+        with self._condition:
+            waiting = self._roots.get(root)
+            if waiting is None or self._is_closing:
+                return
+            if has_slept or now_s >= waiting.next_rescan_s:
+                waiting.next_rescan_s = now_s + waiting.rescan_s
+                waiting.pending.add_root(now_s)
+            is_due = _is_due(waiting, now_s)
+            needs_check = waiting.needs_check or is_probe or is_due
+            waiting.needs_check = False
+        if needs_check:
+            # Also before a hand-over: all files of a drive just unmounted seem to be deleted.
+            self._check(root)
+        if is_due:
+            self._hand_over(root)
+
+    def _hand_over(self, root: Path) -> None:
+        with self._condition:
+            waiting = self._roots.get(root)
+            if waiting is None or self._is_closing:
+                return
+            places = waiting.pending.take()
+        if places:
+            self._on_dirty(root, places)
+
+
+def _is_due(waiting: _Waiting, now_s: float) -> bool:
+    due_at_s = waiting.pending.due_at_s
+    return due_at_s is not None and now_s >= due_at_s
+
 
 if sys.platform == "linux":
     from watchdog.observers.inotify import InotifyFullEmitter
@@ -48,7 +337,6 @@ if sys.platform == "linux":
         WatchDescriptor,
     )
 
-log = logging.getLogger(__name__)
 
 # Not asked for: opened and closed unchanged (reading is no change), and modified folders, which
 # come along with every file in them.

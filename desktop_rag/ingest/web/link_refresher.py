@@ -7,27 +7,275 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
 
 from desktop_rag.core.crawling.crawl_report import CrawlReport, CrawlState
-from desktop_rag.core.domain import DocumentState, Source
+from desktop_rag.core.domain import DocumentState, Source, WebLinks
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.library_events import Notice
 from desktop_rag.ingest.background.background_thread import BackgroundThread
 from desktop_rag.ingest.background.pipeline_callbacks import PipelineCallbacks
 from desktop_rag.ingest.background.ticker import Ticker
 from desktop_rag.ingest.indexing.indexer import Indexer
+from desktop_rag.ingest.web.feeds.feed_pages import FeedPages, FoundFeed, feed_in
+from desktop_rag.ingest.web.fetched_page import FetchedPage
+from desktop_rag.ingest.web.following.follower import Follower, Following
 from desktop_rag.ingest.web.following.link_reader import LinkReader
 from desktop_rag.ingest.web.intranet_hosts import NO_HOSTS, IntranetHosts, intranet_hosts_of
-from desktop_rag.ingest.web.link_check import refused_links
+from desktop_rag.ingest.web.page_address import normalise, parse_links
 from desktop_rag.ingest.web.page_files import drop_folders_but, stat_of
-from desktop_rag.ingest.web.refresh_run import RefreshRun
-from desktop_rag.ingest.web.source_pages import Findings, Stores
+from desktop_rag.ingest.web.page_type import PDF
+from desktop_rag.ingest.web.refusal import PageRefused, RefusalKind
+from desktop_rag.ingest.web.sitemap import SitemapError, unpacked
+from desktop_rag.ingest.web.sitemap_walk import (
+    FoundSitemap,
+    SitemapPages,
+    SitemapWalk,
+    refuse_list,
+    sitemap_in,
+)
+from desktop_rag.ingest.web.source_pages import Findings, SourcePages, Stores
 from desktop_rag.ingest.web.web_access import WebAccess
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.sources import SourceStore, WebPageStore
 
+if TYPE_CHECKING:
+    from desktop_rag.ingest.web.crawler import Crawler
+
 log = logging.getLogger(__name__)
+
+# Brings the pages of one source up to date: adds, updates and removes them.
+#
+# Runs on the thread of the link refresher.
+
+
+class RefreshPass:
+    """One pass over the links of a source. A failing page does not affect the others."""
+
+    def __init__(self, links: WebLinks, work: Following, may_go_on: Callable[[], bool]) -> None:
+        """`may_go_on` is called before each page."""
+        self.is_truncated = False
+        self.pages = work.pages
+        self.crawler: Crawler = work.crawler
+        self._links = links
+        self._may_go_on = may_go_on
+        self._follower = Follower(links, work)
+        self._feed_pages = FeedPages(work.crawler, work.pages)
+        self._is_complete = True
+        self._sitemaps: list[FoundSitemap] = []
+        self._feeds: list[FoundFeed] = []
+        self._page_count = 0
+
+    def run(self) -> bool:
+        """Refresh all pages; False when interrupted, and then no page is removed for missing from a
+        list. Called again, it goes on where it was.
+
+        Raises AppError when a page can't be stored, Cancelled when it was stopped.
+        """
+        for link in self._links.urls:
+            if not self._may_go_on():
+                return False
+            self._process_link(link)
+            self._count()
+        if not self._follower.follow(self._counted, lambda: self._left):
+            return False
+        if not self._process_feeds():
+            return False
+        listing = self._listing()
+        if not self._may_go_on():
+            return False
+        self._is_complete &= listing.is_complete and self._follower.is_complete
+        self.is_truncated |= listing.is_truncated or self._follower.is_cut_off
+        # If a list was unreadable, pages that no list names are requested one by one.
+        others = [] if self._is_complete else self.pages.unsettled
+        for url in dict.fromkeys([*listing.urls, *others]):
+            if not self._counted():
+                return False
+            if not self.pages.is_settled(url):
+                self._process_listed(url)
+        if not self.crawler.is_offline:
+            self.pages.remove_unsettled()
+        self._count()
+        return True
+
+    @property
+    def _left(self) -> int:
+        """How many more pages the limit allows."""
+        return max(0, self._links.page_limit - self._page_count - self._follower.page_count)
+
+    def _counted(self) -> bool:
+        self._count()
+        return self._may_go_on()
+
+    def _count(self) -> None:
+        findings = self.pages.findings
+        self.pages.log.count(
+            requests=self.crawler.requests,
+            pages=self._page_count + self._follower.page_count,
+            fresh=findings.added + findings.changed,
+            copies=self._follower.copies,
+            waiting=self._follower.waiting,
+        )
+
+    def _process_link(self, link: str) -> None:
+        """A link from the person: a page, or a sitemap or feed that lists pages."""
+        try:
+            url = normalise(link)
+        except PageRefused as refused:
+            self.pages.refuse(link, refused, is_link=True)
+            return
+        if self.pages.is_settled(url) or url in {f.link for f in (*self._feeds, *self._sitemaps)}:
+            return
+        if not self._left:
+            self.pages.refuse(url, _over_limit(self._links.page_limit), is_link=True)
+            return
+        try:
+            page = self.crawler.fetch(url, self.pages.validators_of(url))
+            is_list = page is not None and self._keep_list(url, page)
+        except PageRefused as refused:
+            # Pages that it led to may still be there.
+            self._is_complete &= self.pages.was_read(url) and not self._links.follow_depth
+            self.pages.refuse(url, refused, is_link=True)
+            return
+        if is_list:
+            return
+        if self._links.follow_depth:
+            self._follower.begin(url, page)
+        else:
+            self._take(url, page)
+
+    def _keep_list(self, url: str, page: FetchedPage) -> bool:
+        """True when the page lists others, which are processed later."""
+        if page.suffix == PDF:
+            return False
+        limit = self.crawler.limits.page_bytes
+        try:
+            content = unpacked(page.body, limit)
+        except SitemapError as exc:
+            raise PageRefused(RefusalKind.UNFIT, f"The sitemap can't be read: {exc}.") from exc
+        if feed := feed_in(url, page, content):
+            self._feeds.append(feed)
+            return True
+        if found := sitemap_in(url, page, limit):
+            self._sitemaps.append(found)
+            return True
+        return False
+
+    def _process_feeds(self) -> bool:
+        for feed in self._feeds:
+            for url, entry in self._feed_pages.addresses(feed).items():
+                if not self._counted():
+                    return False
+                if self.pages.is_settled(url):
+                    continue
+                if not self._left:
+                    self.is_truncated = True
+                    break
+                self._page_count += 1
+                self._feed_pages.take(feed, url, entry)
+        self._page_count += self.pages.keep_entries(self._links.urls, self._left)
+        return True
+
+    def _process_listed(self, url: str) -> None:
+        try:
+            page = self.crawler.fetch(url, self.pages.validators_of(url))
+            if page:
+                refuse_list(page)
+        except PageRefused as refused:
+            self.pages.refuse(url, refused)
+        else:
+            self._take(url, page)
+
+    def _take(self, url: str, page: FetchedPage | None) -> None:
+        self._page_count += 1
+        self.pages.take(url, page)
+
+    def _listing(self) -> SitemapPages:
+        walk = SitemapWalk(self.crawler, self._left, self._may_go_on, self.pages.report)
+        return walk.pages(self._sitemaps)
+
+
+def _over_limit(limit: int) -> PageRefused:
+    return PageRefused(
+        RefusalKind.UNFIT, f"Not fetched: these links are limited to {limit:,} pages."
+    )
+
+
+# One refresh of a source with its connections, which a pause can hold. Thread of the refresher.
+
+
+class RefreshRun:
+    """A refresh from its begin to its end. It must be closed.
+
+    Setting `stop`, from any thread, ends a running request and the refresh with Cancelled.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        stores: Stores,
+        web: WebAccess,
+        intranet: IntranetHosts,
+        *,
+        reader: LinkReader,
+        clock: Callable[[], float],
+        may_go_on: Callable[[], bool],
+    ) -> None:
+        assert source.links is not None, "a source of links"
+        self.source = source
+        self.stop = Event()
+        self._stack = ExitStack()
+        pages = SourcePages(source, stores, clock)
+        self.log = pages.log
+        self._crawler = self._stack.enter_context(web.crawler(self.stop, intranet))
+        work = Following(self._crawler, pages, reader, source.path, self.stop, clock)
+        self.refresh = RefreshPass(source.links, work, may_go_on)
+
+    @property
+    def report(self) -> CrawlReport:
+        """How far it is. Any thread."""
+        return self.log.report
+
+    @property
+    def is_offline(self) -> bool:
+        """True when servers were asked and none answered."""
+        return self._crawler.is_offline
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._stack.close()
+
+
+# Tries addresses before they are added, so that a wrong one is told at once. Worker thread.
+
+# Each address takes a request or two, and up to the time limit of a page.
+MOST_CHECKED = 5
+
+
+def refused_links(
+    urls: Sequence[str],
+    web: WebAccess,
+    cancel: threading.Event,
+    intranet: IntranetHosts = NO_HOSTS,
+) -> list[tuple[str, str]]:
+    """The addresses among the first MOST_CHECKED that can't be fetched, each with its reason.
+
+    Raises:
+        AppError: when a text is no address.
+        Cancelled: soon after `cancel` was set.
+    """
+    refused: list[tuple[str, str]] = []
+    with web.crawler(cancel, intranet) as crawler:
+        for url in parse_links("\n".join(urls))[:MOST_CHECKED]:
+            try:
+                crawler.fetch(url)
+            except PageRefused as refusal:
+                refused.append((url, refusal.reason))
+    return refused
+
 
 _HOUR_S = 3600.0
 _CHECK_S = 30.0
@@ -100,7 +348,7 @@ class LinkRefresher:
     def refused(
         self, urls: Sequence[str], collection_id: str, cancel: threading.Event
     ) -> list[tuple[str, str]]:
-        """Those of the first addresses that can't be fetched now; see `link_check.py`."""
+        """Those of the first addresses that can't be fetched now; see `link_refresher.py`."""
         return refused_links(urls, self._web, cancel, self._intranet_of(collection_id))
 
     def set_paused(self, is_paused: bool) -> None:

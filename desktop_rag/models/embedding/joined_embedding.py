@@ -1,18 +1,157 @@
 """Both bundled models side by side, for short sentences in any language. Any worker thread."""
 
-from collections.abc import Callable, Sequence
+import hashlib
+import logging
+import struct
+import zlib
+from collections.abc import Callable, Container, Sequence
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
+from numpy.typing import NDArray
 
 from desktop_rag.models.embedding.bundled_models import (
     BUNDLED,
     BUNDLED_MULTILINGUAL,
     bundled_folders,
 )
-from desktop_rag.models.embedding.kept_vectors import KeptVectors
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 from desktop_rag.models.ports import Embedder, Vectors
+
+log = logging.getLogger(__name__)
+
+# Vectors of texts that rarely change, kept in a file so that a start need not embed them again.
+#
+# The file can be made again: whatever is wrong with it, its texts are embedded anew. It holds no
+# text, only hashes. Any worker thread.
+
+
+# 20,000 vectors of the bundled models are 70 MB.
+_MOST_ROWS = 20_000
+_MAGIC = b"vectors1"
+_KEY_BYTES = 32
+# The head: the mark, the hash of the model, the length of a vector.
+_HEAD = struct.Struct("<8s32sI")
+_MOST_DIMENSIONS = 65_536
+_NUMBER = np.dtype("<f4")
+# What is embedded at once: a stop in the middle of ten thousand texts keeps what was done.
+_AT_ONCE = 512
+
+Embed = Callable[[Sequence[str]], Vectors]
+# The vectors by the hashes of their texts, the oldest first.
+_Rows = dict[bytes, NDArray[np.float32]]
+
+
+class KeptVectors:
+    """Gives the vectors of texts, from the file where it has them, and adds those it has not.
+
+    A row is the hash of a text, a checksum and the vector. Rows of another model are dropped, and
+    the oldest rows once there are more than `most_rows`.
+    """
+
+    def __init__(
+        self, path: Path, model: Callable[[], str], embed: Embed, most_rows: int = _MOST_ROWS
+    ) -> None:
+        """`model` identifies the model of `embed` with its weights. Nothing is read yet."""
+        self._path = path
+        self._model = model
+        self._embed = embed
+        self._most_rows = most_rows
+        self._lock = Lock()
+
+    def __call__(self, texts: Sequence[str]) -> Vectors:
+        """The vectors, shape (len(texts), dimensions); whatever `embed` raises is passed on."""
+        if not texts:
+            return self._embed(texts)
+        with self._lock:
+            model = _hash(self._model())
+            known = _read(self._path, model)
+            wanted = {_hash(text): text for text in texts}
+            missing = [key for key in wanted if key not in known]
+            for start in range(0, len(missing), _AT_ONCE):
+                keys = missing[start : start + _AT_ONCE]
+                vectors = self._embed([wanted[key] for key in keys])
+                added = dict(zip(keys, np.asarray(vectors, np.float32), strict=True))
+                known.update(added)
+                self._keep(model, known, added, wanted)
+        return np.stack([known[_hash(text)] for text in texts])
+
+    def _keep(self, model: bytes, known: _Rows, added: _Rows, wanted: Container[bytes]) -> None:
+        """Add rows to the file, or write it anew where it is none of ours, torn or full."""
+        head = _HEAD.pack(_MAGIC, model, len(next(iter(added.values()))))
+        try:
+            if _has_room(self._path, head, self._most_rows - len(added)):
+                with self._path.open("ab") as file:
+                    file.write(_packed(added))
+                return
+            others = [key for key in known if key not in wanted]
+            used = [key for key in known if key in wanted][-self._most_rows :]
+            # Half of the room for others, so that not every addition writes the whole file.
+            room = max(0, self._most_rows - len(used)) // 2
+            kept = [*others[max(0, len(others) - room) :], *used]
+            new = self._path.with_suffix(".new")
+            new.write_bytes(head + _packed({key: known[key] for key in kept}))
+            new.replace(self._path)
+        except OSError as exc:
+            log.info("%s could not be written: %s", self._path.name, exc.strerror)
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def _layout(dimensions: int) -> np.dtype[np.void]:
+    return np.dtype([("key", f"V{_KEY_BYTES}"), ("check", "<u4"), ("vector", _NUMBER, dimensions)])
+
+
+def _check(key: bytes, vector: NDArray[np.float32]) -> int:
+    return zlib.crc32(vector.tobytes(), zlib.crc32(key))
+
+
+def _packed(rows: _Rows) -> bytes:
+    packed = [
+        key + struct.pack("<I", _check(key, vector)) + vector.astype(_NUMBER).tobytes()
+        for key, vector in rows.items()
+    ]
+    return b"".join(packed)
+
+
+def _has_room(path: Path, head: bytes, most_rows: int) -> bool:
+    """Whether rows can be added at the end: it is whole, of this model, and not yet full."""
+    try:
+        with path.open("rb") as file:
+            is_ours = file.read(len(head)) == head
+        rows, torn = divmod(path.stat().st_size - len(head), _layout(_dimensions(head)).itemsize)
+    except FileNotFoundError:
+        return False
+    return is_ours and not torn and rows <= most_rows
+
+
+def _dimensions(head: bytes) -> int:
+    return int(_HEAD.unpack(head)[2])
+
+
+def _read(path: Path, model: bytes) -> _Rows:
+    """The rows of this model that are whole, the oldest first."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return {}
+    if len(content) < _HEAD.size:
+        return {}
+    mark, kept_model, dimensions = _HEAD.unpack_from(content)
+    if (mark, kept_model) != (_MAGIC, model) or not 0 < dimensions <= _MOST_DIMENSIONS:
+        return {}
+    layout = _layout(dimensions)
+    count = (len(content) - _HEAD.size) // layout.itemsize
+    rows = np.frombuffer(content, layout, count, _HEAD.size)
+    found: _Rows = {}
+    for key, check, vector in zip(rows["key"], rows["check"], rows["vector"], strict=True):
+        if _check(key.tobytes(), vector) == check:
+            found[key.tobytes()] = vector
+    return found
+
 
 # The share of the multilingual model in a similarity: see decision 062.
 _SHARE = 0.3

@@ -7,10 +7,11 @@ from typing import Protocol
 from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
+from desktop_rag.features.evaluation.values.experiment_store_contract import ExperimentStore
+from desktop_rag.features.schedules.values.standing_store_contract import StandingStore
 from desktop_rag.store.contract.assistant_store import AssistantStore
 from desktop_rag.store.contract.chunks import ChunkStore
 from desktop_rag.store.contract.documents import DocumentStore
-from desktop_rag.store.contract.experiment_store import ExperimentStore
 from desktop_rag.store.contract.inspection import Inspection
 from desktop_rag.store.contract.interaction_store import InteractionStore
 from desktop_rag.store.contract.precious import PreciousStore
@@ -24,7 +25,6 @@ from desktop_rag.store.contract.records import (
 from desktop_rag.store.contract.search import LexicalStore, NameStore, Upkeep
 from desktop_rag.store.contract.server_watch import ServerWatch
 from desktop_rag.store.contract.sources import SourceStore, WebPageStore
-from desktop_rag.store.contract.standing_store import StandingStore
 from desktop_rag.store.contract.tables import TableQueries
 from desktop_rag.store.contract.tag_store import TagStore
 from desktop_rag.store.contract.vectors import ModelStore

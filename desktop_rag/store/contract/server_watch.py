@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from desktop_rag.core.database.server_state import ServerState
+from desktop_rag.features.shared_library.state.server_state import ServerState
 
 
 class ServerWatch(Protocol):

@@ -5,6 +5,8 @@ from pathlib import Path
 from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
+from desktop_rag.features.evaluation.experiments.experiment_store import ExperimentStore
+from desktop_rag.features.schedules.standing_store import StandingStore
 from desktop_rag.store.contract.document_claims import OnlyProcess
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.database import Database
@@ -33,10 +35,8 @@ from desktop_rag.store.sql.personal.assistant_store import AssistantStore
 from desktop_rag.store.sql.personal.attachment_store import AttachmentStore
 from desktop_rag.store.sql.personal.conversation_store import ConversationStore
 from desktop_rag.store.sql.personal.evaluation_store import EvaluationStore
-from desktop_rag.store.sql.personal.experiment_store import ExperimentStore
 from desktop_rag.store.sql.personal.interaction_store import InteractionStore
 from desktop_rag.store.sql.personal.kept_conversation_store import KeptConversationStore
-from desktop_rag.store.sql.personal.standing_store import StandingStore
 from desktop_rag.store.sql.personal.unfinished_store import UnfinishedAnswerStore
 
 

@@ -5,44 +5,337 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QMenu,
+    QScrollArea,
+    QStackedWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.conversation import Conversation, Message
 from desktop_rag.core.domain import Collection
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.question import Question
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.core.settings import Settings
 from desktop_rag.ui.chat.chat_attachments import ChatAttachments
-from desktop_rag.ui.chat.chat_header import ChatHeader
-from desktop_rag.ui.chat.chat_scope import ChatScope
 from desktop_rag.ui.chat.chat_session import ChatSession
+from desktop_rag.ui.chat.chat_sessions import ChatSessions
 from desktop_rag.ui.chat.chat_state import ChatState
 from desktop_rag.ui.chat.conversation_actions import ConversationActions
 from desktop_rag.ui.chat.conversation_list import ConversationList
 from desktop_rag.ui.chat.conversation_model import UNTITLED, title_of
-from desktop_rag.ui.chat.empty_chat import EmptyChat
 from desktop_rag.ui.chat.found_messages import FoundMessages
 from desktop_rag.ui.chat.source_reading import SourceReading
+from desktop_rag.ui.composer.assistant_choice import AssistantChoice
 from desktop_rag.ui.composer.caution import Caution
 from desktop_rag.ui.composer.composer import Composer
 from desktop_rag.ui.composer.model_choice import ModelChoice
+from desktop_rag.ui.composer.name_completion import NameFeed
+from desktop_rag.ui.composer.scope_check import ScopeCheck
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.markdown.formula_drawer import FormulaDrawer
 from desktop_rag.ui.messages.message_view import MessageView
+from desktop_rag.ui.messages.question_button import QuestionButton
 from desktop_rag.ui.personal.assistant_actions import AssistantActions
 from desktop_rag.ui.personal.memory_actions import MemoryActions
 from desktop_rag.ui.personal.prompt_actions import PromptActions
+from desktop_rag.ui.widgets.controls import (
+    ElidedLabel,
+    IconButton,
+    IconLabel,
+    PlainLabel,
+    TextButton,
+    begin_with_window,
+    centred,
+)
+from desktop_rag.ui.widgets.wrapping_row import WrappingRow
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
     from desktop_rag.ingest.library import Library
+
+# The page of a chat without questions: what to ask, and how to start. Qt thread.
+
+_COLUMN_PX = 440
+_MAX_EXAMPLES = 4
+_TITLE = tr("Ask your documents")
+_LIMITED = tr("Nothing else is read for your questions.")
+_NO_MODEL = tr("No model is connected, so answers are excerpts from your documents.")
+_NO_MODEL_AT_ALL = tr("No model is connected, and without documents only a model can answer.")
+_EXCERPTS = tr(
+    "Excerpts are chosen above, so answers are excerpts from your documents. To ask a model, choose"
+    " it there."
+)
+_EXCERPTS_AT_ALL = tr(
+    "Excerpts are chosen above, and without documents only a model can answer. Choose one there."
+)
+_WITHOUT_DOCUMENTS = tr(
+    "The model answers from what it knows. Your documents are not searched, and answers have no "
+    "sources and no checks."
+)
+
+
+class EmptyChat(QScrollArea):
+    """Shows example questions or a way to add documents; `question_chosen` carries an example."""
+
+    question_chosen = Signal(str)
+    folder_requested = Signal()
+    settings_requested = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setAccessibleName(tr("Getting started"))
+        self._examples: list[QuestionButton] = []
+        self._is_empty = True
+        self._library_words = ""
+        self._scope = ALL_DOCUMENTS
+        self._has_model = True
+        self._has_choice = False
+        self._build(theme)
+        # Nobody is to take a library that is not known yet for an empty one.
+        self._library_words = tr("Opening the library…")
+        self._words.setText(self._library_words)
+        self._add.hide()
+
+    def _build(self, theme: Theme) -> None:
+        self._words = PlainLabel(tone="muted", wrap=True)
+        self._words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self._add = TextButton(tr("Add folder…"), kind="primary")
+        self._add.setObjectName("addFolderButton")
+        self._without_model = PlainLabel(
+            _NO_MODEL,
+            tone="muted",
+            wrap=True,
+        )
+        self._without_model.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self._endpoint = TextButton(tr("Connect a model…"), kind="quiet")
+        self._title = PlainLabel(_TITLE, scale="title", wrap=True)
+        self._title.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        middle = Qt.AlignmentFlag.AlignHCenter
+        inner = QWidget()
+        column = QVBoxLayout(inner)
+        column.setSpacing(10)
+        column.addWidget(IconLabel(theme, "chat:accent", size_px=40), 0, middle)
+        column.addWidget(self._title)
+        column.addWidget(self._words)
+        column.addSpacing(8)
+        self._questions = QVBoxLayout()
+        column.addLayout(self._questions)
+        column.addWidget(self._add, 0, middle)
+        column.addSpacing(8)
+        column.addWidget(self._without_model)
+        column.addWidget(self._endpoint, 0, middle)
+        page = QWidget()
+        page.setProperty("kind", "page")
+        self.setWidget(page)
+        outer = QVBoxLayout(page)
+        outer.setContentsMargins(24, 24, 24, 24)
+        outer.addStretch(2)
+        outer.addLayout(centred(inner, _COLUMN_PX))
+        outer.addStretch(3)
+        self._add.clicked.connect(self.folder_requested)
+        self._endpoint.clicked.connect(self.settings_requested)
+
+    def show_examples(self, questions: Sequence[str]) -> None:
+        """Show these example questions, replacing earlier ones."""
+        for button in self._examples:
+            button.deleteLater()
+        self._examples = [QuestionButton(q, "example") for q in questions[:_MAX_EXAMPLES]]
+        for button in self._examples:
+            button.clicked.connect(self._on_example_clicked)
+            self._questions.addWidget(button)
+        self._show()
+
+    def show_library(self, sources: int, files: int) -> None:
+        """Show the number of sources and searchable files."""
+        self._is_empty = sources == 0
+        if self._is_empty:
+            words = tr(
+                "Add a folder of documents, then ask anything about them. They stay on this "
+                "computer, and changes are picked up automatically."
+            )
+        else:
+            words = tr(
+                "Ask anything about your {count_of}. Every answer has numbered sources that"
+                " open at the right page or section.",
+                count_of=count_of(files, tr("file"), tr("files")),
+            )
+        self._library_words = words
+        self._show()
+
+    def apply(self, settings: Settings) -> None:
+        """Point out that answers are excerpts while no model is connected, or none is chosen."""
+        self._has_model = settings.endpoint.is_set
+        self._has_choice = bool(settings.endpoints)
+        self._show()
+
+    def show_scope(self, scope: QuestionScope) -> None:
+        """Say what will be asked: all documents, some of them, or none."""
+        self._scope = scope
+        self._show()
+
+    def _show(self) -> None:
+        scope, has_none = self._scope, self._scope.is_without_documents
+        title, words = _TITLE, self._library_words
+        if has_none:
+            title, words = tr("Chat without documents"), _WITHOUT_DOCUMENTS
+        elif scope.is_limited:
+            words = f"{one_line(scope.in_words())}. {_LIMITED}"
+        self._title.setText(title)
+        self._words.setText(words)
+        is_plain = not (has_none or scope.is_limited)
+        self._add.setVisible(is_plain and self._is_empty)
+        for button in self._examples:
+            button.setVisible(is_plain and not self._is_empty)
+        if self._has_choice:
+            self._without_model.setText(_EXCERPTS_AT_ALL if has_none else _EXCERPTS)
+        else:
+            self._without_model.setText(_NO_MODEL_AT_ALL if has_none else _NO_MODEL)
+        self._without_model.setVisible(not self._has_model)
+        self._endpoint.setVisible(not (self._has_model or self._has_choice))
+
+    @Slot()
+    def _on_example_clicked(self) -> None:
+        button = self.sender()
+        assert isinstance(button, QuestionButton)
+        self.question_chosen.emit(button.question)
+
+
+# What the questions of the current chat are about: chips, checked; names after an @. Qt thread.
+#
+# The scope belongs to the chat: a stored one has that of its last question.
+
+
+class ChatScope(QObject):
+    """Connects the composer with the scope of the current session."""
+
+    library_requested = Signal()
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        chat: "Chat",
+        composer: Composer,
+        sessions: ChatSessions,
+        *,
+        choice: AssistantChoice,
+        empty: EmptyChat,
+    ) -> None:
+        """`choice` knows the assistant, `empty` says in a chat without questions what is asked."""
+        super().__init__(composer)
+        self._composer = composer
+        self._sessions = sessions
+        self._empty = empty
+        self._is_showing = False
+        NameFeed(bridge, chat, composer.names)
+        check = ScopeCheck(bridge, chat, composer.scope_bar, lambda: choice.assistant_id)
+        check.library_requested.connect(self.library_requested)
+        choice.chosen.connect(check.check)
+        composer.assistant_chosen.connect(choice.choose)
+        composer.scope_changed.connect(self._on_scope_changed)
+        sessions.scope_loaded.connect(self._show)
+        sessions.shown.connect(self._show)
+
+    @Slot()
+    def _show(self) -> None:
+        session = self._sessions.current
+        self._is_showing = True
+        self._composer.choose_documents(session.collection_id, session.scope)
+        self._is_showing = False
+
+    @Slot(object)
+    def _on_scope_changed(self, scope: QuestionScope) -> None:
+        self._empty.show_scope(scope)
+        # Kept before the first question, too. One that is still being loaded is not the person's.
+        if not self._is_showing:
+            self._sessions.current.scope = scope
+
+
+# The header of a conversation: title, assistant, model and menu. Qt thread.
+
+_MIN_TITLE_PX = 120
+
+
+class ChatHeader(QWidget):
+    """Shows the title, the assistant and model, a menu, and the toggles of the side panels."""
+
+    list_toggled = Signal()
+    sources_toggled = Signal()
+    rename_requested = Signal()
+    pin_requested = Signal()
+    export_requested = Signal()
+    delete_requested = Signal()
+
+    def __init__(
+        self,
+        theme: Theme,
+        assistants: AssistantChoice,
+        models: ModelChoice,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._title = ElidedLabel()
+        self._title.setObjectName("chatTitle")
+        begin_with_window(self._title)
+        chats = IconButton(theme, "panel-left:muted", tr("Show or hide chats"))
+        self._menu_button = IconButton(theme, "more:muted", tr("Chat options"))
+        self._menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu = QMenu(self)
+        self._pin = menu.addAction(tr("Pin"), self._on_pin)
+        menu.addAction(tr("Rename"), self._on_rename)
+        menu.addAction(tr("Export…"), self._on_export)
+        menu.addSeparator()
+        menu.addAction(tr("Delete"), self._on_delete)
+        self._menu_button.setMenu(menu)
+        self._sources = IconButton(theme, "panel-right:muted", tr("Show or hide sources"))
+        chats.clicked.connect(self.list_toggled)
+        self._sources.clicked.connect(self.sources_toggled)
+        row = WrappingRow(
+            [chats, self._title, self._menu_button, self._sources],
+            [assistants, models],
+            at=2,
+            stretched=1,
+            min_px=_MIN_TITLE_PX,
+            spacing=4,
+        )
+        column = QVBoxLayout(self)
+        column.setContentsMargins(8, 6, 8, 6)
+        column.addWidget(row)
+
+    def show_chat(self, title: str, *, is_stored: bool, is_pinned: bool) -> None:
+        """Show a title; the menu is hidden until the conversation is stored."""
+        self._title.set_full_text(title)
+        self._menu_button.setVisible(is_stored)
+        self._pin.setText(tr("Unpin") if is_pinned else tr("Pin"))
+
+    @Slot()
+    def _on_pin(self) -> None:
+        self.pin_requested.emit()
+
+    @Slot()
+    def _on_export(self) -> None:
+        self.export_requested.emit()
+
+    @Slot()
+    def _on_rename(self) -> None:
+        self.rename_requested.emit()
+
+    @Slot()
+    def _on_delete(self) -> None:
+        self.delete_requested.emit()
 
 
 class ChatPage(QWidget):

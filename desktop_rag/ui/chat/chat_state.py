@@ -3,18 +3,137 @@
 The tray lists the last chats and the popup asks in new ones before a page of chats was built.
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
+from desktop_rag.core.conversation import Conversation
+from desktop_rag.core.domain import Collection, Source
+from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.ui.chat.chat_sessions import ChatSessions
-from desktop_rag.ui.chat.conversation_feed import ConversationFeed
-from desktop_rag.ui.chat.library_overview import LibraryOverview
-from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.bridge import Bridge, Job
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
     from desktop_rag.ingest.library import Library
+
+# The library's collections and counts, as the chat needs them. Qt thread, through the bridge.
+
+_DELAY_MS = 3_000
+
+
+class LibraryOverview(QObject):
+    """`loaded` carries the collections and the numbers of sources and searchable documents."""
+
+    loaded = Signal(object, int, int)
+
+    def __init__(self, bridge: Bridge, library: "Library", parent: QObject) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._library = library
+        self._loaded: tuple[list[Collection], int, int] | None = None
+        self._timer = QTimer(self, singleShot=True, interval=_DELAY_MS)
+        self._timer.timeout.connect(self.refresh)
+
+    @Slot()
+    def refresh(self) -> None:
+        """Load the overview; `loaded` follows."""
+        library = self._library
+        self._bridge.run(
+            self,
+            lambda: (
+                library.collections.searchable(),
+                library.collections.searchable_sources(),
+                library.documents.counts(),
+            ),
+            self._on_read,
+        )
+
+    def refresh_soon(self) -> None:
+        """Refresh after a delay, so that frequent calls cost one refresh every three seconds."""
+        if not self._timer.isActive():
+            self._timer.start()
+
+    def _on_read(self, found: tuple[list[Collection], list[Source], DocumentCounts]) -> None:
+        collections, sources, counts = found
+        self._loaded = collections, len(sources), counts.searchable
+        self.loaded.emit(*self._loaded)
+
+    def tell(self, listener: Callable[[list[Collection], int, int], object]) -> None:
+        """Call the listener with what is known now, and whenever `loaded` is emitted."""
+        self.loaded.connect(listener)
+        if self._loaded:
+            listener(*self._loaded)
+
+
+# Loads and changes the list of stored conversations through the bridge. Qt thread.
+
+
+class ConversationFeed(QObject):
+    """Reloads the list after every change, so that an older result never replaces a newer one."""
+
+    loaded = Signal(object)
+    restored = Signal(object)
+    search_finished = Signal(str, object)
+
+    def __init__(self, bridge: Bridge, chat: "Chat", parent: QObject) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._chat = chat
+        # As `loaded` carried them last.
+        self.conversations: list[Conversation] | None = None
+        self._load_job: Job | None = None
+        self._search_job: Job | None = None
+
+    @Slot()
+    def refresh(self) -> None:
+        """Load the list; `loaded` carries it in display order."""
+        if self._load_job:
+            self._load_job.cancel()
+        self._load_job = self._bridge.run(self, self._chat.history.all, self._on_loaded)
+
+    def rename(self, conversation_id: str, title: str) -> None:
+        """Rename a conversation."""
+        self._change(lambda: self._chat.history.rename(conversation_id, title))
+
+    def set_pinned(self, conversation_id: str, is_pinned: bool) -> None:
+        """Pin a conversation above the others, or unpin it."""
+        self._change(lambda: self._chat.history.set_pinned(conversation_id, is_pinned))
+
+    def search(self, text: str) -> None:
+        """Search all messages; `search_finished` carries the text and conversation ids."""
+        if self._search_job:
+            self._search_job.cancel()
+        self._search_job = self._bridge.run(
+            self,
+            lambda: self._chat.history.find(text),
+            lambda ids: self.search_finished.emit(text, ids),
+        )
+
+    def delete(self, conversation: Conversation) -> None:
+        """Hide a conversation; `restore` brings it back."""
+        self._change(lambda: self._chat.history.delete(conversation.conversation_id))
+
+    def restore(self, conversation: Conversation) -> None:
+        """Restore a deleted conversation; `restored` carries it."""
+        self._change(
+            lambda: self._chat.history.restore(conversation.conversation_id),
+            lambda: self.restored.emit(conversation),
+        )
+
+    def _change(self, change: Callable[[], None], done: Callable[[], None] | None = None) -> None:
+        def finish(_nothing: None) -> None:
+            self.refresh()
+            if done:
+                done()
+
+        self._bridge.run(self, change, finish)
+
+    def _on_loaded(self, conversations: list[Conversation]) -> None:
+        self._load_job = None
+        self.conversations = conversations
+        self.loaded.emit(conversations)
 
 
 class ChatState(QObject):

@@ -4,20 +4,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
 from shiboken6 import isValid
 
-from desktop_rag.core.conversation import Message, SourceRef
+from desktop_rag.core.conversation import Message, Role, SourceRef
 from desktop_rag.core.files.atomic_file import read_object, write_object
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
-from desktop_rag.ui.chat.answer_sources import AnswerSources
-from desktop_rag.ui.chat.side_panels import SidePanels
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.documents.link_confirmation import confirm_and_open
 from desktop_rag.ui.documents.sources_panel import SourcesPanel
 from desktop_rag.ui.foundation.ask_request import AskAboutRequested
-from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.messages.message_model import MessageModel
 from desktop_rag.ui.reading.reading_pane import ReadingPane
@@ -26,6 +25,227 @@ from desktop_rag.ui.viewers.document_span import DocumentSpan, span_of
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
     from desktop_rag.ingest.library import Library
+
+# A splitter with side panels; a narrow window shows only one of them at a time. Qt thread.
+#
+# On the right there are two: the sources of an answer, or in their place the document that is
+# read,
+# which has a width of its own.
+
+NARROW_PX = 960
+_LEFT_PX, _SOURCES_PX = 220, 340
+_MIN_PX = (180, 320, 260)
+_MIN_READING_PX = 340
+# Of the whole width, while the person has not chosen another.
+_READING_SHARE = 0.42
+_SETTLE_MS = 400
+
+
+class SidePanels(QSplitter):
+    """Shows the left panel unless it is closed, and the right one while it has content.
+
+    `reading_width_chosen` carries the width in pixels that the person gave the document.
+    """
+
+    reading_width_chosen = Signal(int)
+
+    def __init__(
+        self,
+        left: QWidget,
+        middle: QWidget,
+        sources: QWidget,
+        reading: QWidget,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(Qt.Orientation.Horizontal, parent)
+        self._left = left
+        self._sources = sources
+        self._reading = reading
+        self._right = QStackedWidget()
+        self._right.addWidget(sources)
+        self._right.addWidget(reading)
+        self._is_left_wanted = True
+        self._is_right_wanted = True
+        self._has_right = False
+        self._is_reading = False
+        self._reading_px = 0
+        self._sources_px = _SOURCES_PX
+        self.setHandleWidth(1)
+        for position, widget in enumerate((left, middle, self._right)):
+            widget.setMinimumWidth(_MIN_PX[position])
+            self.addWidget(widget)
+            self.setStretchFactor(position, int(widget is middle))
+            self.setCollapsible(position, False)
+        self.setSizes([_LEFT_PX, 600, _SOURCES_PX])
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(_SETTLE_MS)
+        self._timer.timeout.connect(self._tell_width)
+        self.splitterMoved.connect(self._on_moved)
+        self._arrange()
+
+    def set_right_content(self, *, has_content: bool) -> None:
+        """Set to True while there are sources to show."""
+        self._has_right = has_content
+        self._arrange()
+
+    @property
+    def is_reading(self) -> bool:
+        """True while a document is shown."""
+        return self._is_reading
+
+    def set_reading_width(self, width_px: int) -> None:
+        """The width that the person gave the document earlier."""
+        self._reading_px = width_px
+
+    def open_reading(self) -> None:
+        """Show the document in place of the sources."""
+        if not self._is_reading:
+            self._is_reading = True
+            self._right.setCurrentWidget(self._reading)
+            self._arrange()
+            self._give_right(self._reading_px or round(self.width() * _READING_SHARE))
+
+    @Slot()
+    def close_reading(self) -> None:
+        """Show the sources again, if they are wanted."""
+        if self._is_reading:
+            self._is_reading = False
+            self._right.setCurrentWidget(self._sources)
+            self._arrange()
+            self._give_right(self._sources_px)
+
+    def open_right(self) -> None:
+        """Show the sources, even if they were closed."""
+        self._is_right_wanted = True
+        self._arrange()
+
+    @Slot()
+    def toggle_right(self) -> None:
+        """Close or show the sources."""
+        self._is_right_wanted = self._right.isHidden()
+        self._arrange()
+
+    @Slot()
+    def toggle_left(self) -> None:
+        """Close or show the left panel, which replaces the right one in a narrow window."""
+        self._is_left_wanted = self._left.isHidden()
+        if self._is_left_wanted and self.width() < NARROW_PX:
+            self._is_right_wanted = False
+            self.close_reading()
+        self._arrange()
+
+    def _arrange(self) -> None:
+        is_right_shown = self._is_reading or (self._is_right_wanted and self._has_right)
+        self._right.setVisible(is_right_shown)
+        is_narrow = self.width() < NARROW_PX
+        self._left.setVisible(self._is_left_wanted and not (is_narrow and is_right_shown))
+
+    def _give_right(self, width_px: int) -> None:
+        """Give the right panel this width, at the cost of the middle one."""
+        left, middle, right = self.sizes()
+        least = _MIN_READING_PX if self._is_reading else _MIN_PX[2]
+        room = middle + right - _MIN_PX[1]
+        width_px = max(_MIN_PX[2], min(max(width_px, least), room))
+        self.setSizes([left, middle + right - width_px, width_px])
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._arrange()
+
+    @Slot(int, int)
+    def _on_moved(self, _position: int, _handle: int) -> None:
+        width_px = self._right.width()
+        if not self._right.isVisible():
+            return
+        if self._is_reading:
+            self._reading_px = width_px
+            self._timer.start()
+        else:
+            self._sources_px = width_px
+
+    @Slot()
+    def _tell_width(self) -> None:
+        self.reading_width_chosen.emit(self._reading_px)
+
+
+# The sources panel's state: sources of the last answer, or of one the person picked. Qt thread.
+
+# A question and its answer.
+_FIRST_TURNS = 2
+
+
+class AnswerSources:
+    """Follows the last answer; a picked answer stays until the last one has new sources.
+
+    The panel opens with the first question of a conversation, before there is an answer to read:
+    opening it later would move the text. It closes when that answer has no sources, and opens again
+    with the first answer that has some. From then on it stays, so that no later question moves the
+    text. A question without documents has none.
+    """
+
+    def __init__(
+        self, bridge: Bridge, chat: "Chat", panel: SourcesPanel, sides: SidePanels
+    ) -> None:
+        self._bridge = bridge
+        self._chat = chat
+        self._marking = Job()
+        self._panel = panel
+        self._sides = sides
+        self._model: MessageModel | None = None
+        self._followed: tuple[SourceRef, ...] = ()
+        self._stays = False
+        self._waits = False
+        self._is_asked = False
+        self._has_content = False
+
+    def follow(self, model: MessageModel) -> None:
+        """Show the sources of the last answer if they changed."""
+        turn = model.turn(-1) if model.rowCount() else None
+        last = turn.message if turn else None
+        sources = last.sources if last and last.role is Role.ASSISTANT else ()
+        is_other = model is not self._model
+        # Those of the answer before stay until there are new ones.
+        waits = turn is not None and (turn.is_live or turn.message.role is Role.USER)
+        if is_other or (sources != self._followed and (sources or not waits)):
+            self._model, self._followed = model, sources
+            self._panel.show_sources(sources, is_searching=waits)
+            self._mark(last)
+        elif not self._followed and waits != self._waits:
+            self._panel.show_sources((), is_searching=waits)
+        self._waits = waits
+        self._stays = bool(sources) or (self._stays and not is_other)
+        self._is_asked = last is not None and not last.scope.is_without_documents
+        is_first = waits and model.rowCount() <= _FIRST_TURNS
+        self._set_content(has_content=self._is_asked and (self._stays or is_first))
+
+    def show(self, message: Message) -> None:
+        """Show the sources of this answer, or the nearest passages if it has none."""
+        self._stays = True  # what the person asked to see stays
+        self._panel.show_sources(message.sources, message.nearest)
+        self._mark(message)
+        self._set_content(has_content=True)
+
+    def toggle(self) -> None:
+        """Show or hide the panel; at the person's wish also one without sources."""
+        if self._is_asked and not self._has_content:
+            self._stays = True
+            self._set_content(has_content=True)
+            self._sides.open_right()
+        else:
+            self._sides.toggle_right()
+
+    def _set_content(self, *, has_content: bool) -> None:
+        self._has_content = has_content
+        self._sides.set_right_content(has_content=has_content)
+
+    def _mark(self, message: Message | None) -> None:
+        """Mark in the cards what each sentence of the answer cites."""
+        self._marking.cancel()
+        if message and any(source.is_cited for source in message.sources):
+            self._marking = self._bridge.run(
+                self._panel, lambda: self._chat.cited_places(message), self._panel.mark_cited
+            )
 
 
 class SourceReading(QObject):

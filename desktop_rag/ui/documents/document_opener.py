@@ -1,30 +1,357 @@
 """Opens documents: to be read in the app, or in another program. Qt thread."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Slot
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QModelIndex, QObject, QStringListModel, Qt, Slot
+from PySide6.QtGui import QColor, QGuiApplication, QTextCharFormat, QTextCursor, QTextDocument
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QLineEdit,
+    QListView,
+    QPlainTextEdit,
+    QSplitter,
+    QTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
 
-from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
 from desktop_rag.core.domain import Document
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import count_of, told, tr
 from desktop_rag.core.library_events import Notice
+from desktop_rag.core.parsed import Chunk
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
-from desktop_rag.ui.documents.document_details import DocumentDetails
 from desktop_rag.ui.documents.external_viewer import open_in_viewer
 from desktop_rag.ui.documents.file_opener import FileOpener, Refused
 from desktop_rag.ui.documents.link_confirmation import confirm_and_open
 from desktop_rag.ui.foundation.ask_request import AskAboutRequested
 from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.place_words import place_in_words
+from desktop_rag.ui.foundation.shortcuts import bind
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import one_line, value_in_words
 from desktop_rag.ui.passwords.password_actions import PasswordActions
 from desktop_rag.ui.reading.reading_pane import ReadingPane
 from desktop_rag.ui.reading.reading_window import ReadingWindow
 from desktop_rag.ui.viewers.document_span import DocumentSpan
+from desktop_rag.ui.widgets.controls import (
+    ElidedLabel,
+    IconButton,
+    PlainLabel,
+    TextButton,
+    add_clear_button,
+)
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
+
+# The full text of a document with a passage and a quote highlighted. Qt thread.
+
+_PASSAGE_ALPHA = 60
+Span = tuple[int, int]
+
+
+class DocumentText(QPlainTextEdit):
+    """Read-only text, inserted as plain text so that none of it is read as HTML."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._text = ""
+        self._passage: Span = (0, 0)
+        self._quote: Span | None = None
+        self.setReadOnly(True)
+        self.setUndoRedoEnabled(False)
+        self.setAccessibleName(tr("Text of the document"))
+        theme.changed.connect(self._mark)
+
+    def show_text(self, text: str) -> None:
+        """Set the text."""
+        self._text = text
+        self.setPlainText(text)
+
+    def show_passage(self, passage: Span, quote: Span | None = None) -> None:
+        """Highlight a span [start, end) and scroll to it; offsets are code points."""
+        self._passage, self._quote = passage, quote
+        self._mark()
+        cursor = self._cursor(quote or passage)
+        # Moving to the end first shows as much of the span as possible.
+        end = QTextCursor(cursor)
+        end.setPosition(cursor.selectionEnd())
+        self.setTextCursor(end)
+        cursor.setPosition(cursor.selectionStart())
+        self.setTextCursor(cursor)
+        self.centerCursor()
+
+    def find_next(self, words: str, *, backwards: bool = False) -> bool:
+        """Select the next match, wrapping around; False if there is none."""
+        flag = QTextDocument.FindFlag.FindBackward if backwards else QTextDocument.FindFlag(0)
+        if not words:
+            return False
+        if self.find(words, flag):
+            return True
+        cursor = self.textCursor()
+        move = QTextCursor.MoveOperation
+        cursor.movePosition(move.End if backwards else move.Start)
+        before = self.textCursor()
+        self.setTextCursor(cursor)
+        if self.find(words, flag):
+            return True
+        self.setTextCursor(before)
+        return False
+
+    def _mark(self) -> None:
+        selections = [self._selection(self._passage, _PASSAGE_ALPHA)]
+        if self._quote is not None:
+            selections.append(self._selection(self._quote, 255))
+        self.setExtraSelections(selections)
+
+    def _selection(self, span: Span, alpha: int) -> QTextEdit.ExtraSelection:
+        selection = QTextEdit.ExtraSelection()
+        colour = QColor(self._theme.colour("highlight"))
+        colour.setAlpha(alpha)
+        form = QTextCharFormat()
+        form.setBackground(colour)
+        if alpha == 255:  # noqa: PLR2004  opaque: hides the text colour below
+            form.setForeground(QColor(self._theme.colour("highlight_text")))
+        selection.format = form
+        selection.cursor = self._cursor(span)
+        return selection
+
+    def _cursor(self, span: Span) -> QTextCursor:
+        cursor = QTextCursor(self.document())
+        cursor.setPosition(self._position(span[0]))
+        cursor.setPosition(self._position(span[1]), QTextCursor.MoveMode.KeepAnchor)
+        return cursor
+
+    def _position(self, offset: int) -> int:
+        """An offset in code points as Qt's offset in UTF-16 units."""
+        before = self._text[:offset]
+        return len(before) if before.isascii() else len(before.encode("utf-16-le")) // 2
+
+
+# A window with what the library knows of a document: its state, passages, text. Qt thread.
+#
+# It reads from the library through the bridge.
+
+_WIDTH_PX = 1040
+_HEIGHT_PX = 720
+_LIST_PX = 300
+_FIRST_WORDS = 70
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A document with its text and passages, read on a worker thread."""
+
+    document: Document | None
+    text: str
+    chunks: list[Chunk]
+
+
+class DocumentDetails(QWidget):
+    """Shows the passages of one document."""
+
+    def __init__(
+        self, bridge: Bridge, library: "Library", theme: Theme, place: DocumentSpan,
+        parent: QWidget,
+    ) -> None:  # fmt: skip
+        super().__init__(parent, Qt.WindowType.Window)
+        self._bridge = bridge
+        self._library = library
+        self._theme = theme
+        self._place = place
+        self._read = _Read(None, "", [])
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setProperty("kind", "page")
+        self.setWindowTitle(tr("Details"))
+        self._build()
+        self._connect()
+        bridge.run(self, self._load, self._on_loaded)
+
+    # --- building --------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        self._title = ElidedLabel(scale="heading")
+        self._details = ElidedLabel(tone="muted", scale="small", mode=Qt.TextElideMode.ElideMiddle)
+        self._reason = PlainLabel(tone="warning", wrap=True)
+        self._list = QListView()
+        self._list.setAccessibleName(tr("Passages"))
+        self._list.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self._list.setUniformItemSizes(True)
+        self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._passages = QStringListModel(self)
+        self._list.setModel(self._passages)
+        self._text = DocumentText(self._theme)
+        sides = QSplitter(Qt.Orientation.Horizontal)
+        sides.addWidget(self._list)
+        sides.addWidget(self._text)
+        sides.setStretchFactor(1, 1)
+        sides.setSizes([_LIST_PX, _WIDTH_PX - _LIST_PX])
+        column = QVBoxLayout(self)
+        column.setContentsMargins(18, 14, 18, 14)
+        column.setSpacing(8)
+        column.addWidget(self._title)
+        column.addWidget(self._details)
+        column.addWidget(self._reason)
+        column.addWidget(sides, 1)
+        column.addLayout(self._build_buttons())
+        self._reason.hide()
+        self._title.set_full_text(tr("Loading…"))
+        self._enable(has_passages=False)
+        self.resize(_WIDTH_PX, _HEIGHT_PX)
+
+    def _build_buttons(self) -> QHBoxLayout:
+        self._previous = IconButton(self._theme, "chevron-up:text", tr("Previous passage"))
+        self._next = IconButton(self._theme, "chevron-down:text", tr("Next passage"))
+        self._number = PlainLabel(tone="muted")
+        self._find = QLineEdit()
+        self._find.setPlaceholderText(tr("Find in text"))
+        self._find.setAccessibleName(tr("Find in text"))
+        add_clear_button(self._find)
+        self._find.setMaximumWidth(_LIST_PX)
+        self._copy = TextButton(tr("Copy passage"), icon="copy:text", theme=self._theme)
+        self._close = TextButton(tr("Close"))
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        for widget in (self._previous, self._next, self._number):
+            row.addWidget(widget)
+        row.addWidget(self._find, 1)
+        row.addStretch(1)
+        for button in (self._copy, self._close):
+            row.addWidget(button)
+        return row
+
+    def _connect(self) -> None:
+        self._list.selectionModel().currentChanged.connect(self._on_passage_chosen)
+        self._previous.clicked.connect(self._go_back)
+        self._next.clicked.connect(self._go_forward)
+        self._find.returnPressed.connect(self._on_find)
+        self._copy.clicked.connect(self._on_copy)
+        self._close.clicked.connect(self.close)
+        for keys, words, slot in (
+            ("Esc", tr("Close the details"), self.close),
+            ("Ctrl+F", tr("Find in the text"), self._find.setFocus),
+            ("F3", tr("Find again"), self._on_find),
+            ("Alt+Up", tr("Previous passage"), self._go_back),
+            ("Alt+Down", tr("Next passage"), self._go_forward),
+        ):
+            bind(self, keys, words, slot)
+
+    # --- content ---------------------------------------------------------------------------------
+
+    def _load(self) -> _Read:
+        library, document_id = self._library, self._place.document_id
+        return _Read(
+            library.documents.get(document_id),
+            library.documents.text(document_id),
+            library.documents.chunks(document_id),
+        )
+
+    def _on_loaded(self, read: _Read) -> None:
+        self._read = read
+        document = read.document
+        if document is None:
+            self.setWindowTitle(tr("Details"))
+            self._title.set_full_text(tr("This document is no longer in your library"))
+            self._enable(has_passages=False)
+            return
+        self.setWindowTitle(
+            tr("Details of {one_line}", one_line=one_line(document.title or document.name))
+        )
+        self._title.set_full_text(one_line(document.title or document.name))
+        self._details.set_full_text(one_line(_details(document)))
+        self._reason.setText(one_line(told(document.reason)))
+        self._reason.setVisible(bool(document.reason))
+        self._text.show_text(read.text)
+        self._passages.setStringList([_entry(chunk) for chunk in read.chunks])
+        self._enable(has_passages=bool(read.chunks))
+        self._choose(_chunk_at(read.chunks, self._place.start))
+
+    def _enable(self, *, has_passages: bool) -> None:
+        for button in (self._previous, self._next, self._copy):
+            button.setEnabled(has_passages)
+
+    def _choose(self, number: int) -> None:
+        if 0 <= number < len(self._read.chunks):
+            self._list.setCurrentIndex(self._passages.index(number))
+
+    @property
+    def _chunk(self) -> Chunk | None:
+        row = self._list.currentIndex().row()
+        return self._read.chunks[row] if 0 <= row < len(self._read.chunks) else None
+
+    @property
+    def _quote(self) -> tuple[int, int] | None:
+        """The requested span, while its passage is selected."""
+        chunk, place = self._chunk, self._place
+        is_inside = chunk is not None and chunk.start <= place.start < chunk.end
+        is_part = chunk is not None and (place.start, place.end) != (chunk.start, chunk.end)
+        return (place.start, place.end) if place.end and is_inside and is_part else None
+
+    @Slot(QModelIndex, QModelIndex)
+    def _on_passage_chosen(self, index: QModelIndex, _before: QModelIndex) -> None:
+        chunk = self._chunk
+        if chunk is None:
+            return
+        place = one_line(place_in_words(chunk.anchor))
+        total = len(self._read.chunks)
+        self._number.setText(
+            tr("{value:,} of {total:,}", value=index.row() + 1, total=total)
+            + (f" · {place}" if place else "")
+        )
+        self._text.show_passage((chunk.start, chunk.end), self._quote)
+
+    # --- actions of the person -----------------------------------------------------------------
+
+    @Slot()
+    def _go_back(self) -> None:
+        self._choose(self._list.currentIndex().row() - 1)
+
+    @Slot()
+    def _go_forward(self) -> None:
+        self._choose(self._list.currentIndex().row() + 1)
+
+    @Slot()
+    def _on_find(self) -> None:
+        is_found = self._text.find_next(self._find.text())
+        self._number.setText("" if is_found or not self._find.text() else tr("Not found"))
+
+    @Slot()
+    def _on_copy(self) -> None:
+        if chunk := self._chunk:
+            QGuiApplication.clipboard().setText(chunk.text)
+
+
+def _details(document: Document) -> str:
+    """`Markdown · en · searchable · 2024-05-01 · #roof, #idea · 12 passages · /home/…`."""
+    location = document.url or str(document.path)
+    if document.part:
+        location = f"{location}{HEADING_SEPARATOR}{document.part}"
+    pieces = [
+        document.format, document.language, value_in_words(document.state),
+        document.dated, ", ".join(f"#{tag}" for tag in document.all_tags),
+        count_of(document.chunk_count, tr("passage"), tr("passages")), location,
+        document.site_url,
+    ]  # fmt: skip
+    return " · ".join(piece for piece in pieces if piece)
+
+
+def _entry(chunk: Chunk) -> str:
+    place = place_in_words(chunk.anchor).rpartition(HEADING_SEPARATOR)[2]
+    words = " ".join(chunk.text[: 2 * _FIRST_WORDS].split())[:_FIRST_WORDS]
+    return one_line(f"{chunk.position + 1} · {place} · {words}" if place else words)
+
+
+def _chunk_at(chunks: list[Chunk], offset: int) -> int:
+    """The index of the passage at an offset; of overlapping ones the last."""
+    holding = [n for n, chunk in enumerate(chunks) if chunk.start <= offset < chunk.end]
+    return holding[-1] if holding else 0
 
 
 class DocumentOpener(QObject):

@@ -4,7 +4,9 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
+import regex
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
@@ -12,10 +14,9 @@ from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
 from desktop_rag.core.conversation import NEAREST, SourceRef
 from desktop_rag.core.language.translation import count_of, tr
-from desktop_rag.core.markup.plain_markdown import is_markdown
+from desktop_rag.core.markup.plain_markdown import is_markdown, plain_markdown
 from desktop_rag.core.quotes.quote_alignment import Span
 from desktop_rag.core.shared_library import is_shared
-from desktop_rag.ui.documents.passage_text import PassageText
 from desktop_rag.ui.foundation.mail_words import with_head_in_words
 from desktop_rag.ui.foundation.place_words import place_in_words
 from desktop_rag.ui.foundation.theme import Theme
@@ -29,6 +30,188 @@ from desktop_rag.ui.widgets.controls import (
     set_property,
     set_tip,
 )
+from desktop_rag.ui.widgets.marked_text import MarkedText
+
+# What a card shows of a passage: the text around the marked places, or its beginning. Pure.
+
+MOST_CHARS = 280
+# Rows of a table and of a list are short.
+MOST_LINES = 10
+_LEAD_CHARS = 90
+# Of several places each has less room.
+_SHORT_LEAD_CHARS = 30
+_FEW_LINES = 4
+_MOST_PLACES = 4
+_NEAR_CHARS = 60
+_CUT = " …"
+
+
+class Excerpt(NamedTuple):
+    """A text, and the places in it that are marked."""
+
+    text: str
+    marked: list[Span]
+
+
+def excerpt(passage: str, marked: Sequence[Span]) -> Excerpt:
+    """The passage cut at words around the marked places, with … where something is left out.
+
+    `marked` are in order and do not overlap. Of many lines the first ones are shown, even if a
+    marked place goes on.
+    """
+    if len(marked) > 1:
+        places = _joined([_short(passage, place) for place in marked[:_MOST_PLACES]])
+    else:
+        places = [_around(passage, marked[0] if marked else (0, 0))]
+    return _written(passage, places, marked)
+
+
+def _around(passage: str, place: Span) -> Span:
+    """A place with what is before it, and what follows up to the length of an excerpt."""
+    at, stop = place
+    start = _word_start(passage, at - _LEAD_CHARS, at)
+    end = min(len(passage), max(start + MOST_CHARS, stop))
+    if end < len(passage):
+        space = passage.rfind(" ", max(start, stop), end)
+        end = space if space > 0 else end
+    return _in_lines(passage, (start, end), at, MOST_LINES)
+
+
+def _short(passage: str, place: Span) -> Span:
+    """A place with a few words before it on its line."""
+    at, end = place
+    line = passage.rfind("\n", 0, at) + 1
+    start = _word_start(passage, max(line, at - _SHORT_LEAD_CHARS), at)
+    return _in_lines(passage, (start, end), at, _FEW_LINES)
+
+
+def _word_start(passage: str, start: int, at: int) -> int:
+    if start <= 0:
+        return 0
+    space = passage.find(" ", start, at)
+    return space + 1 if space >= 0 else start
+
+
+def _in_lines(passage: str, span: Span, at: int, most: int) -> Span:
+    start, end = span
+    if passage.count("\n", start, end) < most:
+        return span
+    start = max(start, passage.rfind("\n", 0, at) + 1)
+    return start, start + len("\n".join(passage[start:end].split("\n")[:most]))
+
+
+def _joined(spans: Sequence[Span]) -> list[Span]:
+    """Spans that are near each other are one."""
+    joined: list[Span] = []
+    for start, end in spans:
+        if joined and start - joined[-1][1] < _NEAR_CHARS:
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _written(passage: str, places: Sequence[Span], marked: Sequence[Span]) -> Excerpt:
+    text = ""
+    shown: list[Span] = []
+    for start, end in places:
+        text += "… " if start and not text else " … " if text else ""
+        shift = len(text) - start
+        text += passage[start:end]
+        kept = ((max(first, start), min(last, end)) for first, last in marked)
+        shown += [(first + shift, last + shift) for first, last in kept if first < last]
+    return Excerpt(text + (_CUT if places[-1][1] < len(passage) else ""), shown)
+
+
+# The text of a passage with its quote highlighted, collapsed to a few lines. Qt thread.
+
+
+class PassageText(MarkedText):
+    """A collapsible passage of a source. `clicked` follows a click that selects nothing."""
+
+    clicked = Signal()
+
+    def __init__(
+        self,
+        theme: Theme,
+        text: str,
+        quote: str,
+        parent: QWidget | None = None,
+        *,
+        wrapped_from: int = 0,
+        is_markdown: bool = False,
+    ) -> None:
+        """`wrapped_from`: the length from which a line may continue in the next; 0 for never.
+
+        Of Markdown only the text is shown, without its marks.
+        """
+        super().__init__(theme, tr("Passage"), parent)
+        self._had_selection = False
+        passage = text.strip()
+        shown = unwrapped(passage, wrapped_from) if wrapped_from else passage
+        self._plain = plain_markdown(shown) if is_markdown else None
+        self._passage = self._plain.text if self._plain else shown
+        self._stripped = len(text) - len(text.lstrip())
+        at = text.find(quote.strip())
+        self._marked = self._shown([(at, at + len(quote.strip()))])
+        self._is_whole = not self.is_longer
+        self._show()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._had_selection = self.textCursor().hasSelection()
+        super().mousePressEvent(event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        super().mouseReleaseEvent(event)
+        selects = self._had_selection or self.textCursor().hasSelection()
+        if event.button() == Qt.MouseButton.LeftButton and not selects:
+            self.clicked.emit()
+
+    def mark(self, spans: Sequence[Span]) -> None:
+        """Mark these places of the text instead; they are in order and do not overlap."""
+        self._marked = self._shown(spans)
+        self._show()
+
+    def _shown(self, spans: Sequence[Span]) -> list[Span]:
+        """Where places of the text are in what is shown of it."""
+        found = [tuple(map(self._place, span)) for span in spans]
+        return [(start, end) for start, end in found if 0 <= start < end]
+
+    def _place(self, offset: int) -> int:
+        offset -= self._stripped
+        return self._plain.place(offset) if self._plain and offset >= 0 else offset
+
+    @property
+    def is_longer(self) -> bool:
+        """True if the collapsed passage is shortened."""
+        lines = self._passage.count("\n")
+        return len(self._passage) > MOST_CHARS + 40 or lines > MOST_LINES + 1
+
+    @property
+    def is_whole(self) -> bool:
+        """True while the whole passage is shown."""
+        return self._is_whole
+
+    def show_whole(self, is_whole: bool) -> None:
+        """Show the whole passage, or only the part around the quote."""
+        self._is_whole = is_whole
+        self._show()
+
+    def _show(self) -> None:
+        if self._is_whole:
+            self.show_marked(self._passage, self._marked)
+        else:
+            self.show_marked(*excerpt(self._passage, self._marked))
+
+
+def unwrapped(text: str, line_chars: int) -> str:
+    """Join hard-wrapped lines by replacing line breaks with spaces; offsets stay valid.
+
+    A line is joined with the next if it has at least `line_chars` characters and the next one
+    starts with a lower-case letter.
+    """
+    return regex.sub(rf"(?<=[^\n]{{{line_chars}}})\n(?=\p{{Ll}})", " ", text)
+
 
 _BUDGET_S = 0.008
 _MAX_COPIES = 2

@@ -7,42 +7,330 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
-from PySide6.QtWidgets import QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QProgressBar,
+    QScrollArea,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from desktop_rag.core.domain import Collection, Document, DocumentState, Source
-from desktop_rag.core.language.translation import tr
-from desktop_rag.core.library_events import IndexProgress, NothingUsed, Notice
+from desktop_rag.core.language.translation import count_of, tr
+from desktop_rag.core.library_events import (
+    DocumentsChanged,
+    IndexProgress,
+    NothingUsed,
+    Notice,
+    Stage,
+)
+from desktop_rag.core.pictures.waiting_pictures import PictureHold, WaitingPictures
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.core.settings import LongReading
 from desktop_rag.core.shared_library import SharedLibraryChanged
+from desktop_rag.features.shared_library.ui.shared_line import SharedLine
+from desktop_rag.progress_words import (
+    duration_left,
+    headline,
+    overall_percent,
+    percent,
+    pictures_left,
+    pictures_question,
+    pictures_wait,
+    progress_line,
+    steps_in_words,
+)
 from desktop_rag.ui.documents.document_beside import DocumentBeside
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.ask_request import MOST_ITEMS, AskAboutRequested
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import cut_line, one_line
 from desktop_rag.ui.library.changes.changes_panel import ChangesPanel
 from desktop_rag.ui.library.document_model import DocumentModel
 from desktop_rag.ui.library.documents_panel import DocumentsPanel
 from desktop_rag.ui.library.facets.facet_groups import Places
 from desktop_rag.ui.library.facets.facet_values import FileFilter, StateGroup, inside_count
-from desktop_rag.ui.library.file_actions import FileActions
 from desktop_rag.ui.library.first_run import FirstRun
 from desktop_rag.ui.library.library_feed import LibraryFeed
 from desktop_rag.ui.library.library_header import LibraryHeader, LibraryView
 from desktop_rag.ui.library.picture.library_picture import LibraryPicture
-from desktop_rag.ui.library.pictures_bar import PicturesBar
-from desktop_rag.ui.library.progress_strip import ProgressStrip
 from desktop_rag.ui.library.source_actions import SourceActions
 from desktop_rag.ui.library.source_list import SourceList
 from desktop_rag.ui.passwords.password_actions import PasswordActions
-from desktop_rag.ui.shared_library.shared_line import SharedLine
 from desktop_rag.ui.tags.tag_actions import TagActions
-from desktop_rag.ui.widgets.controls import PlainLabel, set_property
+from desktop_rag.ui.widgets.controls import Card, ElidedLabel, PlainLabel, TextButton, set_property
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
+
+# Live indexing progress in words and numbers. Qt thread.
+
+_REPAINT_MS = 200
+_STEPS = 1000
+
+
+class ProgressStrip(Card):
+    """Detailed progress while indexing; gone at rest, when the status line says all there is.
+
+    It repaints at most five times a second.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._progress = IndexProgress(Stage.STARTING)
+        self._hold = ""
+        self._repaint = QTimer(self)
+        self._repaint.setSingleShot(True)
+        self._repaint.setInterval(_REPAINT_MS)
+        self._repaint.timeout.connect(self._show)
+        self._build()
+        self._show()
+
+    def set_progress(self, progress: IndexProgress) -> None:
+        """Show newer progress: after a short delay, or immediately when the stage changes."""
+        is_new_stage = progress.stage is not self._progress.stage
+        self._progress = progress
+        self._show_soon(is_new_stage)
+
+    def set_hold(self, words: str) -> None:
+        """Set why indexing is paused when it wasn't the person; "" for any other pause."""
+        if words != self._hold:
+            self._hold = words
+            self._show_soon(True)
+
+    def _show_soon(self, is_urgent: bool) -> None:
+        if is_urgent:
+            self._repaint.stop()
+            self._show()
+        elif not self._repaint.isActive():
+            self._repaint.start()
+
+    def _build(self) -> None:
+        self._headline = ElidedLabel()
+        self._headline.setObjectName("stripHeadline")
+        self._percent = PlainLabel()
+        self._percent.setObjectName("stripPercent")
+        self._left = PlainLabel(tone="muted")
+        self._bar = QProgressBar(self)
+        self._bar.setRange(0, _STEPS)
+        self._bar.setTextVisible(False)
+        self._bar.setAccessibleName(tr("Indexing progress"))
+        self._steps = ElidedLabel(tone="muted", scale="small")
+        self._file = ElidedLabel(tone="muted", scale="small", mode=Qt.TextElideMode.ElideMiddle)
+        top = QHBoxLayout()
+        top.setSpacing(10)
+        top.addWidget(self._headline, 1)
+        top.addWidget(self._left)
+        top.addWidget(self._percent)
+        bottom = QHBoxLayout()
+        bottom.setSpacing(16)
+        bottom.addWidget(self._steps, 3)
+        bottom.addWidget(self._file, 2)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(14, 8, 14, 8)
+        outer.setSpacing(5)
+        outer.addLayout(top)
+        outer.addWidget(self._bar)
+        outer.addLayout(bottom)
+
+    @Slot()
+    def _show(self) -> None:
+        now = self._progress
+        is_running = bool(now.steps)
+        is_held = bool(self._hold) and now.stage is Stage.PAUSED
+        words = headline(now) if is_running else progress_line(now)
+        self._headline.set_full_text(self._hold if is_held else words)
+        is_timed = is_running and now.stage is not Stage.PAUSED
+        self._left.setText(duration_left(now.seconds_left) if is_timed else "")
+        self._percent.setText(overall_percent(now) if is_running else "")
+        self._bar.setValue(int(now.fraction * _STEPS))
+        self._bar.setAccessibleDescription(percent(now.fraction))
+        self._steps.set_full_text(_steps_line(now))
+        if now.current_file or now.stage is not Stage.READING:
+            # The last name stays until the next file: an empty line would flicker.
+            name = one_line(now.current_file)
+            self._file.set_full_text(tr("Reading {name}", name=name) if name else "")
+        for widget in (self._bar, self._percent, self._left, self._steps):
+            widget.setVisible(is_running)
+        self._file.setVisible(now.stage is Stage.READING or bool(now.current_file))
+        self.setVisible(is_running or now.stage is Stage.PAUSED)
+
+
+def _steps_line(progress: IndexProgress) -> str:
+    """The steps from left to right: what is done, what is under way, what follows."""
+    marks = ["✓" if step.is_done else f"{n}." for n, step in enumerate(progress.steps, start=1)]
+    words = steps_in_words(progress)
+    return " · ".join(f"{mark} {step}" for mark, step in zip(marks, words, strict=True))
+
+
+# Pictures and scanned pages, which are read last: asks before that takes long. Qt thread.
+
+
+class PicturesBar(Card):
+    """Says how many wait, and offers to read them, to wait or to go on; gone while none waits."""
+
+    read_requested = Signal()
+    later_requested = Signal()
+    pause_requested = Signal()
+    resume_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._words = PlainLabel()
+        self._words.setWordWrap(True)
+        self._read = TextButton(tr("Read"), self, kind="primary")
+        self._later = TextButton(tr("Not now"), self)
+        self._pause = TextButton(tr("Pause pictures"), self)
+        self._resume = TextButton(tr("Resume pictures"), self)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(14, 8, 14, 8)
+        row.setSpacing(8)
+        row.addWidget(self._words, 1)
+        for button, signal in (
+            (self._read, self.read_requested),
+            (self._later, self.later_requested),
+            (self._pause, self.pause_requested),
+            (self._resume, self.resume_requested),
+        ):
+            button.clicked.connect(signal)
+            row.addWidget(button)
+        self.show_progress(IndexProgress())
+
+    def show_progress(self, progress: IndexProgress) -> None:
+        """Show what waits now."""
+        waiting = progress.pictures
+        hold = waiting.hold
+        self._words.setText(_words(waiting))
+        self._read.setVisible(hold in {PictureHold.ASKED, PictureHold.LATER})
+        self._later.setVisible(hold is PictureHold.ASKED)
+        self._pause.setVisible(hold is PictureHold.NONE)
+        self._resume.setVisible(hold is PictureHold.PAUSED)
+        self.setVisible(waiting.count > 0)
+
+
+def _words(waiting: WaitingPictures) -> str:
+    if waiting.hold is PictureHold.ASKED:
+        return pictures_question(waiting)
+    return pictures_wait(waiting) or pictures_left(waiting)
+
+
+# Excludes files, includes them again, and reads them again. Qt thread, through the bridge.
+
+_LONGEST_NAME = 60
+_UNDER_WAY = (DocumentState.WAITING, DocumentState.READING)
+
+
+class FileActions(QObject):
+    """`undo_offered` carries a Notice and the undo function, `notified` a Notice."""
+
+    undo_offered = Signal(object, object)
+    notified = Signal(object)
+
+    def __init__(self, bridge: Bridge, library: "Library", page: QObject) -> None:
+        super().__init__(page)
+        self._bridge = bridge
+        self._library = library
+        # Files that failed and are read again, and their states. None while they are not known.
+        self._retried: list[str] | None = []
+        self._states: dict[str, DocumentState] = {}
+
+    @Slot(object)
+    def exclude(self, documents: Sequence[Document]) -> None:
+        """Never read these files again, unless the person undoes that."""
+        ids, exclusions = _ids(documents), self._library.exclusions
+
+        def offer(rows: Sequence[Document]) -> None:
+            if rows:
+                notice = Notice(
+                    tr("{named} excluded.", named=_named(rows)),
+                    tr("Answers no longer use it, and it isn't read until you include it again.")
+                    if len(rows) == 1
+                    else tr(
+                        "Answers no longer use them, and they aren't read until you include them"
+                        " again."
+                    ),
+                )
+                self.undo_offered.emit(notice, lambda: self.include(rows))
+
+        self._bridge.run(self, lambda: exclusions.exclude(ids), offer)
+
+    @Slot(object)
+    def include(self, documents: Sequence[Document]) -> None:
+        """Read these files again, and from now on."""
+        ids, exclusions = _ids(documents), self._library.exclusions
+        self._bridge.run(self, lambda: exclusions.include(ids))
+
+    @Slot(object)
+    def read_again(self, documents: Sequence[Document]) -> None:
+        """Read these files again, even if nothing changed."""
+        ids, library = _ids(documents), self._library.documents
+
+        def tell(count: int) -> None:
+            if not count:
+                self.notified.emit(
+                    Notice(tr("Nothing was read again."), tr("A rule leaves these files out."))
+                )
+
+        self._bridge.run(self, lambda: library.read_again(ids), tell)
+
+    @Slot()
+    def retry_failed(self) -> None:
+        """Read all files that failed again, and tell what became of them."""
+        library, self._retried = self._library, None
+        self._states.clear()
+
+        def tell(ids: list[str]) -> None:
+            self._retried = ids
+            if ids:
+                self.notified.emit(_retry_in_words(len(ids), library.indexing.is_paused))
+            self._tell_retried()
+
+        self._bridge.run(self, library.documents.retry_failed, tell)
+
+    def on_library_event(self, event: object) -> None:
+        """Follow the files that are read again; other events are ignored."""
+        if isinstance(event, DocumentsChanged):
+            # Before their ids are known one of them may already be read.
+            wanted = self._retried
+            for document in event.documents:
+                if wanted is None or document.document_id in wanted:
+                    self._states[document.document_id] = document.state
+            self._tell_retried()
+
+    def _tell_retried(self) -> None:
+        states = [self._states.get(each) for each in self._retried or ()]
+        if not states or any(state is None or state in _UNDER_WAY for state in states):
+            return
+        failed = states.count(DocumentState.FAILED)
+        title = tr(
+            "{read:,} of {files} could be read.",
+            read=len(states) - failed,
+            files=count_of(len(states), tr("file"), tr("files")),
+        )
+        hint = tr("The column Reason says what is wrong with the others.") if failed else ""
+        self.notified.emit(Notice(title, hint))
+        self._retried = []
+        self._states.clear()
+
+
+def _retry_in_words(count: int, is_paused: bool) -> Notice:
+    title = tr("{count:,} files are read again.", count=count)
+    hint = tr("Indexing is paused. They are read when it goes on.") if is_paused else ""
+    return Notice(tr("1 file is read again.") if count == 1 else title, hint)
+
+
+def _ids(documents: Sequence[Document]) -> list[str]:
+    return [document.document_id for document in documents]
+
+
+def _named(documents: Sequence[Document]) -> str:
+    if len(documents) == 1:
+        return tr("“{cut_line}” is", cut_line=cut_line(documents[0].path.name, _LONGEST_NAME))
+    return tr("{count_of} are", count_of=count_of(len(documents), tr("file"), tr("files")))
 
 
 class LibraryPage(QWidget):

@@ -9,19 +9,121 @@ import html
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import zip_longest
 from urllib.parse import urlsplit
 
 from markdown_it.token import Token
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name
+from pygments.token import Comment, Keyword, Literal, Name, Number, Operator, String, _TokenType
 
 from desktop_rag.core.language.translation import tr
+from desktop_rag.ui.foundation.wording import is_right_to_left
 from desktop_rag.ui.markdown.claim_marks import MARK, Badges, badge_html, marks_behind
-from desktop_rag.ui.markdown.code_colours import highlighted
 from desktop_rag.ui.markdown.copied_blocks import code_title, language_of
 from desktop_rag.ui.markdown.formula_drawing import Drawing
 from desktop_rag.ui.markdown.formula_object import formula_image
 from desktop_rag.ui.markdown.parsing import parse_with_marks
-from desktop_rag.ui.markdown.reading_direction import IS_MIRRORED, mirrored
+
+# Tables and quotes in a text that is read from the right begin there. Pure.
+#
+# Qt lays out the columns of a table from the left in every language.
+
+# Of a table or a quote that is read from the right.
+IS_MIRRORED = "is_mirrored"
+_CELLS = {"th_open", "td_open"}
+
+
+def mirrored(tokens: Sequence[Token]) -> list[Token]:
+    """The tokens, with the cells of each row in reverse where a table is read from the right."""
+    shown: list[Token] = []
+    row: list[list[Token]] | None = None
+    is_table_mirrored = False
+    for index, token in enumerate(tokens):
+        if token.type in {"table_open", "blockquote_open"}:
+            words = next((t.content for t in tokens[index:] if t.type == "inline"), "")
+            token.meta[IS_MIRRORED] = is_right_to_left(words)
+        if token.type == "table_open":
+            is_table_mirrored = token.meta[IS_MIRRORED]
+        if token.type == "tr_close" and row is not None:
+            shown += [each for cell in reversed(row) for each in cell]
+            row = None
+        if row is None:
+            shown.append(token)
+        elif token.type in _CELLS:
+            token.attrs.setdefault("style", "text-align:right")
+            row.append([token])
+        else:
+            row[-1].append(token)
+        if token.type == "tr_open" and is_table_mirrored:
+            row = []
+    return shown
+
+
+# Syntax highlighting by Pygments. Pure; limited in size, because it runs on the Qt thread.
+
+_MAX_CODE_CHARS = 8_000
+# Some lexers' regular expressions are very slow on long lines.
+_MAX_LINE_CHARS = 500
+# fmt: off
+_LANGUAGES = frozenset({
+    "bash", "c", "c++", "console", "cpp", "cs", "csharp", "css", "diff", "docker", "dockerfile",
+    "go", "html", "ini", "java", "javascript", "js", "json", "jsx", "kotlin", "lua", "make",
+    "makefile", "markdown", "md", "php", "powershell", "py", "python", "python3", "r", "rb",
+    "ruby", "rs", "rust", "scala", "sh", "shell", "sql", "swift", "toml", "ts", "tsx",
+    "typescript", "xml", "yaml", "yml", "zsh",
+})
+# fmt: on
+_ROLES: tuple[tuple[_TokenType, str], ...] = (
+    (Comment, "code_comment"),
+    (Keyword, "code_keyword"),
+    (Operator.Word, "code_keyword"),
+    (String, "code_string"),
+    (Number, "code_number"),
+    (Literal, "code_number"),
+    (Name.Function, "code_name"),
+    (Name.Class, "code_name"),
+    (Name.Tag, "code_name"),
+    (Name.Attribute, "code_builtin"),
+    (Name.Builtin, "code_builtin"),
+    (Name.Decorator, "code_builtin"),
+)
+
+
+def highlighted(code: str, language: str, colours: Mapping[str, str]) -> str:
+    """The code as escaped HTML, with spans in the colours of the `code_*` roles.
+
+    Code that is too long or in an unsupported language has no colours.
+    """
+    lexer = _lexer(language.lower()) if _is_bounded(code) else None
+    if lexer is None:
+        return html.escape(code)
+    parts: list[str] = []
+    for kind, text in lexer.get_tokens(code):
+        role = _role(kind)
+        escaped = html.escape(text)
+        parts.append(f'<span style="color:{colours[role]};">{escaped}</span>' if role else escaped)
+    return "".join(parts).rstrip("\n")
+
+
+def _is_bounded(code: str) -> bool:
+    return len(code) <= _MAX_CODE_CHARS and all(
+        len(line) <= _MAX_LINE_CHARS for line in code.split("\n")
+    )
+
+
+@cache
+def _lexer(language: str) -> Lexer | None:
+    if language not in _LANGUAGES:
+        return None
+    return get_lexer_by_name(language, stripnl=False, ensurenl=False)
+
+
+@cache
+def _role(kind: _TokenType) -> str:
+    return next((role for parent, role in _ROLES if kind in parent), "")
+
 
 _CITATION = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 _WEB_ADDRESS = re.compile(r"https?://[^\s\x00-\x20\"'<>\\]+\Z", re.IGNORECASE)

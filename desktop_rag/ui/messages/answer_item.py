@@ -1,36 +1,440 @@
 """The widget of one answer: it shows a `Turn` and emits what was pressed. Qt thread."""
 
-from PySide6.QtCore import QPoint, QSize, Qt, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from collections.abc import Sequence
 
-from desktop_rag.core.conversation import Message
-from desktop_rag.core.language.translation import tr
+from PySide6.QtCore import QPoint, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QFontDatabase, QGuiApplication
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QVBoxLayout, QWidget
+
+from desktop_rag.core.answer_claims import Claim
+from desktop_rag.core.claims import Verdict
+from desktop_rag.core.conversation import Feedback, Message, MessageState, PastAnswer, SourceRef
+from desktop_rag.core.language.translation import count_of, decimal_in_words, told, tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.markdown.claim_marks import summary, worst
 from desktop_rag.ui.markdown.formula_drawer import FormulaDrawer
 from desktop_rag.ui.messages.answer_body import AnswerBody
-from desktop_rag.ui.messages.answer_footer import AnswerFooter
-from desktop_rag.ui.messages.answer_notices import (
-    HiddenAnswerNotice,
-    ModelKnowledgeNotice,
-    is_of_empty_library,
-    may_be_supported,
-)
 from desktop_rag.ui.messages.claim_panel import ClaimPanel
-from desktop_rag.ui.messages.collapsible_query import CollapsibleQuery
-from desktop_rag.ui.messages.failure_card import FailureCard
-from desktop_rag.ui.messages.follow_up_list import FollowUpList
 from desktop_rag.ui.messages.message_model import Phase, Turn
-from desktop_rag.ui.messages.past_answers_button import PastAnswersButton
+from desktop_rag.ui.messages.question_button import QuestionButton
 from desktop_rag.ui.widgets.controls import (
+    Card,
     ElidedLabel,
+    IconButton,
+    IconLabel,
     PlainLabel,
     TextButton,
     ToolButton,
     set_property,
 )
+from desktop_rag.ui.widgets.flow_row import FlowRow
+from desktop_rag.ui.widgets.marked_text import MarkedText
 from desktop_rag.ui.widgets.spinner import Spinner
+from desktop_rag.ui.widgets.wrapping_row import WrappingRow
+
+# The button that counts the earlier answers used as examples. Qt thread.
+
+
+class PastAnswersButton(TextButton):
+    """Opens the list of earlier answers; hidden while there are none."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__("", parent, kind="quiet")
+        self.setObjectName("remembered")
+        self.setAccessibleDescription(tr("Press to see and delete them."))
+        self.hide()
+
+    def show_past(self, past: Sequence[PastAnswer]) -> None:
+        """Show the number of these answers."""
+        self.setText(
+            tr(
+                "Guided by {count_of}",
+                count_of=count_of(len(past), tr("earlier answer"), tr("earlier answers")),
+            )
+        )
+        self.setVisible(bool(past))
+
+
+# Suggested follow-up questions below the last answer. Qt thread.
+
+
+class FollowUpList(QWidget):
+    """One button per question; `chosen` carries the pressed one."""
+
+    chosen = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._questions: tuple[str, ...] = ()
+        self._buttons: list[QuestionButton] = []
+        title = PlainLabel(tr("Ask next"), tone="muted", scale="small")
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 8, 0, 0)
+        self._column.setSpacing(6)
+        self._column.addWidget(title)
+        self.hide()
+
+    def show_questions(self, questions: Sequence[str]) -> None:
+        """Show these questions; hidden without any."""
+        self.setVisible(bool(questions))
+        if tuple(questions) == self._questions:
+            return
+        self._questions = tuple(questions)
+        for button in self._buttons:
+            button.hide()
+            button.deleteLater()
+        self._buttons = [QuestionButton(question, "followUp") for question in questions]
+        for button in self._buttons:
+            button.clicked.connect(self._on_clicked)
+            self._column.addWidget(button)
+
+    @Slot()
+    def _on_clicked(self) -> None:
+        button = self.sender()
+        assert isinstance(button, QuestionButton)
+        self.chosen.emit(button.question)
+
+
+# The card that says why an answer failed, with what may help. Qt thread.
+
+# The states of an answer that has a card.
+BROKEN_OFF = (MessageState.FAILED, MessageState.CUT)
+
+
+class FailureCard(Card):
+    """The reason an answer failed or was cut off, with Retry and what else may help.
+
+    `retry_requested` carries True when excerpts are to be shown instead. The parts are made for
+    the first failure.
+    """
+
+    retry_requested = Signal(bool)
+    settings_requested = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent, kind="notice", tone="danger")
+        self._theme = theme
+        self._is_from_model = self._is_built = False
+        self.hide()
+
+    def _build(self) -> None:
+        self._title = PlainLabel(wrap=True, selectable=True)
+        self._title.setObjectName("noticeTitle")
+        self._hint = PlainLabel(wrap=True, selectable=True)
+        self._retry = TextButton(tr("Retry"), icon="retry", theme=self._theme)
+        self._excerpts = TextButton(tr("Show excerpts instead"))
+        self._settings = TextButton(tr("Open settings"), kind="quiet")
+        self._retry.clicked.connect(self.retry_requested)
+        self._excerpts.clicked.connect(lambda: self.retry_requested.emit(True))
+        self._settings.clicked.connect(self.settings_requested)
+        # In a narrow chat they don't fit beside each other in every language.
+        buttons = FlowRow()
+        for button in (self._retry, self._excerpts, self._settings):
+            buttons.addWidget(button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(14, 12, 14, 12)
+        column.setSpacing(6)
+        column.addWidget(self._title)
+        column.addWidget(self._hint)
+        column.addLayout(buttons)
+        self._is_built = True
+
+    def show_failure(self, message: Message) -> None:
+        """Show the error of a failed or cut answer; hidden for any other."""
+        if message.state not in BROKEN_OFF:
+            self.hide()
+            return
+        if not self._is_built:
+            self._build()
+        self._title.setText(told(message.error_title))
+        self._hint.setText(told(message.error_hint))
+        self._hint.setVisible(bool(message.error_hint))
+        # No setting can keep an answer from being cut.
+        self._settings.setVisible(message.state is MessageState.FAILED)
+        self._is_from_model = bool(message.model) and message.state is MessageState.FAILED
+        self.show()
+
+    def offer_retry(self, *, is_offered: bool) -> None:
+        """Offer Retry: it answers the last question, so it belongs to the last answer only."""
+        if self._is_built:
+            self._retry.setVisible(is_offered)
+            self._excerpts.setVisible(is_offered and self._is_from_model)
+
+
+# The database query behind an answer, collapsed by default. Qt thread.
+
+
+class CollapsibleQuery(QWidget):
+    """A toggle, and below it the query as selectable plain text; made for the first query."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._is_built = False
+        self.hide()
+
+    def _build(self) -> None:
+        self._button = ToolButton()
+        self._button.setObjectName("queryButton")
+        self._button.setText(tr("Calculated with a query"))
+        self._button.setCheckable(True)
+        self._button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self._button.setIconSize(QSize(16, 16))
+        self._button.toggled.connect(self._on_toggled)
+        self._query = MarkedText(self._theme, tr("Query"), role="text")
+        self._query.setObjectName("queryText")
+        self._query.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 4)
+        column.setSpacing(4)
+        column.addWidget(self._button, alignment=Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(self._query)
+        self._on_toggled(is_open=False)
+        self._is_built = True
+
+    def show_queries(self, sources: Sequence[SourceRef]) -> None:
+        """Show the queries of these sources; hidden without any."""
+        queries = [source.query for source in sources if source.query]
+        self.setVisible(bool(queries))
+        if queries and not self._is_built:
+            self._build()
+        if self._is_built:
+            self._query.show_marked("\n\n".join(queries), ())
+
+    @Slot(bool)
+    def _on_toggled(self, is_open: bool) -> None:
+        self._theme.set_icon(self._button, f"chevron-{'down' if is_open else 'right'}:muted")
+        self._query.setVisible(is_open)
+
+
+# What is said of a whole answer: it is hidden, or the model's own knowledge. Qt thread.
+
+_POSSIBLY_SUPPORTED = (Verdict.SUPPORTED, Verdict.PARTLY, Verdict.NOT_CHECKED)
+_WITHOUT = tr(
+    "Without documents, as you chose: nothing was searched. The model answers from its own"
+    " knowledge, without sources or checks."
+)
+_WORDS = tr(
+    "Not from your documents: nothing relevant was found in them. The model answers from its own"
+    " knowledge, without sources or checks."
+)
+
+
+class ModelKnowledgeNotice(Card):
+    """Says that the answer has no sources; hidden for all other answers."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent, kind="notice", tone="warning")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(14, 8, 14, 8)
+        row.setSpacing(10)
+        row.addWidget(IconLabel(theme, "info:warning"))
+        self._words = PlainLabel(_WORDS, wrap=True)
+        row.addWidget(self._words, 1)
+        self.hide()
+
+    def show_for(self, message: Message) -> None:
+        """Show it above an answer from the model's own knowledge."""
+        words = _WITHOUT if message.scope.is_without_documents else _WORDS
+        # Setting the same words again would have the whole conversation laid out again.
+        if words != self._words.text():
+            self._words.setText(words)
+        self.setVisible(message.is_own_knowledge)
+
+
+class HiddenAnswerNotice(Card):
+    """Stands in place of an unsupported answer, if the settings hide those.
+
+    `show_requested` when the person wants to see it.
+    """
+
+    show_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent, kind="notice", tone="warning")
+        words = PlainLabel(tr("Answer hidden: your documents do not support any of it."), wrap=True)
+        show = TextButton(tr("Show anyway"), kind="quiet")
+        show.clicked.connect(self.show_requested)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(14, 8, 8, 8)
+        row.addWidget(words, 1)
+        row.addWidget(show)
+        self.hide()
+
+
+def may_be_supported(claims: Sequence[Claim]) -> bool:
+    """True if a claim is supported or not checked yet, or if there are no claims."""
+    return not claims or any(claim.verdict in _POSSIBLY_SUPPORTED for claim in claims)
+
+
+def is_of_empty_library(message: Message) -> bool:
+    """True for the answer that there are no documents yet: no files were counted for it."""
+    is_of_others = message.sources or message.nearest or message.model or message.error_title
+    is_counted = message.notes is None or message.notes.files or message.notes.rails
+    return not (is_of_others or is_counted)
+
+
+# The row below an answer: who wrote it, its sources, and what can be done with it. Qt thread.
+
+# A name that needs more than this is elided before the buttons move to a line of their own.
+_MAX_BYLINE_PX = 260
+_OPINIONS = {
+    Feedback.LIKED: ("thumb-up", tr("Good answer")),
+    Feedback.DISLIKED: ("thumb-down", tr("Bad answer")),
+}
+_OUTCOMES = {MessageState.STOPPED: tr("stopped"), MessageState.CUT: tr("cut off")}
+EXCERPTS_BYLINE = tr("Excerpts from your documents")
+
+
+class AnswerFooter(QWidget):
+    """Shows what fits the state of an answer; what is rarely used is in a menu, with words.
+
+    `retry_requested` always carries False: as an answer, not as excerpts.
+    """
+
+    retry_requested = Signal(bool)
+    every_file_requested = Signal()
+    sources_requested = Signal()
+    fork_requested = Signal()
+    rewrite_requested = Signal()
+    schedule_requested = Signal()
+    removal_requested = Signal()
+    feedback_given = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._turn: Turn | None = None
+        self._build()
+        self._connect()
+
+    def _build(self) -> None:
+        # A model's name may be long: it must not widen the window.
+        self._byline = ElidedLabel(tone="muted", scale="small")
+        self._byline.setObjectName("byline")
+        self._sources = TextButton("", kind="quiet", icon="quote:accent", theme=self._theme)
+        self._opinions = {
+            opinion: IconButton(self._theme, f"{icon}:muted", name)
+            for opinion, (icon, name) in _OPINIONS.items()
+        }
+        self._copy = IconButton(self._theme, "copy:muted", tr("Copy answer"))
+        self._rewrite = IconButton(self._theme, "pencil:muted", tr("Rewrite answer"))
+        self._retry = IconButton(self._theme, "retry:muted", tr("Regenerate answer"))
+        self._more = IconButton(self._theme, "more:muted", tr("More for this answer"))
+        self._more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu = QMenu(self._more)
+        self._every_file = menu.addAction(tr("Ask every file"))
+        self._schedule = menu.addAction(tr("Ask this regularly…"))
+        self._fork = menu.addAction(tr("Continue in a copy of this chat"))
+        self._remove = menu.addAction(tr("Remove this answer"))
+        self._more.setMenu(menu)
+        actions = [self._rewrite, self._retry, self._copy, self._more]
+        self._row = WrappingRow(
+            [self._byline, self._sources],
+            [*self._opinions.values(), *actions],
+            at=2,
+            stretched=0,
+            min_px=0,
+            aligns_right=True,
+        )
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._row)
+
+    def _connect(self) -> None:
+        self._every_file.triggered.connect(self.every_file_requested)
+        self._schedule.triggered.connect(self.schedule_requested)
+        self._fork.triggered.connect(self.fork_requested)
+        self._remove.triggered.connect(self.removal_requested)
+        self._retry.clicked.connect(self.retry_requested)
+        self._sources.clicked.connect(self.sources_requested)
+        self._rewrite.clicked.connect(self.rewrite_requested)
+        self._copy.clicked.connect(self._on_copy_clicked)
+        self._opinions[Feedback.LIKED].clicked.connect(self._on_like_clicked)
+        self._opinions[Feedback.DISLIKED].clicked.connect(self._on_dislike_clicked)
+
+    def show_turn(self, turn: Turn, *, is_last: bool) -> None:
+        """Show the current state of the answer; the last one can be asked again."""
+        self._turn, message, is_over = turn, turn.message, not turn.is_live
+        words = one_line(byline(message)) if is_over else ""
+        self._byline.set_full_text(words)
+        metrics = self._byline.fontMetrics()
+        self._row.set_min_px(min(metrics.horizontalAdvance(words) + 1, _MAX_BYLINE_PX))
+        self._sources.setText(_sources_in_words(message))
+        self._sources.setVisible(bool(message.sources or message.nearest))
+        is_stored = bool(message.message_id and message.text) and is_over
+        # Nobody likes, or writes better, that there are no documents.
+        is_answer = is_stored and not is_of_empty_library(message)
+        self._copy.setVisible(bool(message.text) and is_over)
+        self._rewrite.setVisible(is_answer)
+        self._show_opinion(message, is_visible=is_answer)
+        # An answer that broke off has Retry in its card.
+        has_ended = is_last and is_over and message.state not in BROKEN_OFF
+        self._retry.setVisible(has_ended)
+        self._every_file.setVisible(has_ended and _may_ask_every_file(message))
+        self._schedule.setVisible(is_stored)
+        self._fork.setVisible(bool(message.message_id) and is_over)
+        self._remove.setVisible(is_over and message.is_of_every_file)
+        self._more.setVisible(any(map(QAction.isVisible, self._more.menu().actions())))
+
+    def _show_opinion(self, message: Message, *, is_visible: bool) -> None:
+        for opinion, (icon, name) in _OPINIONS.items():
+            is_held = message.feedback is opinion
+            button = self._opinions[opinion]
+            button.show_as(
+                f"{icon}:{'accent' if is_held else 'muted'}",
+                tr("{name} (selected)", name=name) if is_held else name,
+            )
+            button.setVisible(is_visible)
+
+    @Slot()
+    def _on_like_clicked(self) -> None:
+        self._toggle(Feedback.LIKED)
+
+    @Slot()
+    def _on_dislike_clicked(self) -> None:
+        self._toggle(Feedback.DISLIKED)
+
+    def _toggle(self, opinion: Feedback) -> None:
+        is_held = self._turn is not None and self._turn.message.feedback is opinion
+        self.feedback_given.emit(Feedback.NONE if is_held else opinion)
+
+    @Slot()
+    def _on_copy_clicked(self) -> None:
+        if self._turn:
+            QGuiApplication.clipboard().setText(self._turn.message.text)
+            self._copy.show_as("check:success", tr("Copied"))
+
+
+def _may_ask_every_file(message: Message) -> bool:
+    """False for what was asked of every file, which Retry repeats, and for a greeting, which was
+    not searched for.
+    """
+    is_talk = not (message.notes or message.sources or message.model or message.error_title)
+    has_none = is_of_empty_library(message) or message.scope.is_without_documents
+    return not (message.is_of_every_file or is_talk or has_none)
+
+
+def _sources_in_words(message: Message) -> str:
+    if message.nearest and not message.sources:
+        return tr("Show the nearest passages")
+    return count_of(len(message.sources), tr("source"), tr("sources"))
+
+
+def byline(message: Message) -> str:
+    """The model and the time it took: `llama-3.1 · 4.2 s`."""
+    parts = [EXCERPTS_BYLINE if message.is_excerpts else message.model]
+    if message.is_of_every_file:
+        parts.insert(0, tr("every file asked"))
+    if outcome := _OUTCOMES.get(message.state):
+        parts.insert(0, outcome)
+    if message.seconds:
+        parts.append(f"{decimal_in_words(message.seconds, 1)} s")
+    if message.is_rewritten:
+        parts.append(tr("your own answer is saved"))
+    return " · ".join(part for part in parts if part)
+
 
 _MAX_THINKING_CHARS = 20_000
 _PHASES = {

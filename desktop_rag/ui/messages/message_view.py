@@ -5,24 +5,345 @@ blocks the window; an answer being written is rendered at most every 80 ms.
 """
 
 import time
+from collections.abc import Callable
 from datetime import date
 
-from PySide6.QtCore import QMetaObject, QModelIndex, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import (
+    QMetaObject,
+    QModelIndex,
+    QObject,
+    QPoint,
+    QRect,
+    QSize,
+    Qt,
+    QTimer,
+    Signal,
+    Slot,
+)
 from PySide6.QtGui import QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from shiboken6 import isValid
 
 from desktop_rag.core.conversation import Feedback, Message, Role, SourceRef
 from desktop_rag.core.language.translation import tr
+from desktop_rag.core.question_scope import ALL_DOCUMENTS
+from desktop_rag.ui.composer.attachment_strip import SentAttachments
+from desktop_rag.ui.foundation.days import day_in_words, day_of
 from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.word_search import found_spans
+from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.markdown.formula_drawer import FormulaDrawer
 from desktop_rag.ui.messages.answer_item import AnswerItem
-from desktop_rag.ui.messages.day_line import day_line
-from desktop_rag.ui.messages.message_model import MessageModel
-from desktop_rag.ui.messages.newest_button import NewestButton
-from desktop_rag.ui.messages.question_item import QuestionItem
-from desktop_rag.ui.messages.scroll_place import ScrollPlace
-from desktop_rag.ui.widgets.controls import TextButton, centred
+from desktop_rag.ui.messages.message_model import MessageModel, Turn
+from desktop_rag.ui.widgets.controls import (
+    Card,
+    ElidedLabel,
+    IconButton,
+    PlainLabel,
+    TextButton,
+    centred,
+    plain_tooltip,
+)
+from desktop_rag.ui.widgets.marked_text import MarkedText
+
+# What stays in view while messages change their heights. Qt thread.
+#
+# The newest text while the person is at the end, else what they look at: when rows come above,
+# when
+# the text is wrapped anew, and when a place is gone to whose messages are still being laid out.
+
+# Messages take their new heights within a few events after the width.
+_HELD_MS = 250
+# New rows take theirs one after the other.
+_GROWTH_MS = 1_000
+_NEAR_PX = 4
+
+
+class ScrollPlace(QObject):
+    """Moves the scroll bar of an area. `moved` follows every movement, `scrolled` the person's.
+
+    `is_whole` says whether the end of what is shown is the end of all there is.
+    """
+
+    moved = Signal()
+    scrolled = Signal()
+
+    def __init__(self, area: QScrollArea, is_whole: Callable[[], bool]) -> None:
+        super().__init__(area)
+        self._area = area
+        self._bar = area.verticalScrollBar()
+        self._is_whole = is_whole
+        self.is_at_end = True
+        self._is_own = False
+        self._distance_from_end: int | None = None
+        self._growth = QTimer(self, singleShot=True, interval=_GROWTH_MS)
+        # While the width changes: a message, and the share of its height that stays in view.
+        self._held: tuple[QWidget, float] | None = None
+        self._sought: Callable[[], int | None] | None = None
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(_HELD_MS)
+        self._timer.timeout.connect(self._let_go)
+        self._bar.rangeChanged.connect(self._on_range_changed)
+        self._bar.valueChanged.connect(self._on_value_changed)
+        self._bar.actionTriggered.connect(self.release)
+
+    def follow_end(self) -> None:
+        """Go to the end, and stay there."""
+        self._let_go()
+        self.is_at_end = True
+        self._move(self._bar.maximum())
+
+    def seek(self, place: Callable[[], int | None]) -> None:
+        """Go to a height within the area's content, which is asked for until it has settled."""
+        self._distance_from_end, self._held = None, None
+        self.is_at_end, self._sought = False, place
+        self.seek_again()
+
+    def show_widget(self, widget: QWidget) -> None:
+        """Bring the top of a widget into view, which is still being laid out."""
+        self.seek(lambda: self._top_of(widget) if isValid(widget) else None)
+
+    def seek_again(self) -> None:
+        """Go on seeking, because something was added."""
+        if self._sought is None:
+            return
+        if (height := self._sought()) is not None:
+            self._move(height - self._third())
+        self._timer.start()
+
+    def hold(self, items: Callable[[], list[QWidget]]) -> None:
+        """Keep the item across the upper third in view, because the width changes."""
+        if self._held is None:
+            self._held = self._item_in_view(items())
+        self._timer.start()
+
+    def keep_distance_from_end(self) -> None:
+        """Keep in view what is in view while rows are added above, wherever the person scrolls."""
+        self._distance_from_end = self._bar.maximum() - self._bar.value()
+        self._growth.start()
+
+    def shorten(self, height_px: int) -> None:
+        """So much is taken away at the end."""
+        if self._distance_from_end is not None:
+            self._distance_from_end -= height_px
+
+    @Slot()
+    def release(self) -> None:
+        """The person scrolls."""
+        self._distance_from_end = None
+        self._let_go()
+
+    def _third(self) -> int:
+        return self._area.viewport().height() // 3
+
+    def _item_in_view(self, items: list[QWidget]) -> tuple[QWidget, float] | None:
+        """The item across the upper third of the window, and how far down in it that is."""
+        at = self._bar.value() + self._third()
+        for item in items:
+            top = self._top_of(item)
+            if top <= at < top + item.height():
+                return item, (at - top) / item.height()
+        return None
+
+    def _top_of(self, item: QWidget) -> int:
+        """Its top within the content."""
+        return self._bar.value() + item.mapTo(self._area.viewport(), item.rect().topLeft()).y()
+
+    def _move(self, value: int) -> None:
+        self._is_own = True
+        self._bar.setValue(value)
+        self._is_own = False
+
+    @Slot()
+    def _let_go(self) -> None:
+        self._timer.stop()
+        self._held = self._sought = None
+
+    @Slot()
+    def _on_range_changed(self) -> None:
+        if self.is_at_end:
+            self._move(self._bar.maximum())
+        elif self._sought is not None:
+            self.seek_again()
+        elif self._held is not None and isValid(self._held[0]):
+            # Text that is wrapped anew, as beside a panel that opens, stays where it is read.
+            item, share = self._held
+            self._move(round(self._top_of(item) + share * item.height()) - self._third())
+            self._timer.start()
+        elif self._distance_from_end is not None:
+            self._move(self._bar.maximum() - self._distance_from_end)
+        self.moved.emit()
+
+    @Slot(int)
+    def _on_value_changed(self, value: int) -> None:
+        self.is_at_end = self._is_whole() and value >= self._bar.maximum() - _NEAR_PX
+        if not self._is_own:
+            self._held = None
+            if self._growth.isActive():
+                self._distance_from_end = self._bar.maximum() - value
+            self.scrolled.emit()
+        self.moved.emit()
+
+
+# The widget of one question: it shows a `Turn` in a bubble. Qt thread.
+
+_MAX_QUESTION_CHARS = 4_000
+_BUBBLE_SHARE = 0.85
+_MIN_PX = 120
+# The bubble's margins and the buttons beside it.
+_AROUND_PX = 104
+
+
+class QuestionItem(QWidget):
+    """A question on the right, with its attachments above it.
+
+    `teach_requested` carries its whole text, and the button that was pressed.
+    """
+
+    edit_requested = Signal()
+    teach_requested = Signal(str, QWidget)
+    attachment_opened = Signal(object)
+
+    def __init__(self, theme: Theme, turn: Turn, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._edit = IconButton(theme, "pencil:muted", tr("Edit question"))
+        self._edit.clicked.connect(self.edit_requested)
+        self._teach = IconButton(theme, "plus:muted", tr("Teach this to a topic"))
+        self._teach.clicked.connect(self._on_teach)
+        self._text = ""
+        self._bubble = Card(kind="bubble")
+        self._label = PlainLabel(wrap=True, selectable=True)
+        inner = QVBoxLayout(self._bubble)
+        inner.setContentsMargins(14, 9, 14, 9)
+        inner.addWidget(self._label)
+        self._theme = theme
+        self._inner = inner
+        # In place of the label, which can't mark its words; made when it is needed.
+        self._marked: MarkedText | None = None
+        self._attached = SentAttachments(theme)
+        self._attached.opened.connect(self.attachment_opened)
+        self._scope = ElidedLabel(tone="muted", scale="small")
+        self._scope.setAlignment(Qt.AlignmentFlag.AlignTrailing)
+        self._scope.hide()
+        row = QHBoxLayout()
+        row.addStretch(1)
+        row.addWidget(self._teach, alignment=Qt.AlignmentFlag.AlignVCenter)
+        row.addWidget(self._edit, alignment=Qt.AlignmentFlag.AlignVCenter)
+        row.addWidget(self._bubble)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 10, 0, 6)
+        column.setSpacing(2)
+        column.addWidget(self._attached)
+        column.addWidget(self._scope)
+        column.addLayout(row)
+        self.show_turn(turn)
+
+    def mark_words(self, words: str, current: int) -> None:
+        """Mark words in the question; `current` is the index of the person's hit, or -1."""
+        spans = found_spans(self._label.text(), words)
+        if spans and self._marked is None:
+            self._marked = MarkedText(self._theme, tr("Question with marked words"), role="text")
+            self._inner.addWidget(self._marked)
+        if self._marked is not None:
+            self._marked.show_marked(self._label.text(), spans, current)
+            self._marked.setVisible(bool(spans))
+            self._label.setVisible(not spans)
+        self._fit()
+
+    def found_place(self) -> QPoint:
+        """Where the question is in this widget."""
+        return self._bubble.pos()
+
+    def show_turn(self, turn: Turn) -> None:
+        """Show the question; of a very long one only the beginning."""
+        # Editing forks the conversation, which works for stored questions only.
+        self._edit.setVisible(bool(turn.message.message_id))
+        self._teach.setVisible(turn.can_teach)
+        self._text = turn.message.text
+        self._attached.show_attachments(turn.message.attachments)
+        scope = turn.message.scope
+        self._scope.set_full_text(one_line(scope.in_words()))
+        self._scope.setVisible(scope != ALL_DOCUMENTS)
+        text = turn.message.text
+        hidden = len(text) - _MAX_QUESTION_CHARS
+        if hidden > 0:
+            text = tr(
+                "{value}… ({hidden:,} more characters)",
+                value=text[:_MAX_QUESTION_CHARS],
+                hidden=hidden,
+            )
+        self._label.setText(text)
+        self._label.setAccessibleName(tr("You asked: {text}", text=text))
+        self._fit()
+
+    @Slot()
+    def _on_teach(self) -> None:
+        self.teach_requested.emit(self._text, self._teach)
+
+    def minimumSizeHint(self) -> QSize:
+        """Narrower than the label's current width, so that the column can shrink again."""
+        return QSize(_MIN_PX + _AROUND_PX, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Make the bubble as wide as its text, up to a share of the column."""
+        self._label.ensurePolished()
+        metrics = self._label.fontMetrics()
+        lines = self._label.text().splitlines() or [""]
+        natural = max(metrics.horizontalAdvance(line) for line in lines) + 4
+        room = min(int(self.width() * _BUBBLE_SHARE), self.width() - _AROUND_PX)
+        self._label.setFixedWidth(min(natural, max(_MIN_PX, room)))
+        if self._marked is not None:
+            self._marked.setFixedWidth(self._label.width())
+
+
+# A button over the messages that leads to the newest one. Qt thread.
+
+_BOTTOM_PX = 12
+
+
+class NewestButton(TextButton):
+    """Shown while the person is far from the newest message, or it grows out of sight."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(tr("Newest messages"), parent, icon="chevron-down:text", theme=theme)
+        self.setObjectName("newestButton")
+        self.setToolTip(plain_tooltip("End"))
+        self.hide()
+
+    def offer(self, area: QRect, *, is_far: bool, has_news: bool) -> None:
+        """Show the button at the bottom of an area, if there is a reason to."""
+        self.setText(tr("New text below") if has_news else tr("Newest messages"))
+        if is_far or has_news:
+            self.adjustSize()
+            centre = area.center().x() - self.width() // 2
+            self.move(centre, area.bottom() - self.height() - _BOTTOM_PX)
+            self.raise_()
+        self.setVisible(is_far or has_news)
+
+
+# The day above the first message of each day. Qt thread.
+
+
+def day_line(row: int, moment_of: Callable[[int], float], today: date) -> PlainLabel | None:
+    """The line above a message, unless it is of the same day as the one before, or of today."""
+    if not moment_of(row):
+        return None
+    day = day_of(moment_of(row))
+    before = day_of(moment_of(row - 1)) if row else today
+    if day == before:
+        return None
+    line = PlainLabel(day_in_words(day, today), tone="muted", scale="small")
+    line.setObjectName("dayLine")
+    line.setAlignment(Qt.AlignmentFlag.AlignCenter)
+    line.setContentsMargins(0, 12, 0, 4)
+    return line
+
 
 RENDER_EVERY_MS = 80
 # A long paragraph takes longer to render, so it is rendered less often.

@@ -9,35 +9,47 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import EndpointReport
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.model_profile import ExaminationChanged
-from desktop_rag.core.settings import EndpointSettings
+from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.models.endpoint_address import (
     host_of,
     is_this_computer,
     key_in,
     normalise_base_url,
 )
-from desktop_rag.models.endpoints.local_servers import LocalServer
-from desktop_rag.models.endpoints.providers import Provider, blank_in, model_at, provider_at
+from desktop_rag.models.endpoints.local_servers import USUAL, LocalServer
+from desktop_rag.models.endpoints.providers import (
+    Provider,
+    blank_in,
+    model_at,
+    provider_at,
+    services,
+)
+from desktop_rag.ui.documents.link_confirmation import confirm_and_open
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.presses import EditEnd
-from desktop_rag.ui.models.endpoint_choice import EndpointChoice
+from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.models.endpoint_limits import EndpointLimits
-from desktop_rag.ui.models.first_model_guide import FirstModelGuide
 from desktop_rag.ui.models.key_field import KeyField
 from desktop_rag.ui.models.listed_model_box import ListedModelBox
-from desktop_rag.ui.models.local_server_list import LocalServerList
 from desktop_rag.ui.models.model_findings import ModelFindings
 from desktop_rag.ui.models.report_card import ReportCard, nobody_there
-from desktop_rag.ui.models.service_choice import ServiceChoice
-from desktop_rag.ui.widgets.controls import TextButton, add_clear_button, set_property
+from desktop_rag.ui.widgets.controls import (
+    Card,
+    PlainLabel,
+    TextButton,
+    add_clear_button,
+    set_property,
+)
+from desktop_rag.ui.widgets.flow_row import FlowRow
 from desktop_rag.ui.widgets.form_fields import (
     SettingsSection,
     WheelGuard,
@@ -48,6 +60,298 @@ from desktop_rag.ui.widgets.form_fields import (
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
+
+# The choice of a service on the network, and where its key is made. Qt thread.
+
+_NONE = tr("Choose a service…")
+
+
+class ServiceChoice(QWidget):
+    """Lists the services that are known; `chosen` carries a Provider.
+
+    The widget is the note below the row; `fields` are the list and the button in the row.
+    """
+
+    chosen = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._services = services()
+        self._list = QComboBox()
+        self._list.setAccessibleName(tr("Online service"))
+        self._list.addItem(_NONE)
+        self._list.addItems([service.name for service in self._services])
+        self._open = TextButton(tr("Get a key…"))
+        self._open.setAccessibleDescription(tr("Open the service's page for keys in your browser"))
+        self._note = PlainLabel(tone="muted", scale="small", wrap=True)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._note)
+        self._list.activated.connect(self._on_chosen)
+        self._open.clicked.connect(self._on_open_clicked)
+        self._show(None)
+
+    @property
+    def fields(self) -> list[QWidget]:
+        """The list and the button, in Tab order."""
+        return [self._list, self._open]
+
+    def show_address(self, base_url: str) -> None:
+        """Select the service at this address, if it is one."""
+        self._show(provider_at(base_url))
+
+    @property
+    def _service(self) -> Provider | None:
+        place = self._list.currentIndex() - 1
+        return self._services[place] if place >= 0 else None
+
+    def _show(self, service: Provider | None) -> None:
+        is_listed = service in self._services
+        with QSignalBlocker(self._list):
+            place = self._services.index(service) + 1 if service and is_listed else 0
+            self._list.setCurrentIndex(place)
+        self._open.setEnabled(is_listed)
+        self._note.setText(service.note if service else "")
+        self._note.setVisible(bool(self._note.text()))
+
+    @Slot()
+    def _on_chosen(self) -> None:
+        service = self._service
+        self._show(service)
+        if service:
+            self.chosen.emit(service)
+
+    @Slot()
+    def _on_open_clicked(self) -> None:
+        if service := self._service:
+            confirm_and_open(service.key_page, self)
+
+
+# Buttons for the model servers on this computer. Qt thread; the bridge contacts the servers.
+
+# The number of buttons that fit in a row before a search.
+_DEFAULT_COUNT = 3
+
+
+class LocalServerList(QWidget):
+    """One button per known server, and one that searches for running servers.
+
+    `chosen` carries an address, `searched` the servers found.
+    """
+
+    chosen = Signal(str)
+    searched = Signal(object)
+
+    def __init__(self, bridge: Bridge, chat: "Chat", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._chat = chat
+        self._search = TextButton(tr("Find running servers"), kind="quiet")
+        self._search.clicked.connect(self.search)
+        self._uses = {name: TextButton(_in_words(name)) for name in USUAL}
+        row = FlowRow(spacing=8)
+        for name, button in self._uses.items():
+            button.setAccessibleDescription(tr("Use {value} and test it", value=USUAL[name]))
+            button.clicked.connect(self._on_use_clicked)
+            row.addWidget(button)
+        for name in list(USUAL)[_DEFAULT_COUNT:]:
+            self._uses[name].hide()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        column.addLayout(row)
+        column.addWidget(self._search, 0, Qt.AlignmentFlag.AlignLeft)
+
+    @property
+    def buttons(self) -> list[TextButton]:
+        """The buttons in Tab order."""
+        return [*self._uses.values(), self._search]
+
+    @Slot()
+    def _on_use_clicked(self) -> None:
+        used = next(name for name, button in self._uses.items() if button is self.sender())
+        self.chosen.emit(USUAL[used])
+
+    @Slot()
+    def search(self) -> None:
+        """Search for running servers, unless a search is running."""
+        if not self._search.isEnabled():
+            return
+        self._search.setEnabled(False)
+        self._search.setText(tr("Searching…"))
+        self._bridge.run(self, self._chat.models.running_servers, self._on_found)
+
+    def _on_found(self, found: Sequence[LocalServer]) -> None:
+        self._search.setEnabled(True)
+        self._search.setText(tr("Find running servers"))
+        models = {server.name: len(server.models) for server in found}
+        for place, (name, button) in enumerate(self._uses.items()):
+            count = models.get(name)
+            has = count_of(count, tr("model"), tr("models")) if count is not None else ""
+            words = _in_words(name)
+            button.setText(f"{words} · {has}" if has else words)
+            button.setVisible(name in models if models else place < _DEFAULT_COUNT)
+        self.searched.emit(found)
+
+
+def _in_words(name: str) -> str:
+    """The name of a server, or those of the programs that share its address."""
+    return tr(" or ").join(name.split(" or "))
+
+
+# Three steps to a model of one's own, for a computer on which none runs. Qt thread.
+
+_PAGE = "https://ollama.com/download"
+_COMMAND = "ollama pull llama3.2"
+_TITLE = tr(
+    "No model server answers at the usual addresses on this computer. Three steps to a free one:"
+)
+_STEPS = (
+    tr("1. Install Ollama. It runs models on your own computer, so nothing leaves it."),
+    tr(
+        "2. Enter in a terminal: {command}\nThis loads a model of 2 GB; it needs 8 GB of memory.",
+        command=_COMMAND,
+    ),
+    tr("3. Search again. The model is found and tested."),
+)
+
+
+class FirstModelGuide(Card):
+    """Shown after a search that found no server; `search_requested` follows the last step."""
+
+    search_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent, kind="notice")
+        self.setAccessibleName(_TITLE)
+        title = PlainLabel(_TITLE, wrap=True)
+        title.setObjectName("noticeTitle")
+        self._page = TextButton(tr("Open ollama.com…"))
+        self._copy = TextButton(tr("Copy command"))
+        self._again = TextButton(tr("Search again"))
+        steps = QGridLayout()
+        steps.setColumnStretch(0, 1)
+        steps.setHorizontalSpacing(12)
+        steps.setVerticalSpacing(8)
+        buttons = (self._page, self._copy, self._again)
+        for row, (text, button) in enumerate(zip(_STEPS, buttons, strict=True)):
+            steps.addWidget(PlainLabel(text, wrap=True, selectable=True), row, 0)
+            steps.addWidget(button, row, 1)
+        ports = PlainLabel(
+            tr(
+                "Looked for {join} at their usual addresses. For any other server enter its"
+                " address below.",
+                join=", ".join(USUAL),
+            ),
+            wrap=True,
+        )
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 10, 12, 12)
+        column.setSpacing(8)
+        column.addWidget(title)
+        column.addLayout(steps)
+        column.addWidget(ports)
+        self.hide()
+        self._page.clicked.connect(self._on_page_clicked)
+        self._copy.clicked.connect(self._on_copy_clicked)
+        self._again.clicked.connect(self.search_requested)
+
+    @Slot()
+    def _on_page_clicked(self) -> None:
+        confirm_and_open(_PAGE, self)
+
+    @Slot()
+    def _on_copy_clicked(self) -> None:
+        QGuiApplication.clipboard().setText(_COMMAND)
+        self._copy.setText(tr("Copied"))
+
+
+# The list of endpoints in the settings, to select, use, add and remove one. Qt thread.
+
+_NEW = tr("New endpoint")
+
+
+class EndpointChoice(QWidget):
+    """A list of endpoints with buttons for the selected one.
+
+    All signals carry an address; `shown` carries "" for a new endpoint.
+    """
+
+    shown = Signal(str)
+    used = Signal(str)
+    removed = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.list = QComboBox(self)
+        self.list.setAccessibleName(tr("Endpoint"))
+        self.list.setMinimumContentsLength(16)
+        self._use = TextButton(tr("Use for answers"))
+        self._add = TextButton(tr("Add endpoint"))
+        self._remove = TextButton(tr("Remove"), kind="quiet")
+        self._remove.setAccessibleDescription(
+            tr("Remove this endpoint; its key stays in the keyring")
+        )
+        # The fields below stay where they are while an endpoint is added.
+        kept = self._add.sizePolicy()
+        kept.setRetainSizeWhenHidden(True)
+        self._add.setSizePolicy(kept)
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        for button in (self._use, self._add, self._remove):
+            row.addWidget(button)
+        row.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        column.addWidget(self.list)
+        column.addLayout(row)
+        self.list.activated.connect(self._on_chosen)
+        self._use.clicked.connect(self._on_use_clicked)
+        self._add.clicked.connect(self._on_add_clicked)
+        self._remove.clicked.connect(self._on_remove_clicked)
+
+    @property
+    def buttons(self) -> list[QWidget]:
+        """The buttons in Tab order, after the list."""
+        return [self._use, self._add, self._remove]
+
+    def show_endpoints(self, settings: Settings, shown: str) -> None:
+        """List the endpoints and select the one at this address; "" for a new one."""
+        used = settings.endpoint.base_url
+        self.list.blockSignals(True)
+        self.list.clear()
+        for endpoint in settings.endpoints:
+            in_use = tr(" · in use") if endpoint.base_url == used else ""
+            self.list.addItem(one_line(f"{endpoint.label}{in_use}"), endpoint.base_url)
+        if not shown:
+            self.list.addItem(_NEW, "")
+        self.list.setCurrentIndex(self.list.findData(shown))
+        self.list.blockSignals(False)
+        self._use.setVisible(bool(shown) and shown != used)
+        self._add.setVisible(bool(shown))
+        self._remove.setVisible(bool(shown))
+
+    @property
+    def _shown(self) -> str:
+        return self.list.currentData() or ""
+
+    @Slot()
+    def _on_chosen(self) -> None:
+        self.shown.emit(self._shown)
+
+    @Slot()
+    def _on_use_clicked(self) -> None:
+        self.used.emit(self._shown)
+
+    @Slot()
+    def _on_add_clicked(self) -> None:
+        self.shown.emit("")
+
+    @Slot()
+    def _on_remove_clicked(self) -> None:
+        self.removed.emit(self._shown)
+
 
 _INTRO = tr(
     "Any server with an OpenAI-compatible API, on this computer or elsewhere. Without one, answers "

@@ -5,17 +5,142 @@ The library tries and remembers them, through the bridge.
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Slot
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDialog,
+    QHBoxLayout,
+    QLineEdit,
+    QRadioButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from desktop_rag.core.domain import Document, Unlocked
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.passwords.password_dialog import PasswordDialog
+from desktop_rag.ui.foundation.error_words import failure_in_words
+from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
+
+# A dialog for the password of an encrypted file. Qt thread.
+
+_WIDTH_PX = 500
+_LONGEST = 1000
+_IN_THE_CLEAR = tr(
+    "The text of the file is then in the library's index, which is not encrypted. Forget the"
+    " password to remove it from there."
+)
+_SESSION_NOTE = tr("If the file changes after that, you are asked again.")
+
+
+class PasswordDialog(QDialog):
+    """`submitted` carries the password, if the keyring keeps it, and if it is for the folder.
+
+    The dialog stays open until the password has opened the file.
+    """
+
+    submitted = Signal(str, bool, bool)
+
+    def __init__(self, document: Document, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(tr("Enter password"))
+        self._password = QLineEdit()
+        self._password.setEchoMode(QLineEdit.EchoMode.Password)
+        self._password.setMaxLength(_LONGEST)
+        self._password.setAccessibleName(tr("Password"))
+        self._shows = QCheckBox(tr("Show password"))
+        self._session = QRadioButton(tr("Remember it until the app closes"))
+        self._session.setChecked(True)
+        self._keyring = QRadioButton(tr("Keep it in this computer's keyring"))
+        self._folder = QCheckBox()
+        self._folder.hide()
+        self._error = PlainLabel(tone="danger", wrap=True)
+        self._error.hide()
+        self._open = TextButton(tr("Open"), kind="primary")
+        self._open.setDefault(True)
+        self._open.setEnabled(False)
+        self._cancel = TextButton(tr("Cancel"))
+        self._build(document)
+        self._password.textChanged.connect(self._on_text_changed)
+        self._shows.toggled.connect(self._on_show_toggled)
+        self._open.clicked.connect(self._on_open_clicked)
+        self._cancel.clicked.connect(self.reject)
+
+    def _build(self, document: Document) -> None:
+        self._column = column = QVBoxLayout(self)
+        column.setContentsMargins(20, 18, 20, 16)
+        column.setSpacing(8)
+        column.addWidget(ElidedLabel(document.name, scale="heading", tip=str(document.path)))
+        for widget in (self._password, self._shows, self._error):
+            column.addWidget(widget)
+        column.addSpacing(4)
+        for widget in (self._session, _note(_SESSION_NOTE), self._keyring, self._folder):
+            column.addWidget(widget)
+        column.addSpacing(4)
+        column.addWidget(_note(_IN_THE_CLEAR))
+        buttons = QHBoxLayout()
+        buttons.addStretch(1)
+        buttons.addWidget(self._cancel)
+        buttons.addWidget(self._open)
+        column.addSpacing(6)
+        column.addLayout(buttons)
+        self.setMinimumWidth(_WIDTH_PX)
+        self._password.setFocus()
+
+    def offer_folder(self, others: int) -> None:
+        """Offer to try the password on this number of other files in the folder."""
+        files = count_of(others, tr("other"), tr("others"))
+        self._folder.setText(
+            tr("Try it on all encrypted files in this folder ({files} now)", files=files)
+        )
+        self._folder.setVisible(others > 0)
+        self._fit()
+
+    def show_error(self, error: AppError) -> None:
+        """Show why the file was not opened; the password can be typed again."""
+        self._error.setText(failure_in_words(error))
+        self._error.show()
+        self._set_busy(is_busy=False)
+        self._password.selectAll()
+        self._password.setFocus()
+        self._fit()
+
+    def _fit(self) -> None:
+        """Make room for what is shown now: a window does not grow by itself."""
+        height_px = self._column.totalHeightForWidth(self.width())
+        self.setMinimumHeight(height_px)
+        self.resize(self.width(), max(self.height(), height_px))
+
+    def _set_busy(self, *, is_busy: bool) -> None:
+        self._password.setReadOnly(is_busy)
+        self._open.setEnabled(not is_busy and bool(self._password.text()))
+        self._open.setText(tr("Opening…") if is_busy else tr("Open"))
+
+    @Slot()
+    def _on_text_changed(self) -> None:
+        self._error.hide()
+        self._set_busy(is_busy=False)
+
+    @Slot(bool)
+    def _on_show_toggled(self, is_shown: bool) -> None:
+        modes = QLineEdit.EchoMode
+        self._password.setEchoMode(modes.Normal if is_shown else modes.Password)
+
+    @Slot()
+    def _on_open_clicked(self) -> None:
+        self._set_busy(is_busy=True)
+        is_for_folder = self._folder.isVisible() and self._folder.isChecked()
+        self.submitted.emit(self._password.text(), self._keyring.isChecked(), is_for_folder)
+
+
+def _note(text: str) -> PlainLabel:
+    return PlainLabel(text, tone="muted", scale="small", wrap=True)
+
 
 _NOT_KEPT = Notice(
     tr("The password is remembered until you close the app."),

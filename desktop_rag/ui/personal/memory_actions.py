@@ -1,17 +1,148 @@
 """Shows, deletes and restores remembered answers through the bridge. Qt thread."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
-from desktop_rag.core.conversation import Message
+from desktop_rag.core.conversation import Feedback, Message, PastAnswer
 from desktop_rag.core.interaction import Interaction
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.personal.past_answers_dialog import PastAnswersDialog
+from desktop_rag.ui.foundation.days import moment_in_words
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
+from desktop_rag.ui.widgets.form_fields import note
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
+
+# A dialog with the earlier answers used as examples for an answer. Qt thread.
+
+_WIDTH_PX = 600
+_HEIGHT_PX = 440
+_MAX_QUESTION_CHARS = 300
+_MAX_ANSWER_CHARS = 280
+_NOTE = tr(
+    "They show the model the style of answer you like. Facts come only from the sources, and"
+    " answers you rated as bad are never used. You can turn this off in Settings, under Answers."
+)
+
+
+class PastAnswerCard(Card):
+    """An earlier question with its answer; a deleted answer leaves only the question.
+
+    `delete_requested` and `restore_requested` carry its Interaction.
+    """
+
+    delete_requested = Signal(object)
+    restore_requested = Signal(object)
+
+    def __init__(
+        self, past: PastAnswer, interaction: Interaction | None, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._interaction = interaction
+        question = PlainLabel(_start(past.question, _MAX_QUESTION_CHARS), wrap=True)
+        question.setObjectName("rememberedQuestion")
+        answer = _start(interaction.answer, _MAX_ANSWER_CHARS) if interaction else ""
+        self._answer = PlainLabel(answer, tone="muted", wrap=True, selectable=True)
+        self._about = PlainLabel(tone="muted", scale="small", wrap=True)
+        self._delete = TextButton(tr("Delete"), kind="quiet")
+        self._delete.setAccessibleDescription(past.question)
+        self._undo = TextButton(tr("Undo"), kind="quiet")
+        self._undo.setAccessibleDescription(past.question)
+        below = QHBoxLayout()
+        below.addWidget(self._about, 1)
+        below.addWidget(self._delete)
+        below.addWidget(self._undo)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(14, 10, 8, 6)
+        column.setSpacing(4)
+        column.addWidget(question)
+        column.addWidget(self._answer)
+        column.addLayout(below)
+        self._delete.clicked.connect(self._on_delete_clicked)
+        self._undo.clicked.connect(self._on_undo_clicked)
+        self._show(is_deleted=interaction is None)
+
+    def _show(self, *, is_deleted: bool) -> None:
+        known = self._interaction
+        self._about.setText(tr("Deleted") if is_deleted or not known else _about(known))
+        self._answer.setVisible(not is_deleted)
+        self._delete.setVisible(not is_deleted)
+        self._undo.setVisible(is_deleted and known is not None)
+
+    @Slot()
+    def _on_delete_clicked(self) -> None:
+        self._show(is_deleted=True)
+        self._undo.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.delete_requested.emit(self._interaction)
+
+    @Slot()
+    def _on_undo_clicked(self) -> None:
+        self._show(is_deleted=False)
+        self._delete.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.restore_requested.emit(self._interaction)
+
+
+class PastAnswersDialog(QDialog):
+    """All signals carry an Interaction; `remembered` are the answers not deleted yet."""
+
+    delete_requested = Signal(object)
+    restore_requested = Signal(object)
+
+    def __init__(
+        self, shown: Sequence[PastAnswer], remembered: Sequence[Interaction], parent: QWidget
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("rememberedDialog")
+        self.setWindowTitle(tr("Earlier answers"))
+        known = {interaction.interaction_id: interaction for interaction in remembered}
+        cards = QWidget()
+        cards.setProperty("kind", "page")
+        rows = QVBoxLayout(cards)
+        rows.setContentsMargins(0, 0, 0, 0)
+        rows.setSpacing(8)
+        for past in shown:
+            card = PastAnswerCard(past, known.get(past.interaction_id))
+            card.delete_requested.connect(self.delete_requested)
+            card.restore_requested.connect(self.restore_requested)
+            rows.addWidget(card)
+        rows.addStretch(1)
+        scroll = QScrollArea()
+        scroll.setAccessibleName(self.windowTitle())
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setWidget(cards)
+        close = TextButton(tr("Close"))
+        close.clicked.connect(self.accept)
+        buttons = QHBoxLayout()
+        buttons.addStretch(1)
+        buttons.addWidget(close)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 18, 20, 16)
+        column.setSpacing(10)
+        column.addWidget(PlainLabel(tr("Earlier answers used as examples"), scale="heading"))
+        column.addWidget(scroll, 1)
+        column.addWidget(note(_NOTE))
+        column.addLayout(buttons)
+        self.resize(_WIDTH_PX, _HEIGHT_PX)
+
+
+def _start(text: str, max_chars: int) -> str:
+    """The beginning of an untrusted text, on one line."""
+    line = one_line(" ".join(text[: 2 * max_chars].split()))
+    return line if len(line) <= max_chars else line[: max_chars - 1].rstrip() + "…"
+
+
+def _about(interaction: Interaction) -> str:
+    parts = [moment_in_words(interaction.ended_at), one_line(interaction.model)]
+    if interaction.feedback is Feedback.LIKED:
+        parts.append(tr("rated good"))
+    return " · ".join(part for part in parts if part)
 
 
 class MemoryActions(QObject):

@@ -1,19 +1,196 @@
 """Loads, saves and deletes the person's saved prompts through the bridge. Qt thread."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Slot
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtWidgets import (
+    QDialog,
+    QHBoxLayout,
+    QLineEdit,
+    QListWidget,
+    QPlainTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
 
-from desktop_rag.core.saved_prompts import SavedPrompt
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
+from desktop_rag.core.saved_prompts import LONGEST_NAME, SavedPrompt
 from desktop_rag.ui.composer.slash_prompts import SlashPrompts
 from desktop_rag.ui.documents.file_opener import FileOpener
 from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.personal.prompts_dialog import PromptsDialog
+from desktop_rag.ui.foundation.error_words import failure_in_words
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+from desktop_rag.ui.widgets.form_fields import note
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
+
+# A dialog for writing, renaming and deleting saved prompts. Qt thread.
+
+_WIDTH_PX = 760
+_HEIGHT_PX = 500
+_LIST_PX = 200
+_NOTE = tr(
+    "Type / in the question field to use a prompt. You fill in {{placeholders}} when you use it."
+    " Each prompt is a Markdown file, so you can copy and share it."
+)
+
+
+class PromptsDialog(QDialog):
+    """Edits one prompt at a time.
+
+    `save_requested` carries a SavedPrompt and its previous name, "" for a new one;
+    `delete_requested` carries a SavedPrompt. The dialog is updated by `show_prompts` and
+    `show_error`.
+    """
+
+    save_requested = Signal(object, str)
+    delete_requested = Signal(object)
+    restore_defaults_requested = Signal()
+    folder_requested = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("promptsDialog")
+        self.setWindowTitle(tr("Prompts"))
+        self._prompts: Sequence[SavedPrompt] = ()
+        self._deleted: SavedPrompt | None = None
+        self._names = QListWidget()
+        self._names.setAccessibleName(tr("Prompts"))
+        self._names.setObjectName("promptNames")
+        self._names.setFixedWidth(_LIST_PX)
+        self._name = QLineEdit()
+        self._name.setAccessibleName(tr("Name"))
+        self._name.setMaxLength(LONGEST_NAME)
+        self._text = QPlainTextEdit()
+        self._text.setAccessibleName(tr("Prompt"))
+        self._text.setTabChangesFocus(True)
+        self._status = PlainLabel(wrap=True)
+        self._undo = TextButton(tr("Undo"), kind="quiet")
+        self._new = TextButton(tr("New prompt"))
+        self._delete = TextButton(tr("Delete"), kind="danger")
+        self._save = TextButton(tr("Save"), kind="primary")
+        self._build()
+        self._connect()
+        self.show_prompts((), "")
+
+    def _build(self) -> None:
+        left = QVBoxLayout()
+        left.addWidget(self._names, 1)
+        left.addWidget(self._new)
+        right = QVBoxLayout()
+        right.setSpacing(6)
+        right.addWidget(PlainLabel(tr("Name")))
+        right.addWidget(self._name)
+        right.addWidget(PlainLabel(tr("Prompt")))
+        right.addWidget(self._text, 1)
+        status = QHBoxLayout()
+        status.addWidget(self._status, 1)
+        status.addWidget(self._undo)
+        right.addLayout(status)
+        both = QHBoxLayout()
+        both.setSpacing(14)
+        both.addLayout(left)
+        both.addLayout(right, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 18, 20, 16)
+        column.setSpacing(10)
+        column.addLayout(both, 1)
+        column.addWidget(note(_NOTE))
+        self._back = TextButton(tr("Restore built-in prompts"), kind="quiet")
+        self._folder = TextButton(tr("Open folder"), kind="quiet")
+        self._close = TextButton(tr("Close"))
+        buttons = QHBoxLayout()
+        buttons.addWidget(self._back)
+        buttons.addWidget(self._folder)
+        buttons.addStretch(1)
+        for button in (self._delete, self._close, self._save):
+            buttons.addWidget(button)
+        column.addLayout(buttons)
+        self.resize(_WIDTH_PX, _HEIGHT_PX)
+
+    def _connect(self) -> None:
+        self._names.currentRowChanged.connect(self._on_row_changed)
+        self._name.textChanged.connect(self._show_buttons)
+        self._text.textChanged.connect(self._show_buttons)
+        self._new.clicked.connect(self._on_new_clicked)
+        self._save.clicked.connect(self._on_save_clicked)
+        self._delete.clicked.connect(self._on_delete_clicked)
+        self._undo.clicked.connect(self._on_undo_clicked)
+        self._back.clicked.connect(self.restore_defaults_requested)
+        self._folder.clicked.connect(self.folder_requested)
+        self._close.clicked.connect(self.reject)
+
+    @property
+    def _chosen(self) -> SavedPrompt | None:
+        """The selected prompt; None while writing a new one."""
+        row = self._names.currentRow()
+        return self._prompts[row] if row >= 0 else None
+
+    def show_prompts(self, prompts: Sequence[SavedPrompt], name: str) -> None:
+        """Show these prompts and select the one with this name, else the first."""
+        self._prompts = tuple(prompts)
+        self._names.blockSignals(True)
+        self._names.clear()
+        self._names.addItems([f"/{one_line(prompt.name)}" for prompt in prompts])
+        rows = [row for row, prompt in enumerate(prompts) if prompt.name == name]
+        self._names.setCurrentRow(rows[0] if rows else min(0, len(prompts) - 1))
+        self._names.blockSignals(False)
+        self._on_row_changed()
+        self._show_deleted()
+
+    def show_error(self, error: AppError) -> None:
+        """Show why a prompt can't be saved."""
+        self._status.setText(failure_in_words(error))
+
+    def _show_deleted(self) -> None:
+        self._status.setText(
+            tr("Deleted /{one_line}.", one_line=one_line(self._deleted.name))
+            if self._deleted
+            else ""
+        )
+        self._undo.setVisible(self._deleted is not None)
+
+    @Slot()
+    def _on_row_changed(self) -> None:
+        chosen = self._chosen
+        self._name.setText(chosen.name if chosen else "")
+        self._text.setPlainText(chosen.text if chosen else "")
+        self._show_buttons()
+
+    @Slot()
+    def _show_buttons(self) -> None:
+        chosen = self._chosen
+        written = SavedPrompt(self._name.text().strip(), self._text.toPlainText().strip())
+        self._save.setEnabled(bool(written.name and written.text) and written != chosen)
+        self._delete.setVisible(chosen is not None)
+
+    @Slot()
+    def _on_new_clicked(self) -> None:
+        self._names.setCurrentRow(-1)
+        self._name.setFocus()
+
+    @Slot()
+    def _on_save_clicked(self) -> None:
+        previous_name = self._chosen.name if self._chosen else ""
+        self._deleted = None
+        self._show_deleted()
+        self.save_requested.emit(
+            SavedPrompt(self._name.text(), self._text.toPlainText()), previous_name
+        )
+
+    @Slot()
+    def _on_delete_clicked(self) -> None:
+        self._deleted = self._chosen
+        self.delete_requested.emit(self._deleted)
+
+    @Slot()
+    def _on_undo_clicked(self) -> None:
+        deleted, self._deleted = self._deleted, None
+        self.save_requested.emit(deleted, "")
 
 
 class PromptActions(QObject):

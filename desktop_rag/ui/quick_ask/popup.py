@@ -1,11 +1,25 @@
 """The quick ask: a field over everything, passages while typing, an answer on Enter. Qt thread."""
 
+import math
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QGuiApplication, QHideEvent, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QSizeGrip, QVBoxLayout, QWidget
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QEvent,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QRect,
+    QSize,
+    Qt,
+    QTimer,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import QCursor, QGuiApplication, QHideEvent, QMouseEvent, QRegion, QResizeEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QListView, QSizeGrip, QVBoxLayout, QWidget
 
 from desktop_rag.core.conversation import Conversation, Feedback, Message, SourceRef
 from desktop_rag.core.domain import Passage
@@ -21,12 +35,11 @@ from desktop_rag.ui.foundation.shortcuts import PLACE, bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.markdown.formula_drawer import FormulaDrawer
 from desktop_rag.ui.messages.message_view import MessageView
-from desktop_rag.ui.passages.found_passage import copied
+from desktop_rag.ui.passages.found_passage import FoundPassage, copied
 from desktop_rag.ui.passages.library_hint import LibraryHint
+from desktop_rag.ui.passages.passage_painter import FOUND_ROLE, PassagePainter
 from desktop_rag.ui.passages.passage_search import PassageSearch
 from desktop_rag.ui.quick_ask.ask_field import AskField
-from desktop_rag.ui.quick_ask.outline import area_with_pointer, fitting, rounded_region
-from desktop_rag.ui.quick_ask.passage_list import PassageList
 from desktop_rag.ui.reading.reading_window import ReadingWindow
 from desktop_rag.ui.viewers.document_span import DocumentSpan, span_of
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, set_tip
@@ -34,6 +47,129 @@ from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, set_ti
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
     from desktop_rag.ingest.library import Library
+
+# The passages found while typing: file, place and a piece with the words marked. Qt thread.
+
+_Index = QModelIndex | QPersistentModelIndex
+_ROOT = QModelIndex()
+
+
+class PassageModel(QAbstractListModel):
+    """The passages in order, best first."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._rows: list[FoundPassage] = []
+
+    def show(self, rows: Sequence[FoundPassage]) -> None:
+        """Replace all rows."""
+        self.beginResetModel()
+        self._rows = list(rows)
+        self.endResetModel()
+
+    def rowCount(self, parent: _Index = _ROOT) -> int:
+        return 0 if parent.isValid() else len(self._rows)
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        row = self._rows[index.row()]
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return row.heading
+            case Qt.ItemDataRole.AccessibleTextRole:
+                return f"{row.heading}, {row.file}: {row.piece}"
+            case _ if role == FOUND_ROLE:
+                return row
+            case _:
+                return None
+
+
+class PassageList(QListView):
+    """Shows passages; the field above keeps the focus. `opened` carries a Passage."""
+
+    opened = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._model = PassageModel(self)
+        self.setModel(self._model)
+        self.setItemDelegate(PassagePainter(theme, self))
+        self.setObjectName("passageList")
+        self.setAccessibleName(tr("Passages"))
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        self.setMouseTracking(True)
+        self.setUniformItemSizes(True)
+        self.clicked.connect(self._on_clicked)
+        theme.changed.connect(self.viewport().update)
+
+    @property
+    def chosen(self) -> Passage | None:
+        """The passage chosen with the arrow keys."""
+        row = self.currentIndex().data(FOUND_ROLE) if self.currentIndex().isValid() else None
+        return row.passage if isinstance(row, FoundPassage) else None
+
+    @property
+    def rows(self) -> int:
+        """The number of passages."""
+        return self._model.rowCount()
+
+    def show_passages(self, query: str, passages: Sequence[Passage]) -> None:
+        """Replace the passages; the chosen one stays chosen where it is still there."""
+        chosen = self.chosen
+        self._model.show([FoundPassage.of(passage, query) for passage in passages])
+        for number, passage in enumerate(passages):
+            if chosen and passage.chunk_id == chosen.chunk_id:
+                self.setCurrentIndex(self._model.index(number))
+        heights = sum(self.sizeHintForRow(row) for row in range(self.rows))
+        self.setFixedHeight(heights + 2 * self.frameWidth())
+
+    def step(self, by: int) -> None:
+        """Choose the next or the previous passage; before the first, none."""
+        row = min(self.currentIndex().row() + by, self.rows - 1)
+        self.setCurrentIndex(self._model.index(row) if row >= 0 else QModelIndex())
+
+    @Slot(QModelIndex)
+    def _on_clicked(self, index: QModelIndex) -> None:
+        row = index.data(FOUND_ROLE)
+        if isinstance(row, FoundPassage):
+            self.opened.emit(row.passage)
+
+
+# The outline of the quick ask and its size on a screen. Qt thread.
+
+_MARGIN_PX = 16
+# Of the height of the screen; the rest stays above and below.
+_HIGHEST_PART = 0.75
+
+
+def rounded_region(size: QSize, radius_px: int) -> QRegion:
+    """Everything but the corners; a pixel that the curve crosses belongs to the region.
+
+    A desktop without a compositor draws black what is transparent, unless it is cut off.
+    """
+    region = QRegion(0, radius_px, size.width(), size.height() - 2 * radius_px)
+    for row in range(radius_px):
+        height = radius_px - row - 1
+        inset = radius_px - math.ceil(math.sqrt(radius_px**2 - height**2))
+        width = size.width() - 2 * inset
+        region += QRegion(inset, row, width, 1)
+        region += QRegion(inset, size.height() - row - 1, width, 1)
+    return region
+
+
+def fitting(size: QSize, area: QRect) -> QSize:
+    """The size, made as small as a screen with this area needs."""
+    most = QSize(area.width() - 2 * _MARGIN_PX, int(area.height() * _HIGHEST_PART))
+    return size.boundedTo(most)
+
+
+def area_with_pointer() -> QRect:
+    """What windows can use of the screen with the pointer."""
+    screen = QGuiApplication.screenAt(QCursor.pos()) or QGuiApplication.primaryScreen()
+    return screen.availableGeometry()
+
 
 _WIDTH_PX, _ANSWER_HEIGHT_PX = 720, 480
 _MINIMUM = QSize(420, 64)

@@ -4,44 +4,347 @@ The document is read from the library through the bridge; its file is looked at 
 that may take long.
 """
 
+import os
+import re
+from bisect import bisect_left
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
-from PySide6.QtCore import QEvent, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from desktop_rag.core.domain import Document, FileCondition
+from desktop_rag.core.domain import Document, FileCondition, StoredText
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
+from desktop_rag.core.markup.snippet import marked_words
+from desktop_rag.core.places import Places
 from desktop_rag.core.shared_library import is_shared
+from desktop_rag.features.schedules.values.note_sources import listed_place
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.error_words import hint_of, title_of
 from desktop_rag.ui.foundation.place_words import place_in_words
 from desktop_rag.ui.foundation.shortcuts import INSIDE, PLACE, bind
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.word_search import found_spans
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.reading.document_loading import Loaded, load
 from desktop_rag.ui.reading.document_state import (
+    WORDS,
     StateNotice,
     WayOut,
     notice_of_file,
     notice_of_pages,
     notice_of_text,
 )
-from desktop_rag.ui.reading.path_links import linked_document
 from desktop_rag.ui.reading.reading_header import ReadingHeader
-from desktop_rag.ui.reading.reading_history import ReadingHistory
-from desktop_rag.ui.reading.state_card import StateCard
-from desktop_rag.ui.reading.viewer_stack import ViewerStack
-from desktop_rag.ui.reading.word_finding import WordFinding
+from desktop_rag.ui.viewers.code_viewer import CodeViewer
 from desktop_rag.ui.viewers.content_kind import ContentKind, kind_of
-from desktop_rag.ui.viewers.document_span import DocumentSpan
+from desktop_rag.ui.viewers.document_span import DocumentSpan, Span
+from desktop_rag.ui.viewers.mail_viewer import MailViewer
+from desktop_rag.ui.viewers.page_viewer import PageViewer
+from desktop_rag.ui.viewers.pages_viewer import PagesViewer
+from desktop_rag.ui.viewers.sheet_viewer import SheetViewer
+from desktop_rag.ui.viewers.slides_viewer import SlidesViewer
+from desktop_rag.ui.viewers.viewer import Hits, Viewer
+from desktop_rag.ui.widgets.controls import Card, IconLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.find_bar import FindBar
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
+
+# Finds the words of a query around a passage of a document. Pure; any thread.
+
+# Of the words of a query those this near to a passage are marked.
+_NEAR_CHARS = 50_000
+
+
+def spans_around(text: str, query: str, passage: Span) -> tuple[Span, ...]:
+    """The words of a query near a passage, as they are marked where the passage is listed."""
+    start = max(0, passage[0] - _NEAR_CHARS)
+    piece = text[start : passage[1] + _NEAR_CHARS]
+    return tuple((start + a, start + b) for a, b in marked_words(piece, query))
+
+
+# Finds words in the open document and walks through the hits. Qt thread, through the bridge.
+
+
+class WordFinding(QObject):
+    """The words that are searched for, and where they are."""
+
+    changed = Signal()
+
+    def __init__(self, bridge: Bridge, parent: QObject) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._text = ""
+        self._job: Job | None = None
+        self.hits = Hits()
+
+    def set_text(self, text: str) -> None:
+        """Search in another text from now on."""
+        self._text, self.hits = text, Hits()
+
+    def find(self, words: str, near: int = 0) -> None:
+        """Find words; the first hit from `near` on becomes the current one."""
+        if self._job:
+            self._job.cancel()
+        text = self._text
+
+        def show(spans: tuple[Span, ...]) -> None:
+            self._job = None
+            at = bisect_left(spans, (near, 0))
+            current = (at if at < len(spans) else 0) if spans else -1
+            self.hits = Hits(words, spans, current)
+            self.changed.emit()
+
+        self._job = self._bridge.run(self, lambda: found_spans(text, words), show)
+
+    def mark(self, query: str, passage: Span) -> None:
+        """Mark the words of a query around a passage; the first in it becomes the current one."""
+        if self._job:
+            self._job.cancel()
+        text = self._text
+
+        def show(spans: tuple[Span, ...]) -> None:
+            self._job = None
+            at = bisect_left(spans, (passage[0], 0))
+            is_inside = at < len(spans) and spans[at][0] < passage[1]
+            words = dict.fromkeys(text[start:end].casefold() for start, end in spans)
+            lines = "".join(f"{word}\n" for word in words)
+            self.hits = Hits(lines, spans, at if is_inside else -1)
+            self.changed.emit()
+
+        self._job = self._bridge.run(self, lambda: spans_around(text, query, passage), show)
+
+    @Slot(int)
+    def step(self, by: int) -> None:
+        """Go to the next hit (1) or the previous one (-1), around the ends."""
+        if self.hits.spans:
+            current = (self.hits.current + by) % len(self.hits.spans)
+            self.hits = Hits(self.hits.words, self.hits.spans, current)
+            self.changed.emit()
+
+
+# The views of all kinds of content, of which one is shown. Qt thread.
+
+
+class ViewerStack(QStackedWidget):
+    """Builds a view for each document, so that nothing of the one before remains."""
+
+    place_changed = Signal(str)
+    address_clicked = Signal(str)
+    part_opened = Signal(str)
+    path_clicked = Signal(str, str)
+    pages_failed = Signal(object)
+
+    def __init__(
+        self, bridge: Bridge, library: "Library", theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._library = library
+        self._theme = theme
+        self.viewer: Viewer | None = None
+
+    def clear(self) -> None:
+        """Show nothing."""
+        if self.viewer is not None:
+            self.viewer.leave()
+            self.viewer.hide()
+            self.removeWidget(self.viewer)
+            self.viewer.deleteLater()
+            self.viewer = None
+
+    def show_loaded(self, loaded: Loaded) -> Viewer:
+        """Show a document in place of the one before."""
+        self.clear()
+        viewer = self._built(loaded)
+        viewer.place_changed.connect(self.place_changed)
+        viewer.address_clicked.connect(self.address_clicked)
+        viewer.part_opened.connect(self.part_opened)
+        viewer.path_clicked.connect(self.path_clicked)
+        self.viewer = viewer
+        self.addWidget(viewer)
+        self.setCurrentWidget(viewer)
+        # Once it has its size, which decides where the words come to lie.
+        self._fill(viewer, loaded)
+        return viewer
+
+    def _built(self, loaded: Loaded) -> Viewer:
+        match loaded.kind:
+            case ContentKind.PAGES:
+                pages = PagesViewer(self._bridge, self._library, self._theme, self)
+                pages.failed.connect(self.pages_failed)
+                return pages
+            case ContentKind.SHEETS:
+                return SheetViewer(self._theme, self)
+            case ContentKind.SLIDES:
+                return SlidesViewer(self._bridge, self._theme, self)
+            case ContentKind.MAIL:
+                return MailViewer(self._bridge, self._theme, self)
+            case ContentKind.CODE:
+                return CodeViewer(self._bridge, self._library, self._theme, self)
+            case _:
+                return PageViewer(self._bridge, self._theme, self)
+
+    @staticmethod
+    def _fill(viewer: Viewer, loaded: Loaded) -> None:
+        match viewer:
+            case SheetViewer():
+                viewer.show_grids(loaded.grids, loaded.span)
+            case CodeViewer() if loaded.stored and loaded.lines:
+                viewer.show_document(loaded.stored, loaded.lines, loaded.span)
+            case PagesViewer() | SlidesViewer() | MailViewer() if loaded.stored:
+                viewer.show_document(loaded.stored, loaded.span)
+            case PageViewer() if loaded.page:
+                viewer.show_source(loaded.page, loaded.span)
+            case _:
+                raise AssertionError(loaded.kind)
+
+
+# A quiet card that says what is the matter with a document, with a way out. Qt thread.
+
+
+class StateCard(Card):
+    """Hidden while there is nothing to say."""
+
+    way_out_chosen = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent, kind="notice")
+        self._notice: StateNotice | None = None
+        self._title = PlainLabel("", wrap=True, selectable=True)
+        self._title.setObjectName("noticeTitle")
+        self._hint = PlainLabel("", wrap=True, selectable=True)
+        self._action = TextButton(tr("Show its folder"), kind="quiet")
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(self._title)
+        words.addWidget(self._hint)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 8, 8, 8)
+        row.setSpacing(10)
+        row.addWidget(IconLabel(theme, "info:accent_soft_text"), 0, Qt.AlignmentFlag.AlignTop)
+        row.addLayout(words, 1)
+        row.addWidget(self._action, 0, Qt.AlignmentFlag.AlignTop)
+        self._action.clicked.connect(self._on_action)
+        self.hide()
+
+    @property
+    def is_free(self) -> bool:
+        """True while nothing is said."""
+        return self._notice is None
+
+    def show_notice(self, notice: StateNotice | None) -> None:
+        """Say this; None hides the card."""
+        self._notice = notice
+        if notice is not None:
+            self._title.setText(notice.title)
+            self._hint.setText(notice.hint)
+            self._hint.setVisible(bool(notice.hint))
+            self._action.setText(WORDS[notice.way_out])
+            self._action.setVisible(notice.way_out is not WayOut.NONE)
+        self.setVisible(notice is not None)
+
+    @Slot()
+    def _on_action(self) -> None:
+        if self._notice is not None:
+            self.way_out_chosen.emit(self._notice.way_out)
+
+
+# What was opened in a reading pane, to go back and forward through. Pure.
+
+_MAX_PLACES = 200
+
+
+class ReadingHistory:
+    """A list of places with a current one, as a browser has it."""
+
+    def __init__(self) -> None:
+        self._places: list[DocumentSpan] = []
+        self._at = -1
+
+    @property
+    def current(self) -> DocumentSpan | None:
+        """The place that is open."""
+        return self._places[self._at] if self._at >= 0 else None
+
+    @property
+    def can_go_back(self) -> bool:
+        """True if there is an earlier place."""
+        return self._at > 0
+
+    @property
+    def can_go_forward(self) -> bool:
+        """True if the person went back."""
+        return self._at + 1 < len(self._places)
+
+    def visit(self, place: DocumentSpan) -> None:
+        """Open a place; what was ahead is forgotten."""
+        if place == self.current:
+            return
+        self._places[self._at + 1 :] = [place]
+        del self._places[:-_MAX_PLACES]
+        self._at = len(self._places) - 1
+
+    def replace(self, place: DocumentSpan) -> None:
+        """Open a place instead of the current one, as when several are only glanced at."""
+        del self._places[max(0, self._at) :]
+        self._at = len(self._places) - 1
+        self.visit(place)
+
+    def go(self, by: int) -> DocumentSpan | None:
+        """Go back (-1) or forward (1); None at the end."""
+        if not 0 <= self._at + by < len(self._places):
+            return None
+        self._at += by
+        return self._places[self._at]
+
+
+# What a link to a file leads to: a document of the library, as in notes. Worker threads.
+
+_NUMBER = re.compile(r"\[(\d{1,4})\]")
+
+
+def linked_document(
+    library: "Library", page: StoredText, target: str, words: str
+) -> DocumentSpan | None:
+    """The document that a relative link with these words leads to; None for no own document.
+
+    Nothing but the library is read. A number of a note leads to the place that the note names.
+    """
+    path = _path_of(page.document, target)
+    if path is None:
+        return None
+    found = next((d for d in library.documents.below(path) if d.path == path and not d.part), None)
+    if found is None:
+        return None
+    number = _NUMBER.fullmatch(words.strip())
+    label = listed_place(page.text, int(number[1]), target) if number else ""
+    stored = library.documents.stored_text(found.document_id) if label else None
+    start, end = _span_of(stored, label) if stored else (0, 0)
+    return DocumentSpan(found.document_id, start, end)
+
+
+def _path_of(document: Document, target: str) -> Path | None:
+    """The file that a link in a document of the person's own names."""
+    is_file = not (document.url or document.part or is_shared(document.document_id))
+    name = unquote(urlsplit(target).path)
+    return Path(os.path.normpath(document.path.parent / name)) if is_file and name else None
+
+
+def _span_of(stored: StoredText, label: str) -> tuple[int, int]:
+    """The first line of the place with this label, such as `page 4`; (0, 0) where there is none."""
+    places = Places(stored.marks, stored.headings)
+    offsets = sorted({m.offset for m in stored.marks} | {h.offset for h in stored.headings})
+    for start in offsets:
+        if places.anchor(start, start + 1).label() == label:
+            end = stored.text.find("\n", start)
+            return start, end if end >= 0 else len(stored.text)
+    return 0, 0
 
 
 class ReadingPane(QWidget):

@@ -1,24 +1,282 @@
 """The list of what a search found, with its keys and its menu. Qt thread."""
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
 from PySide6.QtCore import (
+    QAbstractListModel,
     QItemSelectionModel,
     QModelIndex,
+    QObject,
     QPersistentModelIndex,
     QPoint,
+    QRect,
+    QSize,
     Qt,
     Signal,
     Slot,
 )
-from PySide6.QtGui import QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QAbstractItemView, QFrame, QListView, QWidget
+from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QMouseEvent, QPainter
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFrame,
+    QListView,
+    QStyle,
+    QStyleOptionViewItem,
+    QWidget,
+)
 
 from desktop_rag.core.domain import Document
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.passages.found_passage import FoundPassage
-from desktop_rag.ui.search.found_files import SearchResults, by_id
-from desktop_rag.ui.search.result_model import MoreRow, PassageRow, ResultModel, Row
-from desktop_rag.ui.search.result_painter import ResultPainter
+from desktop_rag.ui.passages.passage_painter import FOUND_ROLE, PassagePainter
+from desktop_rag.ui.search.found_files import FoundFile, SearchResults, by_id
+from desktop_rag.ui.widgets.text_line import draw_line
+
+# The results of a search as rows: passages, or files with their passages below. Qt thread.
+
+Index = QModelIndex | QPersistentModelIndex
+_ROOT = QModelIndex()
+ROW_ROLE = Qt.ItemDataRole.UserRole + 2
+# Below a file at first; the others follow on request.
+_PASSAGES_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """The name of a file above its passages."""
+
+    file: FoundFile
+
+    @property
+    def document_id(self) -> str:
+        """The document that the row belongs to."""
+        return self.file.document.document_id
+
+    @property
+    def passage(self) -> FoundPassage:
+        """The passage that opening the row shows."""
+        return self.file.passages[0]
+
+    @property
+    def words(self) -> str:
+        """The row as it is read out."""
+        return ", ".join(filter(None, (self.file.name, self.file.folder, self.file.details)))
+
+
+@dataclass(frozen=True, slots=True)
+class PassageRow:
+    """A passage, below its file or by itself."""
+
+    passage: FoundPassage
+    is_below_file: bool
+
+    @property
+    def document_id(self) -> str:
+        """The document that the row belongs to."""
+        return self.passage.passage.document_id
+
+    @property
+    def words(self) -> str:
+        """The row as it is read out."""
+        shown = self.passage
+        return ": ".join(
+            filter(None, (", ".join(filter(None, (shown.heading, shown.file))), shown.piece))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MoreRow:
+    """Stands for the passages of a file that are not shown yet."""
+
+    file: FoundFile
+    hidden: int
+
+    @property
+    def document_id(self) -> str:
+        """The document that the row belongs to."""
+        return self.file.document.document_id
+
+    @property
+    def passage(self) -> FoundPassage:
+        """The first passage that is not shown."""
+        return self.file.passages[-self.hidden]
+
+    @property
+    def words(self) -> str:
+        """The row as it is shown and read out."""
+        return tr(
+            "Show {count_of}",
+            count_of=count_of(self.hidden, tr("more passage"), tr("more passages")),
+        )
+
+
+Row = FileRow | PassageRow | MoreRow
+
+
+class ResultModel(QAbstractListModel):
+    """Shows results by file, or by passage."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._results = SearchResults()
+        self._is_by_file = True
+        self._opened: set[str] = set()
+        self._rows: list[Row] = []
+
+    def show(self, results: SearchResults, *, is_by_file: bool) -> None:
+        """Replace all rows; for the same text, files stay opened."""
+        if results.text != self._results.text:
+            self._opened.clear()
+        self._results, self._is_by_file = results, is_by_file
+        self._reset()
+
+    def open_file(self, document_id: str) -> None:
+        """Show all passages of this file."""
+        self._opened.add(document_id)
+        self._reset()
+
+    def row_at(self, index: Index) -> Row | None:
+        """The row at an index."""
+        return self._rows[index.row()] if index.isValid() else None
+
+    def rows(self) -> Sequence[Row]:
+        """All rows from top to bottom."""
+        return self._rows
+
+    def rowCount(self, parent: Index = _ROOT) -> int:
+        return 0 if parent.isValid() else len(self._rows)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        row = self._rows[index.row()]
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return _title(row)
+            case Qt.ItemDataRole.AccessibleTextRole:
+                return row.words
+            case _ if role == FOUND_ROLE:
+                return row.passage if isinstance(row, PassageRow) else None
+            case _ if role == ROW_ROLE:
+                return row
+            case _:
+                return None
+
+    def _reset(self) -> None:
+        self.beginResetModel()
+        self._rows = list(self._by_file() if self._is_by_file else self._by_passage())
+        self.endResetModel()
+
+    def _by_passage(self) -> Iterator[Row]:
+        for found in self._results.passages:
+            yield PassageRow(found, is_below_file=False)
+
+    def _by_file(self) -> Iterator[Row]:
+        for file in self._results.files:
+            yield FileRow(file)
+            is_open = file.document.document_id in self._opened
+            shown = len(file.passages) if is_open else _PASSAGES_SHOWN
+            # A row that says "1 more" takes as much room as the passage.
+            shown += len(file.passages) == shown + 1
+            for found in file.passages[:shown]:
+                yield PassageRow(found, is_below_file=True)
+            if (hidden := len(file.passages) - shown) > 0:
+                yield MoreRow(file, hidden)
+
+
+def _title(row: Row) -> str:
+    if isinstance(row, FileRow):
+        return row.file.name
+    return row.words if isinstance(row, MoreRow) else row.passage.heading or row.passage.piece
+
+
+# Paints the rows of a search: names of files, passages below them, "3 more". Qt thread.
+
+_PADDING_PX = 8
+_INDENT_PX = 26
+_ICON_PX = 16
+_GAP_PX = 8
+# Of the line of a file; the name gets the rest.
+_DETAILS_PART = 0.4
+
+
+class ResultPainter(PassagePainter):
+    """Names in bold with their folder; what belongs to a file is indented."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        if isinstance(index.data(ROW_ROLE), PassageRow):
+            return super().sizeHint(option, index)
+        height = QFontMetrics(option.font).lineSpacing() + 2 * _PADDING_PX
+        return QSize(0, height)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        row = index.data(ROW_ROLE)
+        painter.save()
+        match row:
+            case FileRow():
+                self._paint_background(painter, option)
+                self._paint_file(painter, row, option, index)
+            case MoreRow():
+                self._paint_background(painter, option)
+                area = _indented(option.rect, option).adjusted(_PADDING_PX, 0, -_PADDING_PX, 0)
+                painter.setLayoutDirection(option.direction)
+                painter.setFont(option.font)
+                painter.setPen(self._theme.colour("link"))
+                draw_line(painter, area, row.words)
+            case PassageRow(is_below_file=True):
+                below = QStyleOptionViewItem(option)
+                below.rect = _indented(option.rect, option)
+                super().paint(painter, below, index)
+            case _:
+                super().paint(painter, option, index)
+        painter.restore()
+
+    def _paint_file(
+        self, painter: QPainter, row: FileRow, option: QStyleOptionViewItem, index: Index
+    ) -> None:
+        if index.row():
+            painter.setPen(self._theme.colour("border"))
+            painter.drawLine(option.rect.topLeft(), option.rect.topRight())
+        area = option.rect.adjusted(_PADDING_PX, 0, -_PADDING_PX, 0)
+        direction = option.direction
+        painter.setLayoutDirection(direction)
+        top = area.y() + (area.height() - _ICON_PX) // 2
+        icon = QRect(area.x(), top, _ICON_PX, _ICON_PX)
+        name = "link" if row.file.document.url else "file-text"
+        shown = QStyle.visualRect(direction, area, icon)
+        self._theme.icon(f"{name}:muted").paint(painter, shown)
+        line = area.adjusted(_ICON_PX + _GAP_PX, 0, 0, 0)
+        line = QStyle.visualRect(direction, area, line)
+        painter.setFont(option.font)
+        painter.setPen(self._theme.colour("muted"))
+        middle = Qt.TextElideMode.ElideMiddle
+        details = painter.fontMetrics().elidedText(
+            row.file.details, Qt.TextElideMode.ElideRight, int(line.width() * _DETAILS_PART)
+        )
+        draw_line(painter, line, details, at_end=True)
+        room = line.width() - painter.fontMetrics().horizontalAdvance(details) - _GAP_PX
+        bold = QFont(option.font)
+        bold.setBold(True)
+        painter.setFont(bold)
+        painter.setPen(self._theme.colour("text"))
+        name = painter.fontMetrics().elidedText(row.file.name, middle, room)
+        width = painter.fontMetrics().horizontalAdvance(name)
+        place = QRect(line.x(), line.y(), room, line.height())
+        draw_line(painter, QStyle.visualRect(direction, line, place), name)
+        rest = QRect(line.x() + width + _GAP_PX, line.y(), room - width - _GAP_PX, line.height())
+        if rest.width() > 3 * _GAP_PX:
+            painter.setFont(option.font)
+            painter.setPen(self._theme.colour("faint"))
+            folder = painter.fontMetrics().elidedText(
+                row.file.folder, Qt.TextElideMode.ElideLeft, rest.width()
+            )
+            draw_line(painter, QStyle.visualRect(direction, line, rest), folder)
+
+
+def _indented(area: QRect, option: QStyleOptionViewItem) -> QRect:
+    """The area without the indent on the side on which reading begins."""
+    return QStyle.visualRect(option.direction, area, area.adjusted(_INDENT_PX, 0, 0, 0))
+
 
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 

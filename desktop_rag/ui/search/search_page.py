@@ -3,37 +3,46 @@
 Searching happens on worker threads; a newer search takes the place of the one before.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QShowEvent
+from PySide6.QtCore import QEvent, QObject, QPoint, QStringListModel, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
+    QCompleter,
     QHBoxLayout,
     QLineEdit,
+    QListView,
+    QMenu,
+    QSplitter,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
 
-from desktop_rag.core.domain import Collection, Passage
+from desktop_rag.core.domain import Collection, Document, Passage
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.library_events import IndexProgress
+from desktop_rag.core.markup.plain_markdown import shown_text
 from desktop_rag.core.query import without_filters, written_filters
+from desktop_rag.core.question_scope import QuestionScope, ScopeItem
+from desktop_rag.core.search_syntax import quoted_value
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.library_state import LibraryFacts
 from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.passages.found_passage import FoundPassage
+from desktop_rag.ui.passages.found_passage import FoundPassage, copied
 from desktop_rag.ui.passages.library_hint import hint_of
 from desktop_rag.ui.passages.passage_search import PassageSearch
+from desktop_rag.ui.reading.reading_pane import ReadingPane
 from desktop_rag.ui.search.filter_bar import FilterBar
-from desktop_rag.ui.search.filter_choices import Choices, Found, choices_of
+from desktop_rag.ui.search.filter_choices import Choices, Found, choices_of, folder_filter
 from desktop_rag.ui.search.found_files import (
     SearchResults,
     are_there,
@@ -41,18 +50,296 @@ from desktop_rag.ui.search.found_files import (
     results_of,
     words_of,
 )
-from desktop_rag.ui.search.preview_side import PreviewSide
-from desktop_rag.ui.search.result_actions import ResultActions
 from desktop_rag.ui.search.result_list import ResultList
 from desktop_rag.ui.search.search_filters import FilterKind, reach_of
 from desktop_rag.ui.search.search_notice import SearchNotice
-from desktop_rag.ui.search.tag_completion import TagCompletion
+from desktop_rag.ui.tags.tag_actions import TagActions
+from desktop_rag.ui.viewers.document_span import DocumentSpan
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton, add_clear_button
 from desktop_rag.ui.widgets.wrapping_row import WrappingRow
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
     from desktop_rag.ingest.library import Library
+
+# Tags that are offered while `tag:` is written in a field. Qt thread.
+
+_BEGUN = re.compile(r"(?:^|(?<=\s))-?tag:(\"?)([^\"\s]*(?:(?<=\")[^\"]*)?)$", re.IGNORECASE)
+_SHOWN_ROWS = 8
+
+
+class TagCompletion(QObject):
+    """Offers the tags that hold what is written behind `tag:`, and writes the chosen one."""
+
+    def __init__(self, field: QLineEdit) -> None:
+        super().__init__(field)
+        self._field = field
+        self._names = QStringListModel(self)
+        self._completer = QCompleter(self._names, self)
+        self._completer.setWidget(field)
+        self._completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        self._completer.setFilterMode(Qt.MatchFlag.MatchContains)
+        self._completer.setMaxVisibleItems(_SHOWN_ROWS)
+        self._list = QListView()
+        self._list.setAccessibleName(tr("Tags"))
+        self._completer.setPopup(self._list)
+        self._completer.activated.connect(self._on_chosen)
+        field.textEdited.connect(self._on_edited)
+
+    def set_tags(self, names: Sequence[str]) -> None:
+        """Offer these from now on."""
+        if list(names) != self._names.stringList():
+            self._names.setStringList(list(names))
+
+    @property
+    def offered(self) -> list[str]:
+        """The tags that are offered now."""
+        if not self._list.isVisible():
+            return []
+        model = self._completer.completionModel()
+        return [str(model.index(row, 0).data()) for row in range(model.rowCount())]
+
+    @Slot(str)
+    def _on_edited(self, _text: str) -> None:
+        begun = self._begun()
+        if begun is None:
+            self._list.hide()
+            return
+        self._completer.setCompletionPrefix(begun[2])
+        is_written = self._completer.currentCompletion() == begun[2]
+        if self._completer.completionCount() == 0 or (
+            is_written and self._completer.completionCount() == 1
+        ):
+            self._list.hide()
+        else:
+            self._completer.complete()
+
+    def _begun(self) -> re.Match[str] | None:
+        return _BEGUN.search(self._field.text()[: self._field.cursorPosition()])
+
+    @Slot(str)
+    def _on_chosen(self, name: str) -> None:
+        begun = self._begun()
+        if begun is None:
+            return
+        value = quoted_value(name) if " " in name else name
+        before = self._field.text()[: begun.start(1)]
+        after = self._field.text()[self._field.cursorPosition() :].lstrip()
+        self._field.setText(f"{before}{value} {after}")
+        self._field.setCursorPosition(len(before) + len(value) + 1)
+
+
+# What can be done with the results that are selected: ask, tag, open, narrow down. Qt thread.
+
+# A scope of more files than this is better named by a filter.
+MOST_ASKED = 100
+
+
+class ResultActions(QObject):
+    """Acts on the selection of a list. `filter_added` carries a SearchFilter."""
+
+    ask_requested = Signal(object)
+    filter_added = Signal(object)
+    read_requested = Signal()
+    tags_changed = Signal()
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        library: "Library",
+        opener: DocumentOpener,
+        results: ResultList,
+        page: QWidget,
+    ) -> None:
+        super().__init__(page)
+        self._opener = opener
+        self._results = results
+        self._page = page
+        self._tags = TagActions(bridge, library, page)
+        self._tags.changed.connect(self.tags_changed)
+        results.menu_requested.connect(self._show_menu)
+
+    @property
+    def asked(self) -> Sequence[Document]:
+        """The documents that a question would be about: those selected, else all, if not many."""
+        if selected := self._results.selected:
+            return selected
+        files = self._results.results.files
+        return [file.document for file in files] if len(files) <= MOST_ASKED else []
+
+    def ask_in_words(self) -> str:
+        """The words on the button."""
+        asked, is_all = self.asked, not self._results.selected
+        if len(asked) == 1:
+            return tr("Ask about this file")
+        files = count_of(len(asked), tr("file"), tr("files"))
+        if not (is_all and asked):
+            return tr("Ask about {files}", files=files)
+        if self._results.results.are_best:
+            return tr("Ask about these {files}", files=files)
+        return tr("Ask about all {files}", files=files)
+
+    @Slot()
+    def ask(self) -> None:
+        """Ask about the selection."""
+        if asked := self.asked:
+            items = (ScopeItem.of_document(document) for document in asked)
+            self.ask_requested.emit(QuestionScope.of(*items))
+
+    @Slot()
+    def edit_tags(self) -> None:
+        """Change the tags of the selected files."""
+        self._tags.edit(self._results.selected)
+
+    @Slot()
+    def open(self) -> None:
+        """Open the current result in another program, at its place."""
+        if found := self._results.current:
+            document = self._results.results.document(found.passage)
+            self._opener.open(document.path, document.address, found.passage.anchor)
+
+    @Slot(QPoint)
+    def _show_menu(self, place: QPoint) -> None:
+        if self._results.selected:
+            self.make_menu().popup(place)
+
+    def make_menu(self) -> QMenu:
+        """The menu for the selection."""
+        found = self._results.current
+        menu = QMenu(self._page)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction(self.ask_in_words(), self.ask)
+        if found:
+            document = self._results.results.document(found.passage)
+            menu.addAction(tr("Read"), self.read_requested.emit)
+            menu.addAction(tr("Open in another program"), self.open)
+            if not document.url:
+                menu.addAction(
+                    tr("Show in folder"), lambda: self._opener.show_in_folder(document.path)
+                )
+                menu.addAction(
+                    tr("Search only this folder"),
+                    lambda: self.filter_added.emit(folder_filter(document.path.parent)),
+                )
+            menu.addSeparator()
+            passage = found.passage
+            menu.addAction(
+                tr("Copy passage with its source"),
+                lambda: QGuiApplication.clipboard().setText(copied(passage)),
+            )
+        menu.addAction(tr("Tags…"), self.edit_tags)
+        return menu
+
+
+# The document of the chosen result, beside the list or in its place. Qt thread.
+
+_NARROW_PX = 760
+_LEAST_PX = 280
+# Whoever holds an arrow key down wants to see the list, not every document.
+_SETTLE_MS = 120
+_CHOOSE = tr("Choose a result to read it here.")
+
+
+class PreviewSide(QSplitter):
+    """`results` at the side where reading begins; where there is little room only one of both.
+
+    `left` comes when the person goes back from the document to the results.
+    """
+
+    left = Signal()
+    library_requested = Signal()
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        library: "Library",
+        theme: Theme,
+        opener: DocumentOpener,
+        results: QWidget,
+    ) -> None:
+        super().__init__(Qt.Orientation.Horizontal)
+        self._results = results
+        self._wanted: tuple[FoundPassage, str] | None = None
+        self._is_closed = self._is_reading = False
+        self._has_results = False
+        self.pane = ReadingPane(bridge, library, theme)
+        opener.serve(self.pane)
+        self._empty = PlainLabel(_CHOOSE, tone="muted", wrap=True)
+        self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._empty.setMargin(24)
+        self._side = QStackedWidget()
+        self._side.addWidget(self._empty)
+        self._side.addWidget(self.pane)
+        self.setHandleWidth(1)
+        for position, widget in enumerate((results, self._side)):
+            widget.setMinimumWidth(_LEAST_PX)
+            self.addWidget(widget)
+            self.setStretchFactor(position, 1)
+            self.setCollapsible(position, False)
+        self._settling = QTimer(self, singleShot=True, interval=_SETTLE_MS)
+        self._settling.timeout.connect(self._preview)
+        self.pane.close_requested.connect(self.close_document)
+        self.pane.library_requested.connect(self.library_requested)
+
+    @property
+    def has_room(self) -> bool:
+        """True when both stand side by side."""
+        return self.width() >= _NARROW_PX
+
+    def set_has_results(self, *, has_results: bool) -> None:
+        """Leave all the room to what is said where there are no results."""
+        if has_results != self._has_results:
+            self._has_results = has_results
+            self._arrange()
+
+    def show_passage(self, found: FoundPassage | None, words: str) -> None:
+        """Show a passage in its document soon, with these words marked; None shows none."""
+        self._wanted = (found, words) if found else None
+        self._settling.start()
+
+    @Slot()
+    def read(self) -> None:
+        """Go to the document with the keyboard."""
+        self._is_closed, self._is_reading = False, True
+        self._settling.stop()
+        self._arrange()
+        self._preview()
+        self.pane.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    @Slot()
+    def close_document(self) -> None:
+        """Leave the room to the results; reading one brings the document back."""
+        self._is_closed = not self._is_reading or self.has_room
+        self._is_reading = False
+        self._arrange()
+        self.left.emit()
+
+    @Slot()
+    def _preview(self) -> None:
+        wanted = self._wanted
+        self._side.setCurrentWidget(self.pane if wanted else self._empty)
+        if wanted and self._side.isVisible():
+            passage, words = wanted[0].passage, wanted[1]
+            text = shown_text(passage.text, passage.path, passage.url)
+            self.pane.preview(
+                DocumentSpan(
+                    passage.document_id, passage.start, passage.end,
+                    title=passage.title, passage=text,
+                ),
+                words,
+            )  # fmt: skip
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Without room for both, the document takes the place of the results while it is read."""
+        is_wanted = not self._is_closed if self.has_room else self._is_reading
+        is_side_shown = is_wanted and self._has_results
+        self._side.setVisible(is_side_shown)
+        self._results.setVisible(self.has_room or not is_side_shown)
+
 
 _MOST_PASSAGES = 100
 _RELOAD_MS = 2_000

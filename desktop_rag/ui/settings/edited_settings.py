@@ -1,9 +1,158 @@
 """The settings as the window edits them, with or without a page that shows them. Qt thread."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from enum import Enum
+from typing import Any, cast
+
 from PySide6.QtCore import QObject, Signal
 
-from desktop_rag.core.settings import Settings
-from desktop_rag.ui.settings.settings_change import SettingsChange
+from desktop_rag.activity.setting_names import SETTING_NAMES
+from desktop_rag.core.language.translation import tr
+from desktop_rag.core.settings import EndpointSettings, Settings
+from desktop_rag.ui.foundation.window_language import language_name
+from desktop_rag.ui.foundation.wording import one_line, shortened, value_in_words
+from desktop_rag.ui.settings.choice_words import CHOICES, EMPTY
+
+# One change of the settings: what it is called, and the settings without it. Pure.
+
+_LONGEST_VALUE = 40
+_ENDPOINTS = ("endpoint", "other_endpoints")
+_LANGUAGE = "appearance.language"
+_AT_THE_NEXT_START = (
+    _LANGUAGE, "index.max_file_mb", "index.model_folder", "index.reads_pictures",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsChange:
+    """The settings before and after."""
+
+    before: Settings
+    after: Settings
+
+    def in_words(self) -> str:
+        """`Model: amber → birch`; each setting that changed, with its old value and its new one."""
+        said = [*_endpoints_in_words(self.before, self.after)]
+        for section in fields(Settings):
+            if section.name not in _ENDPOINTS:
+                old, new = getattr(self.before, section.name), getattr(self.after, section.name)
+                said += _fields_in_words(section.name, old, new)
+        return ", ".join(dict.fromkeys(said))
+
+    @property
+    def waits_for_a_start(self) -> bool:
+        """True when something of it is used from the next start on."""
+        return any(
+            _field(self.before, name) != _field(self.after, name) for name in _AT_THE_NEXT_START
+        )
+
+    def turned(self) -> "SettingsChange":
+        """The change that undoes it."""
+        return SettingsChange(self.after, self.before)
+
+    def made_in(self, present: Settings) -> Settings:
+        """Other settings with this change made in them, and nothing else."""
+        changed = {
+            section.name: _merged(*(getattr(s, section.name) for s in (*self._both, present)))
+            for section in fields(Settings)
+            if section.name not in _ENDPOINTS
+        }
+        return replace(present, **changed, **self._endpoints(present))
+
+    @property
+    def _both(self) -> tuple[Settings, Settings]:
+        return self.before, self.after
+
+    def _endpoints(self, present: Settings) -> dict[str, Any]:
+        """Which endpoint is used, and the others, as `replace` takes them."""
+        old, new, now = (_by_address(s) for s in (*self._both, present))
+        kept = dict(now)
+        for address in {*old, *new}:
+            if address not in new:
+                kept.pop(address, None)
+            elif address not in old:
+                kept[address] = new[address]
+            elif address in now:
+                kept[address] = _merged(old[address], new[address], now[address])
+        used = present.endpoint.base_url
+        if self.before.endpoint.base_url != self.after.endpoint.base_url or used not in kept:
+            used = self.after.endpoint.base_url
+        others = tuple(each for address, each in kept.items() if address and address != used)
+        return {"endpoint": kept.get(used, EndpointSettings()), "other_endpoints": others}
+
+
+def _by_address(settings: Settings) -> dict[str, EndpointSettings]:
+    return {each.base_url: each for each in (settings.endpoint, *settings.other_endpoints)}
+
+
+def _merged(old: Any, new: Any, now: Any) -> Any:
+    """A section with the fields that differ taken over."""
+    if old == new:
+        return now
+    differing = {
+        each.name: getattr(new, each.name)
+        for each in fields(new)
+        if getattr(old, each.name) != getattr(new, each.name)
+    }
+    return replace(now, **differing)
+
+
+def _endpoints_in_words(before: Settings, after: Settings) -> list[str]:
+    old, new = _by_address(before), _by_address(after)
+    gone = [each.label for address, each in old.items() if address and address not in new]
+    come = [each.label for address, each in new.items() if address and address not in old]
+    said: list[str] = []
+    if gone and come:
+        said += [_changed(tr("Address"), gone[0], come[0])]
+    else:
+        said += [tr("Endpoint added: {name}", name=one_line(name)) for name in come]
+        said += [tr("Endpoint removed: {name}", name=one_line(name)) for name in gone]
+    for address in old.keys() & new.keys():
+        named = f" ({one_line(new[address].label)})" if len(after.endpoints) > 1 else ""
+        said += [
+            words + named for words in _fields_in_words("endpoint", old[address], new[address])
+        ]
+    if not (gone or come) and before.endpoint.base_url != after.endpoint.base_url:
+        names = (before.endpoint.label, after.endpoint.label)
+        said += [_changed(tr("Endpoint for answers"), *names)]
+    return said
+
+
+def _fields_in_words(section: str, old: Any, new: Any) -> Sequence[str]:
+    if old == new:
+        return ()
+    if section in SETTING_NAMES:
+        return (SETTING_NAMES[section],)
+    return [
+        _changed(SETTING_NAMES.get(key := f"{section}.{each.name}", each.name), *values, key)
+        for each in fields(new)
+        if (values := (getattr(old, each.name), getattr(new, each.name)))[0] != values[1]
+    ]
+
+
+def _field(settings: Settings, key: str) -> object:
+    section, name = key.split(".")
+    return getattr(getattr(settings, section), name)
+
+
+def _changed(name: str, old: object, new: object, key: str = "") -> str:
+    return f"{name}: {_value(old, key)} → {_value(new, key)}"
+
+
+def _value(value: object, key: str) -> str:
+    """A value as the form shows it; `key` is that of the setting: `appearance.scheme`."""
+    if isinstance(value, bool):
+        return tr("on") if value else tr("off")
+    if isinstance(value, Enum):
+        return CHOICES.get(key, {}).get(value.value) or value_in_words(value)
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, tuple):
+        value = ", ".join(map(str, cast("tuple[object, ...]", value)))
+    if key == _LANGUAGE and value:
+        return language_name(str(value))
+    return shortened(one_line(str(value)), _LONGEST_VALUE) or EMPTY.get(key) or tr("nothing")
 
 
 class EditedSettings(QObject):

@@ -1,46 +1,507 @@
 """The settings, and the pages beside them. Changes apply at once and can be undone. Qt thread."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QTimer, Slot
-from PySide6.QtGui import QHideEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QHideEvent, QKeyEvent, QKeySequence, QShowEvent
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QHBoxLayout,
+    QLineEdit,
+    QMessageBox,
+    QVBoxLayout,
+    QWidget,
+)
 
-from desktop_rag.core.language.translation import tr
+from desktop_rag.core.language.translation import count_of, told, tr
 from desktop_rag.core.model_profile import ExaminationChanged
-from desktop_rag.core.paths import Home
+from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import (
+    FEW_FILES,
+    TEXT_SIZES,
     ActivitySettings,
     AnswerSettings,
     AppearanceSettings,
     BackgroundSettings,
+    ColourScheme,
     IndexSettings,
     PreferenceSettings,
     RetrievalSettings,
     Settings,
     TranscriptionSettings,
+    WhenClosed,
+    nearest_text_size,
 )
+from desktop_rag.desktop.hotkeys.desktop_hotkeys import has_portal_only
+from desktop_rag.desktop.hotkeys.hotkey import Action, Binding, Bound, Hotkey
+from desktop_rag.ui.documents.file_opener import FileOpener
 from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.window_language import language_name, languages
 from desktop_rag.ui.models.models_form import ModelsForm
-from desktop_rag.ui.settings.about_section import AboutSection, ActivityForm
-from desktop_rag.ui.settings.answers_form import AnswersForm
-from desktop_rag.ui.settings.appearance_form import AppearanceForm
-from desktop_rag.ui.settings.background_form import BackgroundForm
+from desktop_rag.ui.settings.choice_words import SAME_AS_SYSTEM, SCHEMES, WHEN_CLOSED
 from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.settings.indexing_form import IndexingForm
-from desktop_rag.ui.settings.memory_field import MemoryField
 from desktop_rag.ui.settings.page_groups import ANSWERING, APP, CARE, DOCUMENTS, GROUPS
 from desktop_rag.ui.settings.page_list import PageList
 from desktop_rag.ui.settings.preferences_form import PreferencesForm
 from desktop_rag.ui.settings.retrieval_form import RetrievalForm
 from desktop_rag.ui.settings.transcription_form import TranscriptionForm
-from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, set_tip
-from desktop_rag.ui.widgets.form_fields import WheelGuard
+from desktop_rag.ui.widgets.controls import (
+    ElidedLabel,
+    PlainLabel,
+    TextButton,
+    set_property,
+    set_tip,
+)
+from desktop_rag.ui.widgets.form_fields import (
+    SettingsSection,
+    WheelGuard,
+    note,
+    radio_group,
+    selected_value,
+    show_checked,
+)
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
+
+# The settings field with the number of remembered answers, to delete them all. Qt thread.
+
+_QUESTION = tr(
+    "Delete {count}?\n\nYour chats stay as they are, but their answers no longer serve as examples."
+    " This can't be undone."
+)
+
+
+class MemoryField(QWidget):
+    """Updates the count whenever it is shown."""
+
+    def __init__(self, bridge: Bridge, chat: "Chat", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._memory = chat.memory
+        self._count = 0
+        self._label = PlainLabel(tone="muted")
+        self._delete = TextButton(tr("Delete all…"))
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(12)
+        row.addWidget(self._label)
+        row.addWidget(self._delete)
+        row.addStretch(1)
+        self._delete.clicked.connect(self._on_delete_clicked)
+        self._show(0)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._refresh()
+
+    @Slot()
+    def _on_delete_clicked(self) -> None:
+        box = QMessageBox(self)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.setTextFormat(Qt.TextFormat.PlainText)
+        box.setWindowTitle(tr("Delete remembered answers"))
+        box.setText(
+            _QUESTION.format(
+                count=count_of(self._count, tr("remembered answer"), tr("remembered answers"))
+            )
+        )
+        confirm = box.addButton(tr("Delete all"), QMessageBox.ButtonRole.DestructiveRole)
+        box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
+        confirm.clicked.connect(self._on_confirmed)
+        box.open()
+
+    @Slot()
+    def _on_confirmed(self) -> None:
+        self._bridge.run(self, self._memory.forget_all, lambda _nothing: self._refresh())
+
+    def _refresh(self) -> None:
+        self._bridge.run(self, self._memory.count, self._show)
+
+    def _show(self, count: int) -> None:
+        self._count = count
+        self._label.setText(
+            tr("{count_of} remembered", count_of=count_of(count, tr("answer"), tr("answers")))
+        )
+        self._delete.setEnabled(count > 0)
+
+
+# A field that takes a hotkey by pressing it, and says what became of it. Qt thread.
+
+_MODIFIER_KEYS = (Qt.Key.Key_Control, Qt.Key.Key_Shift, Qt.Key.Key_Alt, Qt.Key.Key_Meta)
+_TONES = {Binding.BOUND: "success", Binding.TAKEN: "danger"}
+
+
+class _PressedKey(QLineEdit):
+    """Shows the key that was pressed last; `pressed` carries it in words."""
+
+    pressed = Signal(str)
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.setReadOnly(True)
+        self.setPlaceholderText(tr("None. Press keys to set one"))
+        self.setAccessibleName(name)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key = Qt.Key(event.key())
+        if key in _MODIFIER_KEYS or (key == Qt.Key.Key_Tab and not event.modifiers()):
+            super().keyPressEvent(event)
+        elif key in (Qt.Key.Key_Backspace, Qt.Key.Key_Delete) and not event.modifiers():
+            self.pressed.emit("")
+        else:
+            self.pressed.emit(QKeySequence(event.keyCombination()).toString())
+
+
+class HotkeyField(QWidget):
+    """`changed` carries the hotkey in words, "" for none."""
+
+    changed = Signal(str)
+
+    def __init__(self, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._key = _PressedKey(name)
+        self._clear = TextButton(tr("Clear"), kind="quiet")
+        self._clear.setAccessibleDescription(tr("Use no key for: {name}", name=name))
+        self._outcome = PlainLabel(tone="muted", scale="small", wrap=True)
+        self._outcome.hide()
+        row = QHBoxLayout()
+        row.addWidget(self._key, 1)
+        row.addWidget(self._clear)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addLayout(row)
+        column.addWidget(self._outcome)
+        self._key.pressed.connect(self._on_pressed)
+        self._clear.clicked.connect(lambda: self._on_pressed(""))
+
+    @property
+    def hotkey(self) -> str:
+        """The hotkey in words, "" for none."""
+        return self._key.text()
+
+    def show_hotkey(self, text: str) -> None:
+        """Show this one without emitting a change."""
+        self._key.setText(text)
+        self._clear.setVisible(bool(text))
+
+    def show_outcome(self, bound: Bound | None) -> None:
+        """Say what the desktop did with the hotkey; None when there is none."""
+        words = "" if bound is None else told(bound.words)
+        if bound and bound.outcome is Binding.BOUND:
+            words = tr("In use: {words}", words=words) if words else tr("In use")
+        set_property(self._outcome, "tone", _TONES.get(bound.outcome, "warning") if bound else "")
+        self._say(words)
+
+    def _say(self, words: str) -> None:
+        self._outcome.setText(words)
+        self._outcome.setVisible(bool(words))
+
+    @Slot(str)
+    def _on_pressed(self, text: str) -> None:
+        if text and Hotkey.parse(text) is None:
+            self._say(tr("Use it with Ctrl, Alt or Meta, or a function key."))
+            return
+        self.show_hotkey(text)
+        self._say("")
+        self.changed.emit(text)
+
+
+# Settings for the app without its window. Qt thread.
+
+_HOTKEY_NOTE = tr(
+    "Work in every program. Selected text is read when you press the key, never otherwise. A key"
+    " set in your desktop's own settings can run “desktop-rag quick-ask” instead."
+)
+_PORTAL_NOTE = tr("On this desktop (Wayland) a program can't take a key by itself: it asks once.")
+_STAY_NOTE = tr("While it runs, your folders are kept up to date and the quick ask opens at once.")
+_NOTICE_NOTE = tr(
+    "When the first indexing is done, a folder goes offline, something needs you, or an answer is"
+    " ready while you look elsewhere."
+)
+
+
+class BackgroundForm(SettingsSection):
+    """Edits BackgroundSettings; `changed` carries the new value."""
+
+    changed = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(tr("Quick ask and background"), parent=parent)
+        self._background = BackgroundSettings()
+        self._when_closed = radio_group(self, tr("When the window is closed"), WHEN_CLOSED)
+        self._starts = QCheckBox(tr("Start at login, in the background"))
+        self._notifies = QCheckBox(tr("Show notifications"))
+        self._hotkey = HotkeyField(tr("Hotkey of the quick ask"))
+        self._selection_hotkey = HotkeyField(tr("Hotkey to ask about selected text"))
+        self._ask_desktop = TextButton(tr("Ask the desktop for these keys"))
+        self.add_row(tr("Quick ask"), self._hotkey, is_wide=True)
+        self.add_row(tr("With selected text"), self._selection_hotkey, is_wide=True)
+        self.add_note(note(_HOTKEY_NOTE))
+        if has_portal_only():
+            self.add_row("", self._ask_desktop)
+            self.add_note(note(_PORTAL_NOTE))
+        self.add_row(tr("Closing the window"), *self._when_closed.values(), spacing_px=20)
+        self.add_note(note(_STAY_NOTE))
+        self.add_row(tr("Login"), self._starts)
+        self.add_row(tr("Notifications"), self._notifies)
+        self.add_note(note(_NOTICE_NOTE))
+        for button in self._when_closed.values():
+            button.clicked.connect(self._on_edited)
+        for field in (self._hotkey, self._selection_hotkey):
+            field.changed.connect(self._on_edited)
+        self._ask_desktop.clicked.connect(self._on_desktop_asked)
+        for box in (self._starts, self._notifies):
+            box.toggled.connect(self._on_edited)
+
+    def show_background(self, background: BackgroundSettings) -> None:
+        """Show these settings without emitting `changed`."""
+        self._background = background
+        self._hotkey.show_hotkey(background.hotkey)
+        self._selection_hotkey.show_hotkey(background.selection_hotkey)
+        self._when_closed[background.when_closed].setChecked(True)
+        show_checked(self._starts, background.starts_at_login)
+        show_checked(self._notifies, background.notifies)
+
+    def show_hotkeys(self, outcome: Mapping[Action, Bound]) -> None:
+        """Say what became of the hotkeys."""
+        self._hotkey.show_outcome(outcome.get(Action.ASK))
+        self._selection_hotkey.show_outcome(outcome.get(Action.ASK_ABOUT_SELECTION))
+
+    @Slot()
+    def _on_edited(self) -> None:
+        self._change_to(
+            replace(
+                self._background,
+                when_closed=WhenClosed(selected_value(self._when_closed)),
+                starts_at_login=self._starts.isChecked(),
+                notifies=self._notifies.isChecked(),
+                hotkey=self._hotkey.hotkey,
+                selection_hotkey=self._selection_hotkey.hotkey,
+            )
+        )
+
+    @Slot()
+    def _on_desktop_asked(self) -> None:
+        self._change_to(replace(self._background, asks_for_hotkeys=True))
+
+    def _change_to(self, background: BackgroundSettings) -> None:
+        self._background = background
+        self.changed.emit(background)
+
+
+# Settings for the theme and the size of text. Qt thread.
+
+_SIZE_NOTE = tr("Ctrl and + or − change it everywhere in the window, Ctrl and 0 resets it.")
+_LANGUAGE_NOTE = tr(
+    "Another language is used from the next start on. Answers follow the question; excerpts stay in"
+    " the language of the document."
+)
+
+
+class AppearanceForm(SettingsSection):
+    """Edits AppearanceSettings; `changed` carries the new value."""
+
+    changed = Signal(object)
+
+    def __init__(self, guard: WheelGuard, parent: QWidget | None = None) -> None:
+        super().__init__(tr("Appearance"), parent=parent)
+        self._schemes = radio_group(self, tr("Theme"), SCHEMES)
+        self._sizes = QComboBox()
+        for percent in TEXT_SIZES:
+            self._sizes.addItem(f"{percent} %", percent)
+        self._languages = QComboBox()
+        self._languages.addItem(SAME_AS_SYSTEM, "")
+        for code in languages(resources_dir() / "words"):
+            self._languages.addItem(language_name(code), code)
+        guard.guard(self._sizes)
+        guard.guard(self._languages)
+        self.add_row(tr("Theme"), *self._schemes.values(), spacing_px=20)
+        self.add_row(tr("Text size"), self._sizes)
+        self.add_note(note(_SIZE_NOTE))
+        self.add_row(tr("Language"), self._languages)
+        self.add_note(note(_LANGUAGE_NOTE))
+        for button in self._schemes.values():
+            # Not `toggled`, which fires for the deselected button too.
+            button.clicked.connect(self._on_edited)
+        self._sizes.activated.connect(self._on_edited)
+        self._languages.activated.connect(self._on_edited)
+
+    def show_appearance(self, appearance: AppearanceSettings) -> None:
+        """Show these settings without emitting `changed`."""
+        self._schemes[appearance.scheme].setChecked(True)
+        self._sizes.setCurrentIndex(
+            self._sizes.findData(nearest_text_size(appearance.text_percent))
+        )
+        self._languages.setCurrentIndex(max(0, self._languages.findData(appearance.language)))
+
+    @Slot()
+    def _on_edited(self) -> None:
+        self.changed.emit(
+            AppearanceSettings(
+                ColourScheme(selected_value(self._schemes)),
+                self._sizes.currentData(),
+                self._languages.currentData(),
+            )
+        )
+
+
+# Settings for checks, suggestions and memory around an answer. Qt thread.
+
+_CHECK_NOTE = tr(
+    "Each sentence gets a badge. The check runs on this computer and compares words and numbers: it"
+    " is a hint, not a proof."
+)
+_MODEL_NOTE = tr(
+    "Understands other words for the same, and says in a sentence what agrees and what differs."
+    " One extra request for every five sentences."
+)
+_HIDE_NOTE = tr(
+    "Hides an answer if your documents support none of its sentences. You can still show it."
+)
+_QUESTION_NOTE = tr(
+    "Takes one short request after each answer. Without a model, headings are suggested."
+)
+_FEW_NOTE = tr(
+    "Where a question may find at most {FEW_FILES} files. Each relevant file takes one request to"
+    " the model.",
+    FEW_FILES=FEW_FILES,
+)
+_MEMORY_NOTE = tr(
+    "Shows the model up to three earlier answers to similar questions, best rated first, so that it"
+    " matches the style you like. When off, new answers are not remembered."
+)
+
+
+class AnswersForm(SettingsSection):
+    """Edits AnswerSettings; `changed` carries the new value."""
+
+    changed = Signal(object)
+
+    def __init__(self, memory: QWidget, parent: QWidget | None = None) -> None:
+        """`memory` is a widget shown below the memory setting."""
+        super().__init__(tr("Answers"), parent=parent)
+        self._checks = QCheckBox(tr("Check each sentence against the sources"))
+        self._checks_with_model = QCheckBox(tr("Also check with the model"))
+        self._hides = QCheckBox(tr("Hide unsupported answers"))
+        self._suggests = QCheckBox(tr("Suggest follow-up questions"))
+        self._asks_few = QCheckBox(tr("Ask file by file when nothing is found"))
+        self._remembers = QCheckBox(tr("Learn from earlier answers"))
+        for label, box, explanation in (
+            (tr("Checks"), self._checks, _CHECK_NOTE),
+            ("", self._checks_with_model, _MODEL_NOTE),
+            ("", self._hides, _HIDE_NOTE),
+            (tr("Suggestions"), self._suggests, _QUESTION_NOTE),
+            (tr("Nothing found"), self._asks_few, _FEW_NOTE),
+            (tr("Memory"), self._remembers, _MEMORY_NOTE),
+        ):
+            self.add_row(label, box)
+            self.add_note(note(explanation))
+            box.toggled.connect(self._on_toggled)
+        self.add_row("", memory)
+
+    def show_answers(self, answers: AnswerSettings) -> None:
+        """Show these settings without emitting `changed`."""
+        show_checked(self._checks, answers.checks_claims)
+        show_checked(self._checks_with_model, answers.checks_with_model)
+        show_checked(self._hides, answers.hides_unsupported)
+        show_checked(self._suggests, answers.suggests_questions)
+        show_checked(self._asks_few, answers.asks_few_files)
+        show_checked(self._remembers, answers.uses_memory)
+        self._update_enabled()
+
+    @Slot()
+    def _on_toggled(self) -> None:
+        self._update_enabled()
+        self.changed.emit(
+            AnswerSettings(
+                checks_claims=self._checks.isChecked(),
+                checks_with_model=self._checks_with_model.isChecked(),
+                hides_unsupported=self._hides.isChecked(),
+                suggests_questions=self._suggests.isChecked(),
+                asks_few_files=self._asks_few.isChecked(),
+                uses_memory=self._remembers.isChecked(),
+            )
+        )
+
+    def _update_enabled(self) -> None:
+        """Enable the options that depend on checks only while checks are on."""
+        for box in (self._checks_with_model, self._hides):
+            box.setEnabled(self._checks.isChecked())
+
+
+# Version, licence, data folder, and what the app records. Qt thread.
+
+LICENCE = tr("Apache License 2.0")
+_ACTIVITY_NOTE = tr(
+    "Questions by their chat, requests to endpoints, changes of the index and errors, on this"
+    " computer only, for 90 days at most. No text of documents, no answers, no keys. See the page"
+    " Activity."
+)
+
+
+class AboutSection(SettingsSection):
+    """Shows what is installed and where its data is."""
+
+    def __init__(self, bridge: Bridge, home: Home, parent: QWidget | None = None) -> None:
+        super().__init__(tr("About"), parent=parent)
+        self._home = home
+        self._opener = FileOpener(bridge, self)
+        self._version = PlainLabel(selectable=True)
+        folder = ElidedLabel(str(home.root), mode=Qt.TextElideMode.ElideMiddle)
+        self._open_home = TextButton(tr("Open"))
+        self._open_home.setAccessibleDescription(tr("Open the app's data folder"))
+        self.add_row(tr("Version"), self._version)
+        self.add_row(tr("Licence"), PlainLabel(LICENCE, selectable=True))
+        self.add_row(tr("Data folder"), folder, self._open_home, is_wide=True)
+        self.add_note(
+            note(
+                tr("Index, chats, settings and log, all on this computer. API keys are not in it.")
+            )
+        )
+        self._open_home.clicked.connect(self._on_open_home_clicked)
+        bridge.run(self, _version, self._version.setText)
+
+    @Slot()
+    def _on_open_home_clicked(self) -> None:
+        self._opener.open(self._home.root)
+
+
+class ActivityForm(SettingsSection):
+    """Edits ActivitySettings; `changed` carries the new value."""
+
+    changed = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(tr("Activity"), parent=parent)
+        self._records = QCheckBox(tr("Record what the app does"))
+        self.add_row(tr("Event log"), self._records)
+        self.add_note(note(_ACTIVITY_NOTE))
+        self._records.toggled.connect(self._on_toggled)
+
+    def show_activity(self, activity: ActivitySettings) -> None:
+        """Show these settings without emitting `changed`."""
+        show_checked(self._records, activity.is_recorded)
+
+    @Slot(bool)
+    def _on_toggled(self, is_recorded: bool) -> None:
+        self.changed.emit(ActivitySettings(is_recorded))
+
+
+def _version() -> str:
+    """The installed version. It reads a file, so it runs on a worker thread."""
+    try:
+        return version("desktop-rag")
+    except PackageNotFoundError:
+        return tr("not installed (running from source)")
+
 
 # Time to read what was saved and to undo it.
 _UNDO_MS = 30_000

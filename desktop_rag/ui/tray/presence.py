@@ -1,15 +1,26 @@
 """The app on the desktop: window, tray icon, quick ask, and what connects them. Qt thread."""
 
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QClipboard, QGuiApplication, QWindow
+from PySide6.QtWidgets import QAbstractButton, QMessageBox, QWidget
 
 from desktop_rag.core.conversation import Conversation
+from desktop_rag.core.domain import Source, SourceState
+from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.atomic_file import read_object, write_object
+from desktop_rag.core.language.translation import tr
+from desktop_rag.core.library_events import ProgressChanged, SourcesChanged, Stage
 from desktop_rag.core.paths import Home
 from desktop_rag.core.question_scope import QuestionScope
+from desktop_rag.core.settings import BackgroundSettings, Settings, WhenClosed
+from desktop_rag.desktop.hotkeys.desktop_hotkeys import has_portal_only, open_hotkeys
+from desktop_rag.desktop.hotkeys.hotkey import Action, Binding, Bound, Hotkey, HotkeyDesktop
 from desktop_rag.desktop.notifier import Notifier
 from desktop_rag.desktop.requests import (
     PassageRequested,
@@ -17,6 +28,7 @@ from desktop_rag.desktop.requests import (
     QuitRequested,
     WindowRequested,
 )
+from desktop_rag.features.schedules.values.standing_events import AnswerHasChanged
 from desktop_rag.ui.composer.name_completion import NameFeed
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
@@ -24,9 +36,6 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.quick_ask.about_files import AboutFiles
 from desktop_rag.ui.quick_ask.popup import QuickAsk
 from desktop_rag.ui.tray.app_icon import AppIcon
-from desktop_rag.ui.tray.closing import Closing
-from desktop_rag.ui.tray.hotkey_keeper import HotkeyKeeper
-from desktop_rag.ui.tray.notifications import Notifications
 from desktop_rag.ui.tray.tray import Tray
 from desktop_rag.ui.viewers.document_span import DocumentSpan
 from desktop_rag.ui.window.main_window import MainWindow
@@ -35,6 +44,236 @@ from desktop_rag.ui.window.window_pages import LIBRARY, SETTINGS
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
     from desktop_rag.ingest.library import Library
+
+# Notifications of the desktop: few, and only while the person looks elsewhere. Qt thread.
+#
+# They hold no text of documents or chats: a desktop may show them on a locked screen.
+
+_TITLE = "desktop-rag"
+_ANSWER = tr("Your answer is ready.")
+_FAILED = tr("Something needs your attention.")
+_CHANGED = tr("The answer to a scheduled question has changed.")
+_INDEXED = tr("Your documents are indexed. You can ask about all of them.")
+
+
+class Notifications(QObject):
+    """`shown` carries a title and a text; `conversation_requested` the chat of a pressed one.
+
+    `schedule_requested` carries the id of the scheduled question that a pressed one is about.
+    """
+
+    shown = Signal(str, str)
+    conversation_requested = Signal(object)
+    schedule_requested = Signal(str)
+    window_requested = Signal()
+
+    def __init__(self, is_wanted: Callable[[], bool], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._is_wanted = is_wanted
+        self._offline: frozenset[str] = frozenset()
+        self._is_first_indexing = False
+        self._answered: Conversation | None = None
+        self._schedule_id = ""
+
+    def begin(self, sources: Sequence[Source]) -> None:
+        """Know the folders of the start: what was offline before is no news."""
+        self._offline = _offline(sources)
+        self._is_first_indexing = not sources
+
+    @Slot(object)
+    def on_posted(self, event: object) -> None:
+        """Tell of the events that people want to know."""
+        match event:
+            case SourcesChanged(sources=sources):
+                offline = _offline(sources)
+                if offline - self._offline:
+                    self._show(tr("A folder is offline. Its documents can't be updated."))
+                self._offline = offline
+            case ProgressChanged(progress=progress):
+                is_done = progress.stage is Stage.IDLE and progress.files_total > 0
+                if is_done and self._is_first_indexing:
+                    self._is_first_indexing = False
+                    self._show(_INDEXED)
+            case AnswerHasChanged(question=question):
+                self._show(_CHANGED, schedule_id=question.question_id)
+            case AppError():
+                self._show(_FAILED)
+            case _:
+                pass
+
+    def on_answered(self, conversation: Conversation | None) -> None:
+        """An answer is complete."""
+        self._show(_ANSWER, conversation)
+
+    @Slot()
+    def on_pressed(self) -> None:
+        """The person pressed the notification shown last."""
+        if self._schedule_id:
+            self.schedule_requested.emit(self._schedule_id)
+        elif self._answered:
+            self.conversation_requested.emit(self._answered)
+        else:
+            self.window_requested.emit()
+
+    def _show(
+        self, text: str, conversation: Conversation | None = None, schedule_id: str = ""
+    ) -> None:
+        if self._is_wanted() and QGuiApplication.focusWindow() is None:
+            self._answered, self._schedule_id = conversation, schedule_id
+            self.shown.emit(_TITLE, text)
+
+
+def _offline(sources: Sequence[Source]) -> frozenset[str]:
+    return frozenset(s.source_id for s in sources if s.state is SourceState.OFFLINE)
+
+
+# Keeps the global hotkeys bound as the settings say. Qt thread; binding runs on a worker.
+
+_NOT_ASKED = Bound(Binding.FAILED, tr("The desktop has not been asked for this key yet."))
+
+
+class HotkeyKeeper(QObject):
+    """`bound` carries what became of each wanted hotkey, as a dict from Action to Bound."""
+
+    bound = Signal(object)
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        parent: QObject | None = None,
+        open_desktop: Callable[[Callable[[Action], None]], HotkeyDesktop] = open_hotkeys,
+    ) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._open_desktop = open_desktop
+        self._desktop: HotkeyDesktop | None = None
+        self._wanted: dict[Action, Hotkey] | None = None
+        self._is_closed = False
+        # As `bound` carried it last.
+        self.outcome: dict[Action, Bound] = {}
+
+    def apply(self, background: BackgroundSettings) -> None:
+        """Bind the hotkeys of these settings, if they are others than now."""
+        keys = {Action.ASK: background.hotkey,
+                Action.ASK_ABOUT_SELECTION: background.selection_hotkey}  # fmt: skip
+        wanted = {action: key for action, text in keys.items() if (key := Hotkey.parse(text))}
+        if has_portal_only() and wanted and not background.asks_for_hotkeys:
+            self._on_bound(dict.fromkeys(wanted, _NOT_ASKED))
+            return
+        if wanted == self._wanted or (self._wanted is None and not wanted):
+            return
+        self._wanted = wanted
+        if sys.platform == "darwin":
+            # Carbon belongs to the Qt thread.
+            self._on_bound(self._bind(wanted))
+        else:
+            self._bridge.run(self, lambda: self._bind(wanted), self._on_bound)
+
+    def close(self) -> None:
+        """Give all keys back."""
+        self._is_closed = True
+        if self._desktop:
+            self._desktop.close()
+            self._desktop = None
+
+    def _bind(self, wanted: dict[Action, Hotkey]) -> dict[Action, Bound]:
+        try:
+            if self._desktop is None:
+                self._desktop = self._open_desktop(self._on_pressed)
+            return self._desktop.bind(wanted)
+        except OSError as exc:
+            words = tr("This desktop offers no hotkeys to programs ({exc}).", exc=exc)
+            return dict.fromkeys(wanted, Bound(Binding.FAILED, words))
+
+    def _on_bound(self, outcome: dict[Action, Bound]) -> None:
+        if not self._is_closed:
+            self.outcome = outcome
+            self.bound.emit(outcome)
+
+    def _on_pressed(self, action: Action) -> None:
+        """Called on a thread of the desktop's."""
+        takes_selection = action is Action.ASK_ABOUT_SELECTION
+        self._bridge.post(QuickAskRequested(takes_selection=takes_selection))
+
+
+# What closing the window does: stay in the background, or quit. Asked once. Qt thread.
+
+_WITH_TRAY = tr("It stays in the tray and keeps your folders up to date.")
+_WITHOUT_TRAY = tr(
+    "This desktop has no tray. The app keeps your folders up to date without a window;"
+    " start desktop-rag again to see it, ask with “desktop-rag quick-ask”, or end it with"
+    " “desktop-rag quit”."
+)
+_LATER = tr("You can change this later in the settings.")
+
+
+class Closing(QObject):
+    """Decides on each closing of the window. `stayed` and `quit_requested` say what was decided."""
+
+    stayed = Signal()
+    quit_requested = Signal()
+
+    def __init__(
+        self,
+        window: QWidget,
+        settings: Callable[[], Settings],
+        change_settings: Callable[[Settings], None],
+        has_tray: Callable[[], bool],
+    ) -> None:
+        super().__init__(window)
+        self._window = window
+        self._settings = settings
+        self._change_settings = change_settings
+        self._has_tray = has_tray
+        self._box: QMessageBox | None = None
+
+    def close(self) -> None:
+        """The person closed the window."""
+        match self._settings().background.when_closed:
+            case WhenClosed.STAY:
+                self._stay()
+            case WhenClosed.QUIT:
+                self.quit_requested.emit()
+            case WhenClosed.ASK:
+                self._ask()
+
+    def _ask(self) -> None:
+        if self._box:
+            self._box.raise_()
+            return
+        self._box = box = QMessageBox(self._window)
+        box.setWindowTitle("desktop-rag")
+        box.setTextFormat(Qt.TextFormat.PlainText)
+        where = _WITH_TRAY if self._has_tray() else _WITHOUT_TRAY
+        box.setText(
+            tr("Keep indexing in the background?\n\n{where} {LATER}", where=where, LATER=_LATER)
+        )
+        stay = box.addButton(tr("Keep running"), QMessageBox.ButtonRole.AcceptRole)
+        leave = box.addButton(tr("Quit"), QMessageBox.ButtonRole.DestructiveRole)
+        box.addButton(QMessageBox.StandardButton.Cancel)
+        box.setDefaultButton(stay)
+        choices: dict[QAbstractButton, WhenClosed] = {
+            stay: WhenClosed.STAY,
+            leave: WhenClosed.QUIT,
+        }
+        box.finished.connect(lambda _code: self._on_answered(choices.get(box.clickedButton())))
+        box.open()
+
+    def _on_answered(self, choice: WhenClosed | None) -> None:
+        if self._box:
+            self._box.deleteLater()
+            self._box = None
+        if choice is None:
+            return
+        settings = self._settings()
+        background = replace(settings.background, when_closed=choice)
+        self._change_settings(replace(settings, background=background))
+        self.close()
+
+    def _stay(self) -> None:
+        self._window.hide()
+        self.stayed.emit()
+
 
 # The popup is built once the window has drawn, so that neither waits for the other.
 _BUILD_POPUP_MS = 1_500

@@ -5,6 +5,7 @@ the session bus, whatever the desktop's name, else in an XEmbed tray of X11. Som
 tray, and some start theirs after the app: `is_there` is asked again when the window closes.
 """
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -29,12 +30,25 @@ from desktop_rag.progress_words import progress_line
 from desktop_rag.ui.chat.conversation_model import title_of
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.library_state import LibraryFacts
-from desktop_rag.ui.foundation.wording import cut_line
+from desktop_rag.ui.foundation.wording import cut_line, literal
 from desktop_rag.ui.tray.app_icon import AppIcon
-from desktop_rag.ui.tray.menu_text import menu_text
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
+
+# Foreign text as an entry of the tray's menu, without underlined letters. Pure; any thread.
+
+
+def menu_text(text: str) -> str:
+    """The text to give to a QAction, so that the menu shows `text` itself.
+
+    Qt marks a letter by `&`. On Linux the desktop draws the menu and marks a letter by `_`; Qt
+    translates the first `&` for it and leaves everything else as it is.
+    """
+    if sys.platform != "linux":
+        return literal(text)
+    return text.replace("_", "__").replace("&", "&&", 1)
+
 
 _CHATS = 5
 _TITLE_CHARS = 40

@@ -1,30 +1,405 @@
 """The page that lists what the app did, with filters, totals, details and export. Qt thread."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QDate,
+    QLocale,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QSize,
+    Qt,
+    QTimer,
+    Signal,
+    Slot,
+)
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QComboBox,
+    QFileDialog,
+    QHBoxLayout,
+    QLineEdit,
+    QMessageBox,
+    QVBoxLayout,
+    QWidget,
+)
 
-from desktop_rag.activity.activity_event import ActivityEvent, EventKind
+from desktop_rag.activity.activity_event import ActivityEvent, EventKind, Outcome
 from desktop_rag.activity.event_export import as_csv, as_json_lines
-from desktop_rag.activity.event_search import FoundEvents, Totals
+from desktop_rag.activity.event_search import EventFilter, FoundEvents, Totals
+from desktop_rag.activity.event_wording import (
+    KIND_NAMES,
+    counts_in_words,
+    detail_of,
+    kind_of,
+    outcome_in_words,
+    settings_in_words,
+    title_of,
+    tokens_in_words,
+)
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.private_files import persons_mask
-from desktop_rag.core.language.translation import count_of, tr
+from desktop_rag.core.language.translation import count_of, decimal_in_words, told, tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.foundation.days import written_day
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.upkeep.activity_filters import ActivityFilters
-from desktop_rag.ui.upkeep.activity_model import ActivityModel
-from desktop_rag.ui.upkeep.activity_table import ActivityDetails, ActivityTable
-from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.widgets.controls import (
+    Card,
+    ElidedLabel,
+    PlainLabel,
+    TextButton,
+    add_clear_button,
+    plain_tooltip,
+)
+from desktop_rag.ui.widgets.flow_row import FlowRow
+from desktop_rag.ui.widgets.row_table import RoleDelegate, RowTable
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 if TYPE_CHECKING:
     from desktop_rag.activity.activity import Activity
+
+# The events of the activity page as a table, loaded as one scrolls. Qt thread.
+
+Index = QModelIndex | QPersistentModelIndex
+NO_INDEX = QModelIndex()
+EVENT_ROLE = Qt.ItemDataRole.UserRole
+_BATCH = 200
+
+
+class ActivityColumn(IntEnum):
+    """The columns in order."""
+
+    TIME = 0
+    KIND = 1
+    EVENT = 2
+    DETAILS = 3
+
+
+_HEADERS = {
+    ActivityColumn.TIME: tr("Time"),
+    ActivityColumn.KIND: tr("Kind"),
+    ActivityColumn.EVENT: tr("Event"),
+    ActivityColumn.DETAILS: tr("Details"),
+}
+
+
+class ActivityModel(QAbstractTableModel):
+    """Shows found events; new ones are put on top without touching the others."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._events: list[ActivityEvent] = []
+        self._chat_titles: Mapping[str, str] = {}
+        self._loaded = 0
+
+    @property
+    def chat_titles(self) -> Mapping[str, str]:
+        """The titles of the chats that exist, by id."""
+        return self._chat_titles
+
+    def show(self, found: FoundEvents) -> None:
+        """Replace all events."""
+        self.beginResetModel()
+        self._events, self._chat_titles = list(found.events), found.chat_titles
+        self._loaded = min(_BATCH, len(self._events))
+        self.endResetModel()
+
+    def prepend(self, event: ActivityEvent) -> None:
+        """Put a new event on top."""
+        self.beginInsertRows(NO_INDEX, 0, 0)
+        self._events.insert(0, event)
+        self._loaded += 1
+        self.endInsertRows()
+
+    def event_at(self, row: int) -> ActivityEvent:
+        """The event in this row."""
+        return self._events[row]
+
+    def row_of(self, event: ActivityEvent) -> int | None:
+        """The row of an event, loaded with all above it; None when it is not among them."""
+        for row, other in enumerate(self._events):
+            if other.at == event.at and other == event:
+                self._load(row + 1)
+                return row
+        return None
+
+    def chat_title(self, event: ActivityEvent) -> str:
+        """The title of the event's chat, "" when that is gone."""
+        return one_line(self._chat_titles.get(event.chat_id, ""))
+
+    def rowCount(self, parent: Index = NO_INDEX) -> int:
+        return 0 if parent.isValid() else self._loaded
+
+    def columnCount(self, parent: Index = NO_INDEX) -> int:
+        return 0 if parent.isValid() else len(ActivityColumn)
+
+    def canFetchMore(self, parent: Index) -> bool:
+        return not parent.isValid() and self._loaded < len(self._events)
+
+    def fetchMore(self, parent: Index) -> None:
+        if not parent.isValid():
+            self._load(self._loaded + _BATCH)
+
+    def headerData(
+        self,
+        section: int,
+        orientation: Qt.Orientation,
+        role: int = Qt.ItemDataRole.DisplayRole,
+    ) -> Any:
+        is_header = orientation == Qt.Orientation.Horizontal
+        if is_header and role == Qt.ItemDataRole.DisplayRole:
+            return _HEADERS[ActivityColumn(section)]
+        return None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid():
+            return None
+        event, column = self._events[index.row()], ActivityColumn(index.column())
+        if role == EVENT_ROLE:
+            return event
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._text(event, column)
+        if role == Qt.ItemDataRole.ToolTipRole and column > ActivityColumn.KIND:
+            return plain_tooltip(self._text(event, column))
+        return None
+
+    def _text(self, event: ActivityEvent, column: ActivityColumn) -> str:
+        match column:
+            case ActivityColumn.TIME:
+                return time_of_day(event.at)
+            case ActivityColumn.KIND:
+                return kind_of(event)
+            case ActivityColumn.EVENT:
+                return one_line(title_of(event, self.chat_title(event)))
+            case ActivityColumn.DETAILS:
+                return one_line(detail_of(event))
+
+    def _load(self, count: int) -> None:
+        end = min(count, len(self._events))
+        if end > self._loaded:
+            self.beginInsertRows(NO_INDEX, self._loaded, end - 1)
+            self._loaded = end
+            self.endInsertRows()
+
+
+def time_of_day(moment: float, now: float | None = None) -> str:
+    """`14:05:12` today, else `3 Nov 14:05`, with the year when it is another."""
+    then = datetime.fromtimestamp(moment).astimezone()
+    today = datetime.fromtimestamp(time.time() if now is None else now).astimezone()
+    if then.date() == today.date():
+        return f"{then:%H:%M:%S}"
+    form = tr("d MMM") if then.year == today.year else tr("d MMM yyyy")
+    day = QLocale().toString(QDate(then.year, then.month, then.day), form)
+    return f"{day} {then:%H:%M}"
+
+
+# The table of events, and the details of the chosen one. Qt thread.
+
+_PADDING_PX = 26
+_SAMPLE_TEXTS = {ActivityColumn.TIME: "30 Nov 23:59", ActivityColumn.KIND: tr("Endpoint call")}
+_EVENT_SHARE = 0.52
+_LEAST_HEIGHT_PX = 180
+_DETAILS_HEIGHT_PX = 116
+_NOTHING_CHOSEN = tr("Choose an event to see its details.")
+
+
+def _role_of(index: QModelIndex | QPersistentModelIndex) -> str:
+    """Errors and refusals stand out."""
+    event: ActivityEvent = index.data(EVENT_ROLE)
+    if event.outcome is Outcome.FAILED:
+        return "danger"
+    return "warning" if event.kind is EventKind.REFUSED else "muted"
+
+
+class ActivityTable(RowTable):
+    """One row per event, the newest first. `chosen` carries the current event, or None."""
+
+    chosen = Signal(object)
+
+    def __init__(self, theme: Theme, model: ActivityModel, parent: QWidget | None = None) -> None:
+        super().__init__(theme, model, parent)
+        self._events = model
+        self.setAccessibleName(tr("Events"))
+        self.setItemDelegateForColumn(ActivityColumn.KIND, RoleDelegate(theme, _role_of, self))
+        self.selectionModel().currentRowChanged.connect(self._on_current_changed)
+
+    @property
+    def chosen_event(self) -> ActivityEvent | None:
+        """The event of the current row."""
+        index = self.currentIndex()
+        return self._events.event_at(index.row()) if index.isValid() else None
+
+    def choose(self, event: ActivityEvent | None) -> None:
+        """Make this event's row the current one, without scrolling to it."""
+        row = None if event is None else self._events.row_of(event)
+        if row is None:
+            self.chosen.emit(None)
+            return
+        place = self.verticalScrollBar().value()
+        self.selectRow(row)
+        self.verticalScrollBar().setValue(place)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(super().minimumSizeHint().width(), _LEAST_HEIGHT_PX)
+
+    def _fit_columns(self) -> None:
+        room = self.viewport().width()
+        for column, sample in _SAMPLE_TEXTS.items():
+            width = self.fontMetrics().horizontalAdvance(sample) + _PADDING_PX
+            self.setColumnWidth(column, width)
+            room -= width
+        event_px = max(0, int(room * _EVENT_SHARE))
+        self.setColumnWidth(ActivityColumn.EVENT, event_px)
+        self.setColumnWidth(ActivityColumn.DETAILS, max(0, room - event_px))
+
+    @Slot(QModelIndex, QModelIndex)
+    def _on_current_changed(self, current: QModelIndex, _before: QModelIndex) -> None:
+        self.chosen.emit(self._events.event_at(current.row()) if current.isValid() else None)
+
+
+class ActivityDetails(Card):
+    """Everything about one event. `chat_requested` carries the id of its chat."""
+
+    chat_requested = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._chat_id = ""
+        self._title = ElidedLabel(scale="heading")
+        self._facts = PlainLabel(tone="muted", wrap=True, selectable=True)
+        self._facts.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self._open_chat = TextButton(tr("Open chat"))
+        self._open_chat.clicked.connect(self._on_open_chat_clicked)
+        top = QHBoxLayout()
+        top.addWidget(self._title, 1)
+        top.addWidget(self._open_chat)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 12, 16, 12)
+        column.setSpacing(6)
+        column.addLayout(top)
+        column.addWidget(self._facts, 1)
+        # Of one height, so that choosing an event does not move the table.
+        self.setMinimumHeight(_DETAILS_HEIGHT_PX)
+        policy = self._open_chat.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self._open_chat.setSizePolicy(policy)
+        self.show_event(None)
+
+    def show_event(self, event: ActivityEvent | None, chat_title: str = "") -> None:
+        """Show an event; its chat can be opened if it has a title."""
+        self._chat_id = event.chat_id if event and chat_title else ""
+        self._open_chat.setVisible(bool(self._chat_id))
+        self._title.set_full_text(one_line(title_of(event, chat_title)) if event else "")
+        self._facts.setText("\n".join(_facts_of(event)) if event else _NOTHING_CHOSEN)
+
+    @Slot()
+    def _on_open_chat_clicked(self) -> None:
+        self.chat_requested.emit(self._chat_id)
+
+
+def _facts_of(event: ActivityEvent) -> list[str]:
+    """Lines such as `Model: llama`."""
+    moment = datetime.fromtimestamp(event.at).astimezone()
+    at_time = f"{written_day(moment.date())}, {moment:%H:%M:%S}"
+    outcome = outcome_in_words(event)
+    ending = f" · {outcome}" if outcome else ""
+    detail = settings_in_words(event) if event.kind is EventKind.SETTINGS else told(event.detail)
+    at = tr(" at {host}", host=event.host) if event.host else ""
+    facts = {
+        tr("Time"): at_time,
+        tr("Kind"): kind_of(event) + (ending if event.kind is not EventKind.NOTICE else ""),
+        tr("Model"): f"{event.model}{at}" if event.model else "",
+        tr("Host"): "" if event.model else event.host,
+        tr("Tokens"): tokens_in_words(event),
+        tr("Duration"): f"{decimal_in_words(event.seconds, 2)} s" if event.seconds else "",
+        tr("Numbers"): counts_in_words(event),
+        tr("Details"): "" if event.kind is EventKind.INDEX else detail,
+    }
+    return [f"{name}: {one_line(fact)}" for name, fact in facts.items() if fact]
+
+
+# The filters of the activity page: kind, text and time. Qt thread.
+
+_TYPING_MS = 150
+_DAYS_S = 7 * 86_400.0
+_TODAY, _WEEK, _ALL = tr("Today"), tr("Last 7 days"), tr("All")
+
+
+class ActivityFilters(QWidget):
+    """`changed` says that `wanted` is another."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._typing = QTimer(self)
+        self._typing.setSingleShot(True)
+        self._typing.setInterval(_TYPING_MS)
+        self._kinds: dict[int, frozenset[EventKind]] = {}
+        self._chips = QButtonGroup(self)
+        self._text = QLineEdit(self)
+        self._text.setPlaceholderText(tr("Filter by chat, model, host or message"))
+        self._text.setAccessibleName(tr("Filter events"))
+        add_clear_button(self._text)
+        self._range = QComboBox(self)
+        self._range.setAccessibleName(tr("Time range"))
+        self._range.addItems([_ALL, _WEEK, _TODAY])
+        fields = QHBoxLayout()
+        fields.setSpacing(8)
+        fields.addWidget(self._text, 1)
+        fields.addWidget(self._range)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        column.addLayout(self._build_chips())
+        column.addLayout(fields)
+        self._chips.idClicked.connect(self.changed)
+        self._text.textChanged.connect(self._typing.start)
+        self._typing.timeout.connect(self.changed)
+        self._range.currentIndexChanged.connect(self._on_range_changed)
+
+    @property
+    def wanted(self) -> EventFilter:
+        """The filter as chosen; days begin at midnight."""
+        since = 0.0
+        if self._range.currentText() == _WEEK:
+            since = time.time() - _DAYS_S
+        elif self._range.currentText() == _TODAY:
+            since = datetime.combine(datetime.now(), datetime.min.time()).timestamp()
+        return EventFilter(self._kinds[self._chips.checkedId()], self._text.text(), since)
+
+    @property
+    def is_open(self) -> bool:
+        """True when nothing is filtered."""
+        return self.wanted == EventFilter()
+
+    def _build_chips(self) -> FlowRow:
+        choices = [(tr("All"), frozenset[EventKind]())]
+        choices += [(name, frozenset({kind})) for kind, name in KIND_NAMES.items()]
+        row = FlowRow()
+        for number, (name, kinds) in enumerate(choices):
+            chip = TextButton(name, self, kind="chip")
+            chip.setCheckable(True)
+            chip.setChecked(number == 0)
+            self._chips.addButton(chip, number)
+            self._kinds[number] = kinds
+            row.addWidget(chip)
+        return row
+
+    @Slot()
+    def _on_range_changed(self) -> None:
+        self.changed.emit()
+
 
 _FORMS = {"Table (*.csv)": "csv", "JSON lines (*.jsonl)": "jsonl"}
 _OFF = tr("Recording is off. Turn it on under About.")

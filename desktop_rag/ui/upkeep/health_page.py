@@ -3,20 +3,172 @@
 from collections.abc import Callable, Iterator
 from threading import Event
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QMessageBox, QVBoxLayout, QWidget
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.language.translation import count_of, tr
+from desktop_rag.core.language.translation import count_of, told, tr
 from desktop_rag.diagnosis.finding import Finding, State, lines_of
 from desktop_rag.diagnosis.repair_request import RepairRequest
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.upkeep.finding_row import FindingRow, check_name
-from desktop_rag.ui.upkeep.repair_card import RepairCard
-from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
+from desktop_rag.ui.widgets.controls import Card, IconLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
+
+# Offers a repair of the library at the next start, and says what it keeps. Qt thread.
+
+_NEEDED = tr(
+    "The library needs a repair. It cannot be repaired while it is open, so the repair is done when"
+    " the app starts next."
+)
+_ARRANGED = tr(
+    "The library is repaired when the app starts next. Close the window and open it again."
+)
+_CONFIRMATION = tr(
+    "Repair the library at the next start?\n\n"
+    "Kept: your own files, which are never changed; chats, collections, folders, assistants and"
+    " feedback, also from the journal beside the library; and a damaged library file, under another"
+    " name.\n\n"
+    "Made again from your files: the parts of the index that are wrong. Until they are read again,"
+    " some documents are not found."
+)
+
+
+class RepairCard(Card):
+    """Shown when a finding can be mended by a repair, or one is arranged already."""
+
+    def __init__(
+        self, bridge: Bridge, request: RepairRequest, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent, kind="notice", tone="warning")
+        self._bridge = bridge
+        self._request = request
+        self._is_needed = False
+        self._text = PlainLabel(_NEEDED, wrap=True)
+        self.arrange = TextButton(tr("Repair at next start…"))
+        self.take_back = TextButton(tr("Do not repair"))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 12, 16, 12)
+        column.addWidget(self._text)
+        buttons = QHBoxLayout()
+        for button in (self.arrange, self.take_back):
+            buttons.addWidget(button)
+        buttons.addStretch(1)
+        column.addLayout(buttons)
+        self.arrange.clicked.connect(self._on_arrange_clicked)
+        self.take_back.clicked.connect(self._on_take_back_clicked)
+        self._show_state(False)
+        bridge.run(self, lambda: request.is_made, self._show_state)
+
+    def show_needed(self, is_needed: bool) -> None:
+        """Offer the repair, or not."""
+        self._is_needed = is_needed
+        self._show_state(not self.take_back.isHidden())
+
+    @Slot()
+    def _on_arrange_clicked(self) -> None:
+        box = QMessageBox(self)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.setTextFormat(Qt.TextFormat.PlainText)
+        box.setWindowTitle(tr("Repair the library"))
+        box.setText(_CONFIRMATION)
+        yes = box.addButton(tr("Repair at next start"), QMessageBox.ButtonRole.AcceptRole)
+        box.addButton(QMessageBox.StandardButton.Cancel)
+        box.setDefaultButton(QMessageBox.StandardButton.Cancel)
+        yes.clicked.connect(lambda: self._arrange(True))
+        box.open()
+
+    @Slot()
+    def _on_take_back_clicked(self) -> None:
+        self._arrange(False)
+
+    def _arrange(self, is_wanted: bool) -> None:
+        def work() -> bool:
+            self._request.make(is_wanted=is_wanted)
+            return self._request.is_made
+
+        self._bridge.run(self, work, self._show_state)
+
+    def _show_state(self, is_arranged: bool) -> None:
+        self.setVisible(self._is_needed or is_arranged)
+        self._text.setText(_ARRANGED if is_arranged else _NEEDED)
+        self.arrange.setVisible(not is_arranged)
+        self.take_back.setVisible(is_arranged)
+
+
+# One finding of the diagnosis: its state, what was found, the way out. Qt thread.
+
+# Icon with its colour, word, tone.
+_LOOKS = {
+    State.OK: ("success:success", "OK", "success"),
+    State.WARNING: ("warning:warning", tr("Warning"), "warning"),
+    State.PROBLEM: ("error:danger", tr("Problem"), "danger"),
+    State.NOT_CHECKED: ("help:muted", tr("Not checked"), "muted"),
+}
+# The names of the checks.
+CHECK_NAMES = {
+    "chat model": tr("Chat model"),
+    "chats": tr("Chats"),
+    "connections": tr("Connections"),
+    "database": tr("Database"),
+    "endpoint": tr("Endpoint"),
+    "folder": tr("Folder"),
+    "hotkeys": tr("Hotkeys"),
+    "index": tr("Index"),
+    "journal": tr("Journal"),
+    "keyring": tr("Keyring"),
+    "model": tr("Model"),
+    "model files": tr("Model files"),
+    "permissions": tr("Permissions"),
+    "repair": tr("Repair"),
+    "replica": tr("Replica"),
+    "sandbox": tr("Sandbox"),
+    "settings": tr("Settings"),
+    "slow searches": tr("Slow searches"),
+    "slow statements": tr("Slow statements"),
+    "space": tr("Free space"),
+    "store": tr("Stored data"),
+    "tray": tr("Tray"),
+    "vector index": tr("Vector index"),
+    "watching": tr("Watching folders"),
+}
+_STATE_WIDTH_PX = 96
+
+
+class FindingRow(QWidget):
+    """Read out as one sentence; its text can be selected."""
+
+    def __init__(self, theme: Theme, finding: Finding, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        icon, word, tone = _LOOKS[finding.state]
+        name = check_name(finding)
+        what, way_out = told(finding.title), told(finding.hint)
+        said = f"{name}: {word}. {what} {way_out}".strip()
+        self.setAccessibleName(said)
+        state = PlainLabel(word, tone=tone)
+        state.setMinimumWidth(_STATE_WIDTH_PX)
+        title = PlainLabel(what, wrap=True, selectable=True)
+        title.setAccessibleName(said)
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(10)
+        grid.setVerticalSpacing(3)
+        grid.setColumnStretch(2, 1)
+        grid.addWidget(IconLabel(theme, icon), 0, 0, Qt.AlignmentFlag.AlignVCenter)
+        grid.addWidget(state, 0, 1, Qt.AlignmentFlag.AlignVCenter)
+        grid.addWidget(PlainLabel(name, scale="heading"), 0, 2)
+        grid.addWidget(title, 1, 2)
+        if way_out:
+            hint = PlainLabel(way_out, tone="muted", wrap=True, selectable=True)
+            hint.setAccessibleName(tr("{name}, the way out: {hint}", name=name, hint=way_out))
+            grid.addWidget(hint, 2, 2)
+
+
+def check_name(finding: Finding) -> str:
+    """What the check of a finding is called."""
+    return CHECK_NAMES.get(finding.check, finding.check)
+
 
 _INTRO = tr(
     "Reads everything that the app has stored, which takes a while for a large library, and looks"

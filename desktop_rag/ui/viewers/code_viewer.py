@@ -1,25 +1,247 @@
 """Source code of any length, loaded in slices. Qt thread; colours come from another process."""
 
 import time
+from bisect import bisect_right
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Event
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QTimer, Slot
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtCore import QRect, QSize, Qt, QTimer, Slot
+from PySide6.QtGui import (
+    QColor,
+    QFontDatabase,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QTextBlock,
+    QTextCharFormat,
+    QTextCursor,
+    QTextLayout,
+)
+from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QVBoxLayout, QWidget
 
 from desktop_rag.core.domain import StoredText
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.parsed import ColourSpan
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.viewers.code_editor import CodeEditor
 from desktop_rag.ui.viewers.document_span import Span
 from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Viewer
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
+
+# Source code with line numbers and colours. Qt thread.
+#
+# Only the lines on the screen are coloured, when they are painted: colouring a whole file at once
+# would freeze the window.
+
+_PADDING_PX = 8
+_MAX_MARKS = 1_000
+
+
+class _LineNumbers(QWidget):
+    """The strip of line numbers; the editor paints it."""
+
+    def __init__(self, editor: "CodeEditor") -> None:
+        super().__init__(editor)
+        self._editor = editor
+
+    def sizeHint(self) -> QSize:
+        return QSize(self._editor.number_width_px, 0)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        self._editor.paint_numbers(self, event)
+
+
+class CodeEditor(QPlainTextEdit):
+    """Read-only code; offsets are code points of its text."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        # Where each line begins; the first line has this number.
+        self._starts: Sequence[int] = (0,)
+        self._first_number = 1
+        self._colours: Sequence[ColourSpan] = ()
+        self._colour_ends: list[int] = []
+        self._generation = 0
+        self._cited: Span = NO_WORDS
+        self._hits = Hits()
+        self.setObjectName("code")
+        self.setReadOnly(True)
+        self.setUndoRedoEnabled(False)
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.setAccessibleName(tr("Source code"))
+        self._numbers = _LineNumbers(self)
+        self.updateRequest.connect(self._on_update)
+        theme.changed.connect(self._on_theme_changed)
+
+    def begin(self, starts: Sequence[int], first_number: int) -> None:
+        """Remove everything; `starts` are the offsets of the lines that follow."""
+        self._starts, self._first_number = starts, first_number
+        self._colours, self._colour_ends = (), []
+        self._cited, self._hits = NO_WORDS, Hits()
+        self.setExtraSelections([])
+        self.clear()
+        self.setViewportMargins(self.number_width_px, 0, 0, 0)
+
+    def add(self, text: str) -> None:
+        """Add text at the end; what is on the screen stays."""
+        cursor = QTextCursor(self.document())
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        # Qt would break lines at these, and count other lines than the text has.
+        cursor.insertText(text.replace("\u2029", " ").replace("\r", " "))
+
+    def set_colours(self, colours: Sequence[ColourSpan]) -> None:
+        """Colour the text; the spans are sorted."""
+        self._colours = colours
+        self._colour_ends = [end for _, end, _ in colours]
+        self._on_theme_changed()
+
+    # --- marks -----------------------------------------------------------------------------------
+
+    def mark(self, cited: Span, hits: Hits) -> None:
+        """Mark the cited words and the hits."""
+        self._cited, self._hits = cited, hits
+        near = max(0, hits.current - _MAX_MARKS // 2)
+        others = hits.order[near : near + _MAX_MARKS]
+        self.setExtraSelections([
+            *self._selections([cited], "highlight", "highlight_text"),
+            *self._selections([s for s, is_current in others if not is_current],
+                              "accent_soft", "accent_soft_text"),
+            *self._selections([s for s, is_current in others if is_current],
+                              "accent", "accent_text"),
+        ])  # fmt: skip
+
+    def scroll_to(self, span: Span) -> None:
+        """Scroll so that the words are in the middle."""
+        cursor = QTextCursor(self.document())
+        cursor.setPosition(self._position(span[0]))
+        self.setTextCursor(cursor)
+        self.centerCursor()
+
+    def marked_words(self) -> list[str]:
+        """The marked words as they are shown."""
+        return [selection.cursor.selectedText() for selection in self.extraSelections()]
+
+    def _selections(
+        self, spans: Sequence[Span], ground: str, words: str
+    ) -> list[QTextEdit.ExtraSelection]:
+        form = QTextCharFormat()
+        form.setBackground(QColor(self._theme.colour(ground)))
+        form.setForeground(QColor(self._theme.colour(words)))
+        selections: list[QTextEdit.ExtraSelection] = []
+        for start, end in spans:
+            if start < end and end > self._starts[0]:
+                selection = QTextEdit.ExtraSelection()
+                selection.format = form
+                cursor = QTextCursor(self.document())
+                cursor.setPosition(self._position(start))
+                cursor.setPosition(self._position(end), QTextCursor.MoveMode.KeepAnchor)
+                selection.cursor = cursor
+                selections.append(selection)
+        return selections
+
+    def _position(self, offset: int) -> int:
+        """An offset of the text as a position in the document, which counts UTF-16 units."""
+        line = max(0, bisect_right(self._starts, offset) - 1)
+        block = self.document().findBlockByNumber(line)
+        if not block.isValid():
+            return max(0, self.document().characterCount() - 1)
+        within = _units(block.text(), offset - self._starts[line])
+        return block.position() + min(within, block.length() - 1)
+
+    # --- painting --------------------------------------------------------------------------------
+
+    @property
+    def number_width_px(self) -> int:
+        """The width of the strip of line numbers."""
+        digits = len(str(self._first_number + len(self._starts)))
+        return 2 * _PADDING_PX + digits * self.fontMetrics().horizontalAdvance("9")
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        block = self.firstVisibleBlock()
+        bottom, offset = self.viewport().height(), self.contentOffset()
+        while (
+            block.isValid() and self.blockBoundingGeometry(block).translated(offset).top() <= bottom
+        ):
+            if block.userState() != self._generation:
+                self._colour(block)
+            block = block.next()
+        super().paintEvent(event)
+
+    def _colour(self, block: QTextBlock) -> None:
+        block.setUserState(self._generation)
+        line, number = block.text(), block.blockNumber()
+        if not self._colours or number >= len(self._starts):
+            block.layout().clearFormats()
+            return
+        start = self._starts[number]
+        formats: list[QTextLayout.FormatRange] = []
+        for n in range(bisect_right(self._colour_ends, start), len(self._colours)):
+            first, last, colour = self._colours[n]
+            if first >= start + len(line):
+                break
+            place = QTextLayout.FormatRange()
+            place.start = _units(line, max(0, first - start))
+            place.length = _units(line, min(len(line), last - start)) - place.start
+            form = QTextCharFormat()
+            form.setForeground(self._theme.colour(f"code_{colour}"))
+            place.format = form
+            formats.append(place)
+        block.layout().setFormats(formats)
+
+    def paint_numbers(self, strip: QWidget, event: QPaintEvent) -> None:
+        """Paint the numbers of the visible lines."""
+        painter = QPainter(strip)
+        painter.fillRect(event.rect(), self._theme.colour("sunken"))
+        painter.setPen(self._theme.colour("muted"))
+        painter.setFont(self.font())
+        block, offset = self.firstVisibleBlock(), self.contentOffset()
+        height = self.fontMetrics().height()
+        while block.isValid():
+            top = round(self.blockBoundingGeometry(block).translated(offset).top())
+            if top > event.rect().bottom():
+                break
+            place = QRect(0, top, strip.width() - _PADDING_PX, height)
+            number = self._first_number + block.blockNumber()
+            painter.drawText(place, Qt.AlignmentFlag.AlignRight, f"{number}")
+            block = block.next()
+        painter.end()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        inside = self.contentsRect()
+        self._numbers.setGeometry(
+            inside.left(), inside.top(), self.number_width_px, inside.height()
+        )
+
+    @Slot(QRect, int)
+    def _on_update(self, rect: QRect, dy: int) -> None:
+        if dy:
+            self._numbers.scroll(0, dy)
+        else:
+            self._numbers.update(0, rect.y(), self._numbers.width(), rect.height())
+
+    @Slot()
+    def _on_theme_changed(self) -> None:
+        self._generation += 1
+        self.mark(self._cited, self._hits)
+        self.viewport().update()
+        self._numbers.update()
+
+
+def _units(line: str, offset: int) -> int:
+    """An offset in code points as Qt's offset in UTF-16 units."""
+    before = line[: max(0, offset)]
+    return (
+        len(before) if before.isascii() else len(before.encode("utf-16-le", "surrogatepass")) // 2
+    )
+
 
 _BUDGET_S = 0.008
 _SLICE_CHARS = 40_000

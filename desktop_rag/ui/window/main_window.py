@@ -6,26 +6,33 @@ It passes the events posted to the bridge on to the pages. It doesn't close by i
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QGuiApplication
+from PySide6.QtCore import QObject, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QCloseEvent, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import (
     QApplication,
+    QDialog,
     QHBoxLayout,
+    QHeaderView,
+    QLineEdit,
     QMainWindow,
+    QProgressBar,
+    QPushButton,
+    QTreeWidget,
+    QTreeWidgetItem,
     QVBoxLayout,
     QWidget,
 )
 
 from desktop_rag.activity.activity_event import ActivityEvent
-from desktop_rag.core.commands.command import CommandsChanged
 from desktop_rag.core.conversation import Conversation, MessagesStored
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.experiments.experiment_events import ExperimentEvent
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import (
     DocumentsChanged,
+    IndexProgress,
     Notice,
     ProgressChanged,
     RequestRefused,
@@ -37,7 +44,6 @@ from desktop_rag.core.paths import Home
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.core.settings import Settings
 from desktop_rag.core.shared_library import SharedLibraryChanged
-from desktop_rag.core.standing.standing_events import StandingEvent
 from desktop_rag.desktop.requests import (
     PassageRequested,
     QuickAskRequested,
@@ -45,19 +51,28 @@ from desktop_rag.desktop.requests import (
     RequestHandled,
     WindowRequested,
 )
+from desktop_rag.features.evaluation.values.experiment_events import ExperimentEvent
+from desktop_rag.features.rails.commands.command import CommandsChanged
+from desktop_rag.features.schedules.values.standing_events import StandingEvent
 from desktop_rag.models.connection_kind import Place
+from desktop_rag.progress_words import progress_line
 from desktop_rag.ui.chat.chat_state import ChatState
 from desktop_rag.ui.foundation.ask_request import AskAboutRequested
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.focus_order import step
-from desktop_rag.ui.foundation.shortcuts import bind, shortcuts_of
+from desktop_rag.ui.foundation.shortcuts import NamedShortcut, bind, shortcuts_of
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.settings.edited_settings import EditedSettings
+from desktop_rag.ui.widgets.controls import (
+    ElidedLabel,
+    PlainLabel,
+    TextButton,
+    add_clear_button,
+    press_by_enter,
+)
 from desktop_rag.ui.widgets.notice_bar import NoticeBar
 from desktop_rag.ui.window.navigation import PAGES, NavigationRail
-from desktop_rag.ui.window.settings_saving import SettingsSaving
-from desktop_rag.ui.window.shortcuts_dialog import ShortcutsDialog
-from desktop_rag.ui.window.status_strip import StatusStrip
 from desktop_rag.ui.window.window_pages import (
     CHAT,
     LIBRARY,
@@ -75,6 +90,175 @@ if TYPE_CHECKING:
     from desktop_rag.ui.library.library_page import LibraryPage
     from desktop_rag.ui.search.search_page import SearchPage
     from desktop_rag.ui.settings.settings_page import SettingsPage
+
+# One line below every page with the library's progress; a click opens the library. Qt thread.
+
+_REPAINT_MS = 200
+_STEPS = 1000
+
+
+class StatusStrip(QPushButton):
+    """A flat button with a text and a small bar, repainted at most five times a second."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("statusStrip")
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self._progress = IndexProgress()
+        self._label = ElidedLabel(tone="muted", scale="small")
+        self._bar = QProgressBar()
+        self._bar.setRange(0, _STEPS)
+        self._bar.setTextVisible(False)
+        self._bar.setFixedWidth(120)
+        for child in (self._label, self._bar):
+            child.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(14, 0, 14, 0)
+        row.setSpacing(12)
+        row.addWidget(self._label, 1)
+        row.addWidget(self._bar)
+        self._repaint = QTimer(self)
+        self._repaint.setSingleShot(True)
+        self._repaint.setInterval(_REPAINT_MS)
+        self._repaint.timeout.connect(self._show)
+        self._show()
+
+    @property
+    def line(self) -> str:
+        """The text before eliding."""
+        return self._label.full_text
+
+    def sizeHint(self) -> QSize:
+        return QSize(200, self.fontMetrics().height() + 12)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if not press_by_enter(self, event):
+            super().keyPressEvent(event)
+
+    def show_progress(self, progress: IndexProgress) -> None:
+        """Show newer progress: after a short delay, or immediately when the stage changes."""
+        is_new_stage = progress.stage is not self._progress.stage
+        self._progress = progress
+        if is_new_stage:
+            self._show()
+        elif not self._repaint.isActive():
+            self._repaint.start()
+
+    @Slot()
+    def _show(self) -> None:
+        line = _line(self._progress)
+        self._label.set_full_text(line)
+        self._bar.setValue(int(self._progress.fraction * _STEPS))
+        self._bar.setVisible(bool(self._progress.steps))
+        self.setAccessibleName(tr("Library: {line}", line=line))
+
+
+def _line(progress: IndexProgress) -> str:
+    """`Reading files · 412 of 1,998 files · about 2 min left · notes.md`."""
+    line = progress_line(progress)
+    return f"{line} · {one_line(progress.current_file)}" if progress.current_file else line
+
+
+# The overview of all shortcuts, by page, with a field to search them. Qt thread.
+
+_NONE = tr("No shortcut has these words.")
+
+
+class ShortcutsDialog(QDialog):
+    """Lists what keys do; closed by Esc or F1."""
+
+    def __init__(self, shortcuts: Sequence[NamedShortcut], parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(tr("Keyboard shortcuts"))
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.resize(560, min(640, parent.height()))
+        self._field = QLineEdit(self)
+        self._field.setPlaceholderText(tr("Search by words or keys"))
+        self._field.setAccessibleName(tr("Search shortcuts"))
+        add_clear_button(self._field)
+        self._tree = QTreeWidget(self)
+        self._tree.setAccessibleName(tr("Shortcuts"))
+        self._tree.setColumnCount(2)
+        self._tree.setHeaderLabels([tr("What it does"), tr("Keys")])
+        self._tree.setRootIsDecorated(False)
+        self._tree.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        self._tree.header().setStretchLastSection(False)
+        self._tree.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
+        self._none = PlainLabel(_NONE, self, tone="muted")
+        self._none.hide()
+        close = TextButton(tr("Close"), self)
+        close.clicked.connect(self.close)
+        column = QVBoxLayout(self)
+        column.addWidget(self._field)
+        column.addWidget(self._tree, 1)
+        column.addWidget(self._none)
+        column.addWidget(close, 0, Qt.AlignmentFlag.AlignRight)
+        for place, group in groupby(shortcuts, key=lambda shortcut: shortcut.place):
+            head = QTreeWidgetItem(self._tree, [place])
+            head.setFirstColumnSpanned(True)
+            font = head.font(0)
+            font.setBold(True)
+            head.setFont(0, font)
+            for shortcut in group:
+                QTreeWidgetItem(head, [shortcut.words, shortcut.keys])
+        self._tree.expandAll()
+        self._field.textChanged.connect(self._on_text_changed)
+
+    @Slot(str)
+    def _on_text_changed(self, text: str) -> None:
+        """Show the shortcuts with these words, and the pages that have any."""
+        words = text.casefold().split()
+        is_any = False
+        for n in range(self._tree.topLevelItemCount()):
+            head = self._tree.topLevelItem(n)
+            assert head is not None
+            children = (head.child(row) for row in range(head.childCount()))
+            rows = [row for row in children if row is not None]
+            for row in rows:
+                said = f"{head.text(0)} {row.text(0)} {row.text(1)}".casefold()
+                row.setHidden(not all(word in said for word in words))
+            head.setHidden(all(row.isHidden() for row in rows))
+            is_any = is_any or not head.isHidden()
+        self._none.setVisible(not is_any)
+
+
+# Saves edited settings on a worker thread, one at a time. Qt thread.
+
+
+class SettingsSaving(QObject):
+    """Calls `save` on a worker thread, the newest settings last. `failed` carries an AppError."""
+
+    failed = Signal(object)
+
+    def __init__(self, bridge: Bridge, save: Callable[[Settings], None], parent: QObject) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._save = save
+        self._unsaved: Settings | None = None
+        self._is_saving = False
+
+    @Slot(object)
+    def save(self, settings: Settings) -> None:
+        """Save these, after the ones that are being saved now."""
+        self._unsaved = settings
+        self._save_next()
+
+    def _save_next(self) -> None:
+        if self._is_saving or self._unsaved is None:
+            return
+        settings, self._unsaved, self._is_saving = self._unsaved, None, True
+
+        def finish() -> None:
+            self._is_saving = False
+            self._save_next()
+
+        def report(error: AppError) -> None:
+            self.failed.emit(error)
+            finish()
+
+        self._bridge.run(self, lambda: self._save(settings), lambda _: finish(), report)
+
+
 # Events for pages and the presence on the desktop, which listen to the bridge themselves.
 _HEARD_ELSEWHERE = (
     ActivityEvent, CommandsChanged, ExaminationChanged, ExperimentEvent, MessagesStored,

@@ -22,8 +22,7 @@ from PySide6.QtWidgets import QApplication, QMessageBox
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
-from desktop_rag.local_socket import address_of
-from desktop_rag.running_app import AppServer, ask_running_app
+from desktop_rag.running_app import AppServer, address_of, ask_running_app
 from tests.command_line import run
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes of Windows have no folder")

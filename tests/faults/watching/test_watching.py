@@ -10,9 +10,12 @@ import pytest
 
 from desktop_rag.ingest.scanning.disk_walk import RootOffline
 from desktop_rag.ingest.scanning.reconcile import rescan
-from desktop_rag.ingest.watching.changes import PendingChanges
-from desktop_rag.ingest.watching.debounce import WatchTimes
-from desktop_rag.ingest.watching.watcher import REMOTE_REASON, FolderWatcher
+from desktop_rag.ingest.watching.watcher import (
+    REMOTE_REASON,
+    FolderWatcher,
+    PendingChanges,
+    WatchTimes,
+)
 from tests.follower import RULES, Follower, watching, write_docs
 
 

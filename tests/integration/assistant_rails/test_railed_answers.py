@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.app import Services
-from desktop_rag.assistant_rails.crossing_turn import CHECKING
-from desktop_rag.assistant_rails.rail_message import BY_RAILS, WITHHELD, WITHOUT_MODEL
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.conversation import (
     AnswerRestated,
@@ -19,6 +17,12 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import Settings
+from desktop_rag.features.rails.assistants.rail_service import (
+    BY_RAILS,
+    CHECKING,
+    WITHHELD,
+    WITHOUT_MODEL,
+)
 from tests.asking import answer_of, ask, events_of
 from tests.indexed import index_texts
 from tests.servers.chat_server import ChatServer

@@ -7,7 +7,7 @@ from desktop_rag.core.domain import WebLinks
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import EndpointSettings, Settings
-from desktop_rag.models.connection_kinds import KINDS
+from desktop_rag.models.connection_states import KINDS
 from tests.command_line import run, run_json
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from desktop_rag.app import Services
 from desktop_rag.core.assistant import Assistant
-from desktop_rag.core.commands.command import Command
-from desktop_rag.core.commands.registered_program import RegisteredProgram
 from desktop_rag.core.conversation import Message
+from desktop_rag.features.rails.commands.command import Command
+from desktop_rag.features.rails.commands.registered_program import RegisteredProgram
 from tests.asking import answer_of
 from tests.indexed import index_texts
 

@@ -9,10 +9,10 @@ import pytest
 
 from desktop_rag.app import Services
 from desktop_rag.core.assistant import Assistant
-from desktop_rag.core.commands.command import CommandState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
+from desktop_rag.features.rails.commands.command import CommandState
 from tests.asking import answer_of, ask, events_of
 from tests.integration.commands.conftest import QUESTION, posix_only, proposal, register, says
 from tests.servers.chat_server import ChatServer

@@ -9,10 +9,10 @@ import pytest
 
 from desktop_rag.app import Services
 from desktop_rag.core.assistant import Assistant
-from desktop_rag.core.commands.command import CommandState
-from desktop_rag.core.commands.registered_program import RegisteredProgram
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import Settings
+from desktop_rag.features.rails.commands.command import CommandState
+from desktop_rag.features.rails.commands.registered_program import RegisteredProgram
 from tests.integration.commands.conftest import (
     SCRIPT,
     posix_only,

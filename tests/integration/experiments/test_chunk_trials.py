@@ -7,13 +7,17 @@ import pytest
 
 from desktop_rag import app
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.experiments.chunk_advice import advice
-from desktop_rag.core.experiments.chunk_trial import ChunkComparison, MissReason, QuestionOrigin
-from desktop_rag.core.experiments.experiment_events import ChunkTrialChanged, TrialStage
-from desktop_rag.core.experiments.question_set import SetQuestion
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.settings import Settings
-from desktop_rag.experiments.chunk_measurement import ChunkPlan
+from desktop_rag.features.evaluation.experiments.chunk_measurement import ChunkPlan
+from desktop_rag.features.evaluation.values.chunk_advice import advice
+from desktop_rag.features.evaluation.values.chunk_trial import (
+    ChunkComparison,
+    MissReason,
+    QuestionOrigin,
+)
+from desktop_rag.features.evaluation.values.experiment_events import ChunkTrialChanged, TrialStage
+from desktop_rag.features.evaluation.values.question_set import SetQuestion
 from tests.indexed import index_texts
 from tests.servers.chat_server import ChatServer
 

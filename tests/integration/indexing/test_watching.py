@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.core.domain import SourceRules
-from desktop_rag.ingest.watching.debounce import WatchTimes
-from desktop_rag.ingest.watching.watcher import REMOTE_REASON, FolderWatcher
+from desktop_rag.ingest.watching.watcher import REMOTE_REASON, FolderWatcher, WatchTimes
 from tests.follower import RULES, Follower, watching, write_docs
 
 

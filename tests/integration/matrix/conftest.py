@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.serve.access.access_tokens import TokenScope
+from desktop_rag.features.server.access.access_tokens import TokenScope
 from tests.integration.serving.conftest import Server, endpoint, indexed, serve, server
 from tests.servers.matrix_bot import MatrixBot
 from tests.servers.synapse import Synapse

@@ -95,7 +95,7 @@ class Load:
 def test_requests_go_on_after_a_restart(
     server: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from desktop_rag.store.postgres.postgres_engine import PostgresOpener
+    from desktop_rag.features.shared_library.postgres.postgres_engine import PostgresOpener
 
     opener = PostgresOpener(server.get_uri(), "library", TableQueries())
     engine = opener.open(Home(tmp_path), 256)

@@ -9,8 +9,8 @@ import pytest
 
 from desktop_rag.app import Services
 from desktop_rag.core.settings import ServerSettings, Settings
-from desktop_rag.serve.access.access_tokens import TokenScope, new_token
-from desktop_rag.serve.access.token_book import TokenBook
+from desktop_rag.features.server.access.access_tokens import TokenScope, new_token
+from desktop_rag.features.server.access.token_book import TokenBook
 from tests.indexed import index_texts
 from tests.servers.chat_server import ChatServer
 

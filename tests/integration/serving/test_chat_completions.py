@@ -8,7 +8,7 @@ import openai
 import pytest
 
 from desktop_rag.core.conversation import Role
-from desktop_rag.core.programs.token_facts import TokenWish
+from desktop_rag.features.server.programs.token_facts import TokenWish
 from tests.asking import answer_of
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
@@ -119,7 +119,7 @@ def test_the_history_is_that_of_the_caller_and_nothing_is_stored(
 def test_an_answer_equals_that_of_the_window(client: openai.OpenAI, server: Server) -> None:
     chat = server.services.chat
     question = ask(client)
-    from desktop_rag.serve.asked import message_of
+    from desktop_rag.features.server.asked import message_of
 
     asked = [message_of(Role.USER, QUESTION[0]["content"])]
     import threading

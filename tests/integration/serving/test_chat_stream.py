@@ -6,7 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from desktop_rag.serve.access.access_tokens import TokenScope
+from desktop_rag.features.server.access.access_tokens import TokenScope
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
 

@@ -9,7 +9,7 @@ import pytest
 
 from desktop_rag.app import Services
 from desktop_rag.core.assistant import Assistant
-from desktop_rag.serve.widget.web_files import chat_script
+from desktop_rag.features.server.widget.widget_routes import chat_script
 from tests.browsing.browser import CHROMIUM, Browser, Page
 from tests.indexed import index_texts
 from tests.integration.serving.conftest import TEXTS, Server

@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_rag.serve.access.access_tokens import TokenScope
+from desktop_rag.features.server.access.access_tokens import TokenScope
 from desktop_rag.store.duckdb.database.database import Database
 from tests.integration.serving.conftest import Server
 

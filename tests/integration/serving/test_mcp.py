@@ -16,11 +16,11 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import INVALID_PARAMS
 
 from desktop_rag.app import Services
-from desktop_rag.cli.programs import mcp_verb
 from desktop_rag.core.paths import Home
 from desktop_rag.core.saved_prompts import SavedPrompt
+from desktop_rag.features.server.access.access_tokens import TokenScope
+from desktop_rag.features.server.cli import mcp_verb
 from desktop_rag.running_app import AppServer
-from desktop_rag.serve.access.access_tokens import TokenScope
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
 

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.serve.mcp_programs.connection_check import tools_of
-from desktop_rag.serve.mcp_programs.known_programs import (
+from desktop_rag.features.server.mcp_programs.connection_check import tools_of
+from desktop_rag.features.server.mcp_programs.program_setup import (
+    FileState,
     MCPProgram,
+    ProgramFiles,
     Surroundings,
     program_named,
 )
-from desktop_rag.serve.mcp_programs.program_files import FileState, ProgramFiles
 from tests.command_line import run
 
 COMMAND = ["/opt/desktop-rag", "mcp"]

@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from desktop_rag.serve.access.access_tokens import TokenScope
+from desktop_rag.features.server.access.access_tokens import TokenScope
 from tests.driving.random_requests import RandomRequests, Sender, noted_ids
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer

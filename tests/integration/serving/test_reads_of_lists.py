@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.app import Services
-from desktop_rag.serve.access.access_tokens import TokenScope, new_token
-from desktop_rag.serve.access.callers import Caller
-from desktop_rag.serve.library_calls import LibraryCalls
-from desktop_rag.serve.rest.collection_calls import CollectionCalls
-from desktop_rag.serve.rest.document_calls import DocumentCalls
-from desktop_rag.serve.rest.readable_library import ReadableLibrary
-from desktop_rag.serve.rest.rest_forms import DocumentsQuery
+from desktop_rag.features.server.access.access_tokens import TokenScope, new_token
+from desktop_rag.features.server.access.callers import Caller
+from desktop_rag.features.server.library_calls import LibraryCalls
+from desktop_rag.features.server.rest.collection_calls import CollectionCalls
+from desktop_rag.features.server.rest.document_calls import DocumentCalls
+from desktop_rag.features.server.rest.readable_library import ReadableLibrary
+from desktop_rag.features.server.rest.rest_forms import DocumentsQuery
 from desktop_rag.store.duckdb.database.database import Database
 
 FEW, MANY = 2, 20

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from desktop_rag.serve.access.access_tokens import TokenScope
+from desktop_rag.features.server.access.access_tokens import TokenScope
 from tests.browsing.browser import CHROMIUM, Browser
 from tests.browsing.node import NODE, run_node
 from tests.integration.serving.conftest import Server

@@ -6,7 +6,7 @@ from http.client import HTTPResponse
 
 import pytest
 
-from desktop_rag.serve.guards import paced_protocol
+from desktop_rag.features.server.guards import paced_protocol
 from tests.integration.serving.conftest import Server
 
 _WAIT_S = 20.0

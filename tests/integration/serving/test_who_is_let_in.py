@@ -13,9 +13,9 @@ import httpx2
 import pytest
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.serve.access.access_tokens import TokenScope
-from desktop_rag.serve.access.token_book import TokenBook
-from desktop_rag.serve.guards import paced_protocol
+from desktop_rag.features.server.access.access_tokens import TokenScope
+from desktop_rag.features.server.access.token_book import TokenBook
+from desktop_rag.features.server.guards import paced_protocol
 from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer
 

@@ -12,7 +12,7 @@ from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.core.settings import Settings
-from desktop_rag.ui.composer.documents_choice import WITHOUT
+from desktop_rag.ui.composer.composer import WITHOUT
 from desktop_rag.ui.composer.scope_bar import ScopeBar
 from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person

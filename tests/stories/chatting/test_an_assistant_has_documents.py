@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtWidgets import QListWidget, QMenu
 
 from desktop_rag.ui.composer.assistant_choice import AssistantChoice
-from desktop_rag.ui.personal.own_documents_field import OwnDocumentsField
+from desktop_rag.ui.personal.assistant_dialog import OwnDocumentsField
 from tests.stories.conftest import Person
 
 LEASE = "The lease of the harbour office was signed by Ingrid Holm in March 2017."

@@ -2,7 +2,7 @@
 
 from PySide6.QtGui import QGuiApplication
 
-from desktop_rag.ui.messages.segment_view import SegmentView
+from desktop_rag.ui.messages.answer_body import SegmentView
 from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
 

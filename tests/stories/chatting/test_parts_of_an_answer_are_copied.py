@@ -5,7 +5,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from desktop_rag.ui.messages.copy_buttons import CopyButton
+from desktop_rag.ui.messages.answer_body import CopyButton
 from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
 

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QTextEdit
 
 from desktop_rag.answer.conversations.conversation_export import export_text
 from desktop_rag.core.conversation import Conversation, Message, Role
-from desktop_rag.ui.messages.segment_view import SegmentView
+from desktop_rag.ui.messages.answer_body import SegmentView
 from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
 

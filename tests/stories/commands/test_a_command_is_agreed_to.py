@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QMenu, QPushButton, QSpinBox
 
-from desktop_rag.ui.commands.command_card import CommandCard
+from desktop_rag.features.rails.ui.command_card import CommandCard
 from desktop_rag.ui.composer.assistant_choice import AssistantChoice
 from tests.stories.conftest import Person
 

@@ -21,11 +21,11 @@ from desktop_rag.core.settings import Settings
 from desktop_rag.ui.composer.assistant_choice import AssistantChoice
 from desktop_rag.ui.foundation.focus_order import stops_of
 from desktop_rag.ui.library.documents_table import DocumentsTable
-from desktop_rag.ui.passwords.password_dialog import PasswordDialog
-from desktop_rag.ui.personal.past_answers_dialog import PastAnswersDialog
+from desktop_rag.ui.passwords.password_actions import PasswordDialog
+from desktop_rag.ui.personal.memory_actions import PastAnswersDialog
 from desktop_rag.ui.search.filter_choices import folder_filter
 from desktop_rag.ui.search.search_filters import FilterKind
-from desktop_rag.ui.upkeep.import_dialog import ImportDialog
+from desktop_rag.ui.upkeep.backup_page import ImportDialog
 from desktop_rag.ui.widgets.image_view import ImageView
 from desktop_rag.ui.window.navigation import NavigationRail
 from tests.heard import heard

@@ -7,7 +7,7 @@ from PySide6.QtGui import QShortcut
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton, QTreeWidget, QTreeWidgetItem
 
-from desktop_rag.ui.window.shortcuts_dialog import ShortcutsDialog
+from desktop_rag.ui.window.main_window import ShortcutsDialog
 from tests.heard import heard
 from tests.stories.conftest import Person
 

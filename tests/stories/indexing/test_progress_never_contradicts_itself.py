@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QProgressBar
 
-from desktop_rag.ui.window.status_strip import StatusStrip
+from desktop_rag.ui.window.main_window import StatusStrip
 from tests.stories.conftest import Person
 
 COUNT = re.compile(r"([\d,]+) of ([\d,]+) files?")

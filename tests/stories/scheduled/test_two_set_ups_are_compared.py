@@ -8,13 +8,11 @@ import pytest
 from PySide6.QtCore import QPoint, QRect
 from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QTextBrowser
 
-from desktop_rag.core.experiments.run import Preference
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
-from desktop_rag.ui.experiments.experiments_page import ExperimentsPage
-from desktop_rag.ui.experiments.matrix_view import MatrixView
-from desktop_rag.ui.experiments.run_list import RunList
+from desktop_rag.features.evaluation.ui.experiments_page import ExperimentsPage, MatrixView, RunList
+from desktop_rag.features.evaluation.values.run import Preference
 from desktop_rag.ui.reading.reading_window import ReadingWindow
 from desktop_rag.ui.widgets.controls import TextButton
 from tests.servers.chat_server import ChatServer

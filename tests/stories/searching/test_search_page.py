@@ -11,7 +11,7 @@ from desktop_rag.ui.search.filter_choices import folder_filter
 from desktop_rag.ui.search.result_list import ResultList
 from desktop_rag.ui.search.search_filters import FilterKind
 from desktop_rag.ui.search.search_page import SearchPage
-from desktop_rag.ui.tags.tag_dialog import TagDialog
+from desktop_rag.ui.tags.tag_actions import TagDialog
 from desktop_rag.ui.widgets.controls import PlainLabel
 from tests.stories.conftest import Person
 

@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QListWidget, QTableView
 
-from desktop_rag.ui.tags.tag_dialog import TagDialog
+from desktop_rag.ui.tags.tag_actions import TagDialog
 from tests.stories.conftest import Person
 
 NOTE = "---\ntags: [roof, 2024]\n---\n# Slates\n\nThe slates of the roof are from Wales.\n"

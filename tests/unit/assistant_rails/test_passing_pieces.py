@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from desktop_rag.assistant_rails.passing_pieces import Beginning, PassingPieces
 from desktop_rag.core.conversation import AnswerRestated, SourcesFound, TextDelta
-from desktop_rag.rails.actions.local_checks import mask_personal_data
+from desktop_rag.features.rails.actions.local_checks import mask_personal_data
+from desktop_rag.features.rails.assistants.rail_service import Beginning, PassingPieces
 
 
 def _shown(pieces: PassingPieces, text: str) -> list[str]:

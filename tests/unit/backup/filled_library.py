@@ -17,8 +17,6 @@ from desktop_rag.core.claims import (
     Evidence,
     Verdict,
 )
-from desktop_rag.core.commands.command import Command, CommandKind, CommandState
-from desktop_rag.core.commands.command_history import to_text
 from desktop_rag.core.conversation import (
     Conversation,
     Feedback,
@@ -39,14 +37,19 @@ from desktop_rag.core.domain import (
     SourceRules,
     WebLinks,
 )
-from desktop_rag.core.experiments.chunk_trial import (
+from desktop_rag.core.interaction import Interaction, InteractionOutcome
+from desktop_rag.core.parsed import ChunkSettings
+from desktop_rag.core.paths import Home
+from desktop_rag.core.question_scope import QuestionScope, ScopeItem, ScopeKind
+from desktop_rag.core.settings import RetrievalSettings
+from desktop_rag.features.evaluation.values.chunk_trial import (
     ChunkComparison,
     ChunkTrial,
     Retrieved,
     TrialQuestion,
 )
-from desktop_rag.core.experiments.question_set import QuestionSet, SetQuestion
-from desktop_rag.core.experiments.run import (
+from desktop_rag.features.evaluation.values.question_set import QuestionSet, SetQuestion
+from desktop_rag.features.evaluation.values.run import (
     Judgement,
     Memory,
     Preference,
@@ -55,18 +58,19 @@ from desktop_rag.core.experiments.run import (
     RunState,
     SetUp,
 )
-from desktop_rag.core.interaction import Interaction, InteractionOutcome
-from desktop_rag.core.parsed import ChunkSettings
-from desktop_rag.core.paths import Home
-from desktop_rag.core.question_scope import QuestionScope, ScopeItem, ScopeKind
-from desktop_rag.core.settings import RetrievalSettings
-from desktop_rag.core.standing.standing_question import (
+from desktop_rag.features.rails.commands.command import Command, CommandKind, CommandState
+from desktop_rag.features.rails.commands.command_history import to_text
+from desktop_rag.features.schedules.values.standing_question import (
     RUNS_KEPT,
     Rhythm,
     ScheduleState,
     StandingQuestion,
 )
-from desktop_rag.core.standing.standing_run import ComparedSentence, SentenceChange, StandingRun
+from desktop_rag.features.schedules.values.standing_run import (
+    ComparedSentence,
+    SentenceChange,
+    StandingRun,
+)
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.precious import Entry
 from desktop_rag.store.contract.records import Evaluation

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from desktop_rag.backup.snapshots import Snapshots
-from desktop_rag.commands.command_book import CommandBook
-from desktop_rag.core.commands.command import Command, CommandState
 from desktop_rag.core.errors import AppError
+from desktop_rag.features.rails.commands.command import Command, CommandState
+from desktop_rag.features.rails.commands.commands import CommandBook
 from tests.unit.backup.filled_library import Place
 from tests.unit.backup.test_hostile_files import Members, members, packed
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.backup.row_rules import RULES
+from desktop_rag.backup.archive_reader import RULES
 from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.store.contract.precious import KINDS
 from tests.unit.backup.filled_library import Place, entries, fill, shown, tag, texts

@@ -12,7 +12,8 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.desktop.entries import desktop_entries, thunar_actions
+from desktop_rag.desktop.entries import desktop_entries
+from desktop_rag.desktop.entries.desktop_entries import registry_keys
 from desktop_rag.desktop.entries.linux_files import (
     DESKTOP_FILE,
     ICON_SIZES_PX,
@@ -20,7 +21,6 @@ from desktop_rag.desktop.entries.linux_files import (
     entry_files,
     nautilus_script,
 )
-from desktop_rag.desktop.entries.windows_keys import registry_keys
 from desktop_rag.desktop.identity import APP_ID, ASK_ABOUT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the entries of Linux desktops")
@@ -109,18 +109,20 @@ def test_thunar_keeps_the_actions_of_person_and_system(data: Path, tmp_path: Pat
     system.write_text("<actions><action><unique-id>1</unique-id></action></actions>")
 
     def ids() -> list[str | None]:
-        return [a.findtext("unique-id") for a in Xml.parse(thunar_actions.actions_path()).getroot()]
+        return [
+            a.findtext("unique-id") for a in Xml.parse(desktop_entries.actions_path()).getroot()
+        ]
 
-    assert not thunar_actions.add_action(COMMAND, tmp_path / "none")
-    assert thunar_actions.add_action(COMMAND, system)
-    assert thunar_actions.add_action(COMMAND, system)
+    assert not desktop_entries.add_action(COMMAND, tmp_path / "none")
+    assert desktop_entries.add_action(COMMAND, system)
+    assert desktop_entries.add_action(COMMAND, system)
     assert ids() == ["1", APP_ID]
-    assert thunar_actions.remove_action()
-    assert not thunar_actions.remove_action()
+    assert desktop_entries.remove_action()
+    assert not desktop_entries.remove_action()
     assert ids() == ["1"]
-    thunar_actions.actions_path().write_text("<actions")
-    assert not thunar_actions.add_action(COMMAND, system)
-    assert thunar_actions.actions_path().read_text() == "<actions"
+    desktop_entries.actions_path().write_text("<actions")
+    assert not desktop_entries.add_action(COMMAND, system)
+    assert desktop_entries.actions_path().read_text() == "<actions"
 
 
 def test_an_appimage_is_started_by_its_own_file(

@@ -17,17 +17,22 @@ from keyring.backends.null import Keyring as NullKeyring
 from desktop_rag import app, upkeep
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import EndpointSettings, Settings
-from desktop_rag.diagnosis.diagnosis import findings
-from desktop_rag.diagnosis.endpoint import check_endpoint
+from desktop_rag.diagnosis.diagnosis import (
+    check_bundled,
+    check_endpoint,
+    check_folders,
+    check_keyring,
+    check_watching,
+    findings,
+    permissions,
+    read_manifest,
+    sha256_of,
+    space,
+    watching,
+    within,
+)
 from desktop_rag.diagnosis.finding import Finding, State
-from desktop_rag.diagnosis.folders import check_folders
-from desktop_rag.diagnosis.free_space import space
-from desktop_rag.diagnosis.keyring import check_keyring
-from desktop_rag.diagnosis.model_files import check_bundled, read_manifest, sha256_of
-from desktop_rag.diagnosis.patience import within
-from desktop_rag.diagnosis.permissions import permissions
 from desktop_rag.diagnosis.subject import Subject
-from desktop_rag.diagnosis.watch_limits import check_watching, watching
 from desktop_rag.models.embedding.bundled_models import BUNDLED, NAMES
 from desktop_rag.models.endpoints.keys import KeyStore
 from tests.keyrings import MemoryKeyring
@@ -153,7 +158,7 @@ def test_watching_without_a_free_watcher_is_found(subject: Subject) -> None:
     assert only(check_watching(subject, Event())).state is State.OK
     code = (
         "import resource, sys\n"
-        "from desktop_rag.diagnosis.watch_limits import _can_watch\n"
+        "from desktop_rag.diagnosis.diagnosis import _can_watch\n"
         "assert _can_watch()\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))\n"
         "print(_can_watch())\n"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from desktop_rag.diagnosis import desktop
+from desktop_rag.diagnosis import diagnosis
 from desktop_rag.diagnosis.finding import Finding, State
 
 if TYPE_CHECKING:
@@ -77,12 +77,12 @@ def serve(name: str, version: int | None) -> Callable[[], None]:
 
 
 def tray() -> Finding:
-    [found] = desktop.check_tray(NOTHING, Event())
+    [found] = diagnosis.check_tray(NOTHING, Event())
     return found
 
 
 def hotkeys() -> Finding:
-    [found] = desktop.check_hotkeys(NOTHING, Event())
+    [found] = diagnosis.check_hotkeys(NOTHING, Event())
     return found
 
 
@@ -104,7 +104,7 @@ def test_the_version_of_the_portal_for_hotkeys_is_read(bus: str) -> None:
 def test_x11_is_seen_by_its_socket_and_hidden_below_wayland(
     bus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(desktop, "_DISPLAYS", tmp_path)
+    monkeypatch.setattr(diagnosis, "_DISPLAYS", tmp_path)
     monkeypatch.setenv("DISPLAY", ":7.0")
     assert "no app" in hotkeys().title
     (tmp_path / "X7").touch()

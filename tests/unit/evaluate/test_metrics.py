@@ -2,7 +2,12 @@ import math
 
 import pytest
 
-from desktop_rag.evaluate.metrics import ndcg, percentile, recall, reciprocal_rank
+from desktop_rag.features.evaluation.evaluate.metrics import (
+    ndcg,
+    percentile,
+    recall,
+    reciprocal_rank,
+)
 
 RELEVANT = {"a": 2, "b": 1}
 

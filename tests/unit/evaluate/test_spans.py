@@ -2,8 +2,8 @@ import pytest
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.domain import Passage
-from desktop_rag.evaluate.query_sets import GoldSpan
-from desktop_rag.evaluate.spans import (
+from desktop_rag.features.evaluation.evaluate.query_sets import GoldSpan
+from desktop_rag.features.evaluation.evaluate.spans import (
     PlacedGold,
     QuerySpans,
     SpanResult,

@@ -4,7 +4,7 @@ import pytest
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ChunkSettings
-from desktop_rag.experiments.set_files import read_questions, read_set_ups
+from desktop_rag.features.evaluation.experiments.set_files import read_questions, read_set_ups
 
 
 def _no_workbook(path: Path) -> None:

@@ -14,7 +14,7 @@ from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
-from desktop_rag.library_copy.library_copy import Copied, OpenHome, copy_library
+from desktop_rag.features.shared_library.copy.library_copy import Copied, OpenHome, copy_library
 from desktop_rag.store.contract.documents import IndexingOutcome
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.opening import open_engine

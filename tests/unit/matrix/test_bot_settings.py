@@ -7,10 +7,10 @@ import jwt
 import pytest
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.matrix.bot_settings import BotFile, BotSettings, LiveSettings, RoomRule
-from desktop_rag.matrix.pace import Pace
-from desktop_rag.matrix.people_tokens import PeopleTokens, new_signing_key, public_key
-from desktop_rag.matrix.room_readers import address_for_room
+from desktop_rag.features.matrix.bot_run import Pace
+from desktop_rag.features.matrix.bot_settings import BotFile, BotSettings, LiveSettings, RoomRule
+from desktop_rag.features.matrix.people_tokens import PeopleTokens, new_signing_key, public_key
+from desktop_rag.features.matrix.room_readers import address_for_room
 
 
 @pytest.fixture

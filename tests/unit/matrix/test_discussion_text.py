@@ -1,12 +1,12 @@
 """A discussion for a model, and what is taken from its summary."""
 
-from desktop_rag.matrix.discussion_text import (
+from desktop_rag.features.matrix.bot_run import (
     discussion,
     request_for_summary,
     summary_document,
     summary_of,
 )
-from desktop_rag.matrix.heard_message import HeardMessage
+from desktop_rag.features.matrix.heard_message import HeardMessage
 
 
 def messages(*texts: str) -> list[HeardMessage]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from desktop_rag.matrix.heard_message import HeardMessage, heard, is_for, without_mention
+from desktop_rag.features.matrix.heard_message import HeardMessage, heard, is_for, without_mention
 
 BOT, ROOM = "@library:here", "!room:here"
 

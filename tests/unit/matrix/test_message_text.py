@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_rag.matrix.message_text import (
+from desktop_rag.features.matrix.message_text import (
     LinkedSource,
     answer_text,
     content_of,

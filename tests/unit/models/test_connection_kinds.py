@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.models.connection_kinds import KINDS
+from desktop_rag.models.connection_states import KINDS
 
 PACKAGE = Path(__file__).parents[3] / "desktop_rag"
 

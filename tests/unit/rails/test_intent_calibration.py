@@ -2,9 +2,11 @@
 
 import numpy as np
 
-from desktop_rag.rails.intent.intent_calibration import IntentCalibration
-from desktop_rag.rails.intent.intent_recognition import ACCEPTED_FROM
-from desktop_rag.rails.intent.intent_scores import Evidence
+from desktop_rag.features.rails.intent.intent_recognition import (
+    ACCEPTED_FROM,
+    Evidence,
+    IntentCalibration,
+)
 
 
 def _probability(margin: float, examples: int = 1) -> float:

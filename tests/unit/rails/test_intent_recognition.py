@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from desktop_rag.rails.intent.intent_names import readable_names
-from desktop_rag.rails.intent.intent_recognition import (
+from desktop_rag.features.rails.intent.intent_recognition import (
     ACCEPTED_FROM,
     NEAREST,
     IntentExample,
     IntentRecogniser,
+    readable_names,
 )
 from tests.conftest import bundled_embedder
 

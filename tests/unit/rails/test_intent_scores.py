@@ -2,8 +2,12 @@
 
 import numpy as np
 
-from desktop_rag.rails.intent.intent_recognition import IntentExample, IntentRecogniser
-from desktop_rag.rails.intent.intent_scores import Evidence, IntentScores
+from desktop_rag.features.rails.intent.intent_recognition import (
+    Evidence,
+    IntentExample,
+    IntentRecogniser,
+    IntentScores,
+)
 
 _CLASSES, _EXAMPLES, _DIMENSIONS = 7, 120, 48
 

@@ -3,7 +3,7 @@
 import pytest
 
 from desktop_rag.core.conversation import AnswerRestated, TextDelta
-from desktop_rag.serve.answer_run import grown
+from desktop_rag.features.server.answer_run import grown
 
 
 @pytest.mark.parametrize(

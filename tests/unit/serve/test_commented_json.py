@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_rag.serve.mcp_programs.commented_json import (
+from desktop_rag.features.server.mcp_programs.program_setup import (
     NotJSONError,
     merged,
     parse,

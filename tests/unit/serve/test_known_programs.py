@@ -4,7 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.serve.mcp_programs.known_programs import PROGRAMS, Surroundings, program_named
+from desktop_rag.features.server.mcp_programs.program_setup import (
+    PROGRAMS,
+    Surroundings,
+    program_named,
+)
 
 EXPECTED = {
     "linux": {

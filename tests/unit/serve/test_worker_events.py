@@ -8,10 +8,10 @@ from queue import SimpleQueue
 import pytest
 
 from desktop_rag.core.conversation import AnswerDone, AnswerWaits, Role, SourcesFound, TextDelta
-from desktop_rag.serve import first_words
-from desktop_rag.serve.asked import message_of
-from desktop_rag.serve.first_words import FirstWords
-from desktop_rag.serve.worker_events import Nothing, Workers
+from desktop_rag.features.server import program_answers
+from desktop_rag.features.server.asked import message_of
+from desktop_rag.features.server.program_answers import FirstWords
+from desktop_rag.features.server.worker_events import Nothing, Workers
 
 
 def test_events_that_wait_are_joined_and_none_is_lost() -> None:
@@ -111,7 +111,7 @@ class Searches:
 
 
 def test_searches_come_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(first_words, "_TURN_S", 600)
+    monkeypatch.setattr(program_answers, "_TURN_S", 600)
     words = FirstWords(at_once=1)
     searches, patience = Searches(words), threading.Event()
     searches.start(0)
@@ -130,7 +130,7 @@ def test_searches_come_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_slow_search_does_not_hold_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(first_words, "_TURN_S", 0)
+    monkeypatch.setattr(program_answers, "_TURN_S", 0)
     searches = Searches(FirstWords(at_once=1))
     for number in range(3):
         searches.start(number)

@@ -13,8 +13,8 @@ from desktop_rag.answer.chat import Chat
 from desktop_rag.core.settings import Settings
 from desktop_rag.ui.chat.chat_page import ChatPage
 from desktop_rag.ui.chat.conversation_list import ConversationList
+from desktop_rag.ui.messages.answer_body import SegmentView
 from desktop_rag.ui.messages.message_view import MessageView
-from desktop_rag.ui.messages.segment_view import SegmentView
 from tests.servers.chat_server import ChatServer
 from tests.unit.ui.rooms import texts
 

@@ -37,8 +37,8 @@ from desktop_rag.store.duckdb.duckdb_engine import engine_over, library_file
 from desktop_rag.store.duckdb.search.postings_merge import PostingsMerge
 from desktop_rag.store.sql.documents.tag_store import TagStore
 from desktop_rag.store.sql.documents.web_page_store import WebPageStore
-from desktop_rag.ui.viewers.code_editor import CodeEditor
-from desktop_rag.ui.viewers.page_browser import PageBrowser
+from desktop_rag.ui.viewers.code_viewer import CodeEditor
+from desktop_rag.ui.viewers.page_viewer import PageBrowser
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel
 from tests.conftest import FAST_TIMES
 

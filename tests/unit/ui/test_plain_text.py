@@ -25,8 +25,8 @@ LABEL_MAKER = "controls.py"
 # `clipboard_data` shows nothing: other programs get a table's cells from it. `report_pdf` prints
 # our own report, in which foreign text is escaped.
 RICH_TEXT = {
-    "setHtml": {"segment_view.py", "cited_text.py", "clipboard_data.py", "report_pdf.py"},
-    "insertHtml": {"page_browser.py"},
+    "setHtml": {"answer_body.py", "cited_text.py", "clipboard_data.py", "experiment_actions.py"},
+    "insertHtml": {"page_viewer.py"},
 }
 NO_TEXT = {"appendHtml", "fromHtml", "setMarkdown", "insertMarkdown", "insertImage"}
 # Classes that load files named in a text, or guess whether a text is HTML.
@@ -36,7 +36,7 @@ DESKTOP_TOOLTIPS = {"tray.py", "opening_icon.py"}
 # Lays out plain text and reads no markup; it marks the words of a search, or measures lines.
 PLAIN_LAYOUT = {
     "QTextLayout": {"passage_painter.py", "question_button.py", "table_widths.py"},
-    "QTextDocument": {"report_pdf.py"},
+    "QTextDocument": {"experiment_actions.py"},
 }
 STATIC_BOXES = {"information", "warning", "critical", "question", "about"}
 

@@ -6,20 +6,33 @@ So it gives a probability, and the words to look at. In other languages than Eng
 probability says little, and a claim is not checked rather than called absent.
 """
 
+import functools
+import math
+import re
 import threading
+import tomllib
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 
-from desktop_rag.answer.checking.claims.differences import find_differences, words_of
-from desktop_rag.answer.checking.claims.features import SIMILARITY, Comparison, compare
+from desktop_rag.answer.checking.claims.alignment import Alignment, align
+from desktop_rag.answer.checking.claims.backing import Match, is_said, matches
+from desktop_rag.answer.checking.claims.differences import (
+    find_differences,
+    is_other_number,
+    is_plain_negation,
+    kind_of,
+    words_of,
+)
 from desktop_rag.answer.checking.claims.languages import writing_of
-from desktop_rag.answer.checking.claims.meaning import Meaning, OpenModel
-from desktop_rag.answer.checking.claims.model import CheckerModel
-from desktop_rag.answer.checking.claims.source_index import SourceIndex
-from desktop_rag.answer.checking.claims.statements import backing, denial
-from desktop_rag.answer.checking.claims.tokens import ClaimToken, tokenize_claim
+from desktop_rag.answer.checking.claims.numbers import is_rounded
+from desktop_rag.answer.checking.claims.phrases import Phrase, are_same, is_function, phrases_of
+from desktop_rag.answer.checking.claims.source_index import SourceIndex, Window
+from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole, tokenize_claim
+from desktop_rag.answer.checking.claims.units import Unit, UnitKind
+from desktop_rag.answer.checking.claims.words import has_opposite, word_lists
 from desktop_rag.core.claims import (
     CONTRADICTING,
     CheckedClaim,
@@ -28,7 +41,343 @@ from desktop_rag.core.claims import (
     Evidence,
     Verdict,
 )
+from desktop_rag.core.language.function_words import function_words
 from desktop_rag.core.paths import resources_dir
+from desktop_rag.models.embedding.bundled_models import BUNDLED
+from desktop_rag.models.embedding.joined_embedding import bundled_opener
+from desktop_rag.models.ports import Embedder
+
+# Looks in a source for the unit that says a claim, or that says its contrary. Pure.
+
+Span = tuple[int, int]
+
+# A unit that denies a claim has at least this share of its words, and this many.
+_LEAST_DENIED, _LEAST_AGREED = 0.5, 2
+# A unit that says a claim has at least this share of its stems, itself or above it.
+_LEAST_SHARED = 0.5
+_JOINT = re.compile(r"[,;]")
+_NOT = frozenset(("not", "never", "nicht", "nie", "niemals"))
+
+
+def backing(text: str, claim: Sequence[ClaimToken], index: SourceIndex) -> Span | None:
+    """Where the source says a claim: in one unit, or each of its main clauses in one."""
+    if whole := _backing(text, claim, index):
+        return whole.start, whole.end
+    first, *others = _clauses(text, claim)
+    units = [_backing(text, part, index) for part in (first, *others)] if others else [None]
+    return (units[0].start, units[0].end) if units[0] and all(units) else None
+
+
+def denial(
+    text: str, claim: Sequence[ClaimToken], index: SourceIndex
+) -> tuple[Unit, Difference] | None:
+    """The unit that says a claim with another number, or denies it, and the difference."""
+    functions = _functions(claim, index)
+    phrases = phrases_of(claim, text, functions)
+    for unit in _candidates(claim, index, _LEAST_DENIED):
+        found = _other_number(text, claim, phrases, unit, index, functions)
+        if not found:
+            found = _denied(phrases, unit, functions) or _unsaid(
+                claim, phrases, unit, index, functions
+            )
+        if found:
+            return unit, found
+    return None
+
+
+def _backing(text: str, claim: Sequence[ClaimToken], index: SourceIndex) -> Unit | None:
+    written = _words(claim)
+    functions = _functions(claim, index)
+    phrases = phrases_of(claim, text, functions)
+    for unit in _candidates(claim, index, _LEAST_SHARED):
+        found = matches(phrases, unit, index.text, functions)
+        if any(is_said(one, written) for one in found):
+            return unit
+    return None
+
+
+def _functions(claim: Sequence[ClaimToken], index: SourceIndex) -> frozenset[str]:
+    return index.functions | function_words([token.word for token in claim])
+
+
+def _candidates(claim: Sequence[ClaimToken], index: SourceIndex, least: float) -> Iterator[Unit]:
+    """The units with at least this share of the stems of a claim."""
+    wanted = {t.stem for t in claim if t.is_content and t.role is not TokenRole.NUMBER}
+    return (unit for unit in index.units if len(wanted & unit.stems) >= least * len(wanted))
+
+
+def _clauses(text: str, claim: Sequence[ClaimToken]) -> Iterator[Sequence[ClaimToken]]:
+    """The main clauses of a claim, each with a subject before its verb; one when unsure."""
+    first = 0
+    for place, (token, following) in enumerate(pairwise(claim), 1):
+        is_joint = following.word in word_lists().joining or _JOINT.search(
+            text, token.end, following.start
+        )
+        if is_joint and _is_clause(claim[first:place]) and _is_clause(claim[place:]):
+            yield claim[first:place]
+            first = place
+    yield claim[first:]
+
+
+def _is_clause(part: Sequence[ClaimToken]) -> bool:
+    verbs = word_lists().auxiliary
+    verb = next((n for n, token in enumerate(part) if token.word in verbs), len(part))
+    return any(token.is_content for token in part[:verb]) and any(
+        token.is_content for token in part[verb + 1 :]
+    )
+
+
+def _other_number(
+    text: str,
+    claim: Sequence[ClaimToken],
+    phrases: Sequence[Phrase],
+    unit: Unit,
+    index: SourceIndex,
+    functions: frozenset[str],
+) -> Difference | None:
+    """A number where the unit has another one, and agrees in all else."""
+    written = _words(claim)
+    for phrase in phrases:
+        said = phrase.token
+        is_elsewhere = said.stem in index.stems and unit.kind is not UnitKind.LABEL
+        kind = kind_of(said, text)
+        if said.role is not TokenRole.NUMBER or is_elsewhere or kind is None:
+            continue
+        others = [
+            token for token in unit.tokens
+            if token.role is TokenRole.NUMBER
+            and kind_of(token, index.text) is kind
+            and not any(are_same(own.token, token) for own in phrases)
+        ]  # fmt: skip
+        if len(others) != 1 or not is_other_number(said, others[0]):
+            continue
+        found = matches(phrases, unit, index.text, functions, (phrase, others[0]))
+        if any(_is_enough(one) and is_said(one, written) for one in found):
+            place = others[0].start, others[0].end
+            return Difference(kind, (said.start, said.end), place)
+    return None
+
+
+def _is_enough(found: Match) -> bool:
+    """True when two words agree beside the number, or all that the unit has."""
+    rest = (p for p in range(len(found.unit.tokens)) if p not in found.places)
+    return len(found.pairs) > _LEAST_AGREED or not any(map(found.is_content, rest))
+
+
+def _denied(phrases: Sequence[Phrase], unit: Unit, functions: frozenset[str]) -> Difference | None:
+    """A unit that says what the claim says, with a negation."""
+    content = [t for t in unit.tokens if not is_function(t, functions)]
+    negations = [t for t in content if t.role is TokenRole.NEGATION]
+    rest = [t for t in content if t.role is not TokenRole.NEGATION]
+    said = [p.token for p in phrases]
+    if len(negations) != 1 or not is_plain_negation(negations[0]) or len(rest) < _LEAST_AGREED:
+        return None
+    if any(t.role is TokenRole.NEGATION for t in said):
+        return None
+    places = [next((n for n, t in enumerate(said) if are_same(t, o)), -1) for o in rest]
+    is_ordered = places == sorted(places) and -1 not in places
+    if not is_ordered or len(rest) < _LEAST_DENIED * len(said) or _has_condition(unit.tokens):
+        return None
+    return Difference(DifferenceKind.NEGATION, None, (negations[0].start, negations[0].end))
+
+
+def _unsaid(
+    claim: Sequence[ClaimToken],
+    phrases: Sequence[Phrase],
+    unit: Unit,
+    index: SourceIndex,
+    functions: frozenset[str],
+) -> Difference | None:
+    """A unit that says what the claim says without its negation."""
+    negations = [p for p in phrases if p.token.role is TokenRole.NEGATION]
+    is_one = len(negations) == 1 and _is_not(negations[0].token)
+    if not is_one or _has_condition(claim) or unit.kind is not UnitKind.SENTENCE:
+        return None
+    rest = [phrase for phrase in phrases if phrase is not negations[0]]
+    written = _words(claim)
+    if any(is_said(one, written) for one in matches(rest, unit, index.text, functions)):
+        token = negations[0].token
+        return Difference(DifferenceKind.NEGATION, (token.start, token.end), None)
+    return None
+
+
+def _is_not(token: ClaimToken) -> bool:
+    """True for a negation of the whole statement; there is "no fee" where the fee is 0."""
+    return token.word in _NOT or token.word.endswith("n't")
+
+
+def _words(claim: Sequence[ClaimToken]) -> frozenset[str]:
+    """The words of a claim in lower case, without names: the month of May allows nothing."""
+    return frozenset(token.word for token in claim if token.role is not TokenRole.NAME)
+
+
+def _has_condition(tokens: Sequence[ClaimToken]) -> bool:
+    return any(token.word in word_lists().conditions for token in tokens)
+
+
+# Estimates from features how likely a source supports a claim. Pure, any thread.
+#
+# A logistic regression whose weights keep the directions of the features, fitted by
+# `training/fit_checker.py`.
+
+_FURTHEST = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class CheckerModel:
+    """The fitted model. A claim counts as supported from `supported_from` on, and as absent from
+    the sources below `unsupported_below`; `threshold` separates two classes.
+    """
+
+    weights: Mapping[str, float]
+    intercept: float
+    threshold: float
+    supported_from: float
+    unsupported_below: float
+
+    @classmethod
+    @functools.cache
+    def load(cls, path: Path) -> "CheckerModel":
+        """Read the file with the fitted numbers, once per process."""
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        bounds = table["threshold"], table["supported_from"], table["unsupported_below"]
+        return cls(table["weights"], table["intercept"], *bounds)
+
+    def support(self, values: Mapping[str, float]) -> float:
+        """The probability that the claim is supported, 0 to 1, from the features by name."""
+        odds = self.intercept + sum(weight * values[name] for name, weight in self.weights.items())
+        return 1 / (1 + math.exp(-max(-_FURTHEST, min(_FURTHEST, odds))))
+
+
+# The similarity in meaning of claims and passages, by the English bundled model. Worker thread.
+
+OpenModel = Callable[[str], Embedder]
+
+
+class Meaning:
+    """Compares claims with passages; the model is loaded with the first of them."""
+
+    def __init__(self, open_model: OpenModel | None = None) -> None:
+        """`open_model` gives a bundled model by its spec; without it one is loaded for this."""
+        self._open_model = open_model or bundled_opener(threads=1)
+
+    def similarities(self, claim: str, passages: Sequence[str]) -> list[float]:
+        """The cosine of the claim and each passage, -1 to 1."""
+        vectors = self._open_model(BUNDLED).embed_passages([claim, *passages])
+        return (vectors[1:] @ vectors[0]).tolist()
+
+
+# Features of a claim and a source: which words the source lacks, and how near it is in meaning.
+#
+# All are shares, which do not depend on the length of claim or source. Pure, any thread.
+
+SIMILARITY = "similarity"
+# The features by name: more of it lowers the support (-1) or raises it (1).
+FEATURES: Mapping[str, int] = {
+    # The share of missing content words, by weight: in the whole source, where other forms of a
+    # word count as found, and in the two sentences that together have most of them.
+    "missing": -1,
+    "missing_in_two_sentences": -1,
+    # Shares within each role.
+    "names_missing": -1,
+    "numbers_missing_in_window": -1,
+    "degrees_missing_in_window": -1,
+    "opposites": -1,
+    # The share of neighbouring words that are no neighbours in the window.
+    "neighbours_parted_in_window": -1,
+    # The similarity in meaning of the claim and the window.
+    SIMILARITY: 1,
+}
+# The number of sentences in a window.
+WINDOW_SENTENCES = 2
+_MOST_OPPOSITES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A claim compared with a source: its best window, the alignment, the features by name.
+
+    All features but the similarity, which takes longer and is added where it can matter.
+    """
+
+    window: Window
+    alignment: Alignment
+    features: dict[str, float] = field(repr=False)
+
+
+def compare(claim: Sequence[ClaimToken], index: SourceIndex) -> Comparison:
+    """Compare a claim that has content words with a source that has words."""
+    content = [token for token in claim if token.is_content]
+    weights: dict[str, float] = {}
+    for token in content:
+        weights[token.stem] = weights.get(token.stem, 0.0) + token.weight
+    total = sum(weights.values())
+    window, _ = index.best_window(weights, WINDOW_SENTENCES)
+    values = {
+        "missing": _missing(content, index) / total,
+        "missing_in_two_sentences": 1 - _in_two_sentences(weights, index) / total,
+        "names_missing": _share_of(not _has(index, t) for t in claim if t.role is TokenRole.NAME),
+        "numbers_missing_in_window": _share_of(
+            not _has_number(window, t) for t in claim if t.role is TokenRole.NUMBER
+        ),
+        "degrees_missing_in_window": _share_of(
+            t.stem not in window.stems for t in claim if t.role is TokenRole.DEGREE
+        ),
+        "opposites": _opposites(content, window),
+        "neighbours_parted_in_window": _parted(content, index, window),
+    }
+    assert {*values, SIMILARITY} == FEATURES.keys()
+    return Comparison(window, align(claim, window.tokens), values)
+
+
+def _has(index: SourceIndex, token: ClaimToken) -> bool:
+    return token.stem in index.stems
+
+
+def _has_number(window: Window, token: ClaimToken) -> bool:
+    """True when the window has the number, or another one that is rounded to it."""
+    return token.stem in window.stems or any(
+        is_rounded(token.stem, other.stem)
+        for other in window.tokens
+        if other.role is TokenRole.NUMBER
+    )
+
+
+def _missing(content: Sequence[ClaimToken], index: SourceIndex) -> float:
+    missing = (token for token in content if not _has(index, token))
+    return sum(token.weight for token in missing if not index.has_form_of(token.stem))
+
+
+def _in_two_sentences(weights: Mapping[str, float], index: SourceIndex) -> float:
+    """The weight of the stems in the best sentence, and in the one that adds most to it."""
+    best, found = index.best_window(weights, 1)
+    rest = {stem: weight for stem, weight in weights.items() if stem not in best.stems}
+    return found + index.best_window(rest, 1)[1]
+
+
+def _share_of(misses: Iterable[bool]) -> float:
+    # Smoothed: one of one counts half, since a share of few words says little.
+    found = list(misses)
+    return sum(found) / (len(found) + 1)
+
+
+def _opposites(content: Sequence[ClaimToken], window: Window) -> float:
+    found = sum(
+        token.stem not in window.stems and has_opposite(token.stem, window.stems)
+        for token in content
+    )
+    return float(min(found, _MOST_OPPOSITES))
+
+
+def _parted(content: Sequence[ClaimToken], index: SourceIndex, window: Window) -> float:
+    stems = [token.stem for token in content]
+    wanted, known = list(pairwise(stems)), set(stems)
+    near: set[tuple[str, str]] = set()
+    for sentence in index.sentences_of(window):
+        found = [token.stem for token in sentence if token.stem in known]
+        near.update(pairwise(found), zip(found, found[2:], strict=False))
+    return 1 - sum(pair in near for pair in wanted) / len(wanted) if wanted else 0.0
+
 
 # Indexes of sources are cached up to this many characters in total; the latest always is.
 _CACHED_CHARACTERS = 1 << 20

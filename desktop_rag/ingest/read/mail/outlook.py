@@ -3,13 +3,299 @@
 Runs in the parser process.
 """
 
+import base64
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.parser import HeaderParser
+from urllib.parse import quote
+
 from desktop_rag.core.anchors import Anchor
-from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
+from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
+from desktop_rag.ingest.read.foundation.encoding import NotTextError, decode
 from desktop_rag.ingest.read.foundation.ole import Container
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
-from desktop_rag.ingest.read.mail.outlook_item import Attached, OutlookItem
+from desktop_rag.ingest.read.mail.mail_header import BoundedHeaders, field
 from desktop_rag.ingest.read.markup import web_page
 from desktop_rag.ingest.read.old_office import rich_text
+
+# Rich text as Outlook packs it into messages, after [MS-OXRTFCP]. Pure.
+#
+# Runs in the parser process.
+
+_HEADER = struct.Struct("<IIII")
+_COMPRESSED, _PLAIN = 0x75465A4C, 0x414C454D
+# The initial content of the window.
+_FIRST = (
+    b"{\\rtf1\\ansi\\mac\\deff0\\deftab720{\\fonttbl;}{\\f0\\fnil \\froman \\fswiss \\fmodern "
+    b"\\fscript \\fdecor MS Sans SerifSymbolArialTimes New RomanCourier{\\colortbl\\red0\\green0"
+    b"\\blue0\r\n\\par \\pard\\plain\\f0\\fs20\\b\\i\\u\\tab\\tx"
+)
+_WINDOW = 4096
+_LENGTH_BITS, _LENGTH_MASK, _MIN_LENGTH = 4, 0xF, 2
+_RUNS = 8
+
+
+class NotCompressedRtfError(ValueError):
+    """The bytes are something else."""
+
+
+def decompressed(data: bytes) -> bytes:
+    """The rich text, as far as it goes. At most nine times as long as the data."""
+    if len(data) < _HEADER.size:
+        raise NotCompressedRtfError
+    _, size_bytes, kind, _ = _HEADER.unpack_from(data)
+    content = data[_HEADER.size :]
+    if kind == _PLAIN:
+        return content[:size_bytes]
+    if kind != _COMPRESSED:
+        raise NotCompressedRtfError
+    return _inflated(content)[len(_FIRST) :][:size_bytes]
+
+
+def _inflated(content: bytes) -> bytes:
+    """The beginning of the window with all that follows it."""
+    output = bytearray(_FIRST)
+    position = 0
+    while position < len(content):
+        flags = content[position]
+        position += 1
+        for run in range(_RUNS):
+            if not flags >> run & 1:
+                output += content[position : position + 1]
+                position += 1
+                continue
+            if position + 1 >= len(content):
+                return bytes(output)
+            reference = content[position] << 8 | content[position + 1]
+            position += 2
+            offset = reference >> _LENGTH_BITS
+            distance = (len(output) - offset) % _WINDOW
+            if not distance:
+                # Where the window would be written next: the end.
+                return bytes(output)
+            start = len(output) - distance
+            for index in range((reference & _LENGTH_MASK) + _MIN_LENGTH):
+                # Before the beginning the window holds nothing.
+                output.append(output[start + index] if start + index >= 0 else 0)
+    return bytes(output)
+
+
+# A message in an Outlook container: its fields, its forms of a body, its attachments.
+#
+# After [MS-OXMSG]: a property is a stream named after its number and type, or stands in the list
+# of
+# those of fixed size. Damage makes fields empty. Runs in the parser process.
+
+_SUBJECT, _HEADERS, _BODY, _PAGE, _RICH_TEXT = 0x0037, 0x007D, 0x1000, 0x1013, 0x1009
+_SENDER, _SENDER_ADDRESSES = (0x0C1A, 0x0042), (0x5D01, 0x0C1F)
+_SHOWN_TO, _SHOWN_CC, _SENT, _DELIVERED = 0x0E04, 0x0E03, 0x0039, 0x0E06
+_NAME, _ADDRESSES, _KIND, _TO, _CC = 0x3001, (0x39FE, 0x3003), 0x0C15, 1, 2
+_DATA, _FILE_NAMES, _MIME_TYPE, _CONTENT_ID = 0x3701, (0x3707, 0x3704, 0x3001), 0x370E, 0x3712
+_CODE_PAGE, _PAGE_CODE_PAGE = 0x3FFD, 0x3FDE
+_WIDE, _NARROW, _BINARY, _OBJECT = "001F", "001E", "0102", "000D"
+_FIXED = "__properties_version1.0"
+_ENTRY = struct.Struct("<HHIQ")
+# Entries begin behind a header, which is longer in messages than in what belongs to them.
+_MESSAGE_OFFSET, _INNER_OFFSET, _ITEM_OFFSET = 32, 24, 8
+_ENCODINGS = {
+    65001: "utf-8", 65000: "utf-7", 1200: "utf-16-le", 20127: "cp1252", 20866: "koi8-r",
+    21866: "koi8-u", 50220: "iso-2022-jp", 50221: "iso-2022-jp", 50222: "iso-2022-jp",
+    51932: "euc-jp", 51949: "euc-kr", 52936: "hz", 54936: "gb18030", 936: "gb18030",
+    10000: "mac-roman", **{28590 + n: f"iso-8859-{n}" for n in range(1, 16)},
+}  # fmt: skip
+_EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
+_MAX_RECIPIENTS = 50
+_BOUNDARY = "=_a_part_of_the_message"
+_BASE64 = "Content-Transfer-Encoding: base64"
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """A file, or a message, that is attached to a message."""
+
+    name: str
+    data: bytes
+    item: "OutlookItem | None"
+    is_shown_in_page: bool
+
+
+class _Properties:
+    """The properties in one storage of the container."""
+
+    def __init__(self, container: Container, path: tuple[str, ...], offset: int) -> None:
+        self._container = container
+        self._path = path
+        fixed = container.stream(*path, _FIXED)
+        self.is_there = fixed is not None
+        entries = (fixed or b"")[offset:]
+        entries = entries[: len(entries) // _ENTRY.size * _ENTRY.size]
+        self._fixed = {number: value for _, number, _, value in _ENTRY.iter_unpack(entries)}
+
+    def number(self, property_id: int) -> int:
+        """A whole number, 0 if it is missing."""
+        return self._fixed.get(property_id, 0) & 0xFFFFFFFF
+
+    def moment(self, property_id: int) -> str:
+        """A point in time in words, "" if it is missing."""
+        ticks = self._fixed.get(property_id, 0)
+        try:
+            return (_EPOCH + timedelta(microseconds=ticks // 10)).strftime("%Y-%m-%d %H:%M UTC") * (
+                ticks > 0
+            )
+        except OverflowError:
+            return ""
+
+    def binary(self, property_id: int) -> bytes:
+        """Bytes, none if they are missing."""
+        return self._stream(property_id, _BINARY) or b""
+
+    def text(self, *property_ids: int, code_page: int = 0) -> str:
+        """The first text there is, "" without one."""
+        return next(filter(None, (self._text(number, code_page) for number in property_ids)), "")
+
+    def _text(self, property_id: int, code_page: int) -> str:
+        wide = self._stream(property_id, _WIDE)
+        if wide is not None:
+            text = wide.decode("utf-16-le", "replace")
+        else:
+            narrow = (self._stream(property_id, _NARROW) or b"").rstrip(b"\0")
+            try:
+                text = decode(narrow, encoding_of(code_page))[0]
+            except NotTextError:
+                text = narrow.decode("ascii", "replace")
+        # Some programs write the zero that ends a text in memory.
+        return text.rstrip("\0").replace("\r\n", "\n")
+
+    def _stream(self, property_id: int, kind: str) -> bytes | None:
+        return self._container.stream(*self._path, f"__substg1.0_{property_id:04X}{kind}")
+
+
+class OutlookItem:
+    """The message in a container, or the one in a storage of it."""
+
+    def __init__(self, container: Container, path: tuple[str, ...] = ()) -> None:
+        self._container = container
+        self._path = path
+        self._properties = _Properties(container, path, _INNER_OFFSET if path else _MESSAGE_OFFSET)
+        self._code_page = self._properties.number(_CODE_PAGE)
+        self.is_message = self._properties.is_there
+        self.subject = one_line(self._text(_SUBJECT))
+
+    def header(self) -> str:
+        """Sender, recipients, date and subject as lines."""
+        sent = HeaderParser(policy=BoundedHeaders()).parsestr(self._text(_HEADERS))
+        name, address = self._text(*_SENDER), self._text(*_SENDER_ADDRESSES)
+        pairs = (
+            ("From", field(sent, "From") or _person(name, address)),
+            ("To", field(sent, "To") or self._recipients(_TO) or self._text(_SHOWN_TO)),
+            ("Cc", field(sent, "Cc") or self._recipients(_CC) or self._text(_SHOWN_CC)),
+            ("Date", field(sent, "Date") or self._date()),
+            ("Subject", self.subject),
+        )
+        return "\n".join(f"{name}: {one_line(value)}" for name, value in pairs if value)
+
+    def body(self) -> str:
+        """The plain form, "" without one."""
+        own = self._properties.number(_PAGE_CODE_PAGE)
+        return self._properties.text(_BODY, code_page=own or self._code_page)
+
+    def page(self) -> bytes:
+        """The body as a web page; in `page_encoding`, or as it says itself."""
+        return self._properties.binary(_PAGE) or self._text(_PAGE).encode("utf-8", "replace")
+
+    @property
+    def page_encoding(self) -> str:
+        """The encoding of `page`, "" if only the page itself says it."""
+        return encoding_of(self._properties.number(_PAGE_CODE_PAGE))
+
+    def rich_text(self) -> bytes:
+        """The body as rich text, nothing without one."""
+        try:
+            return decompressed(self._properties.binary(_RICH_TEXT))
+        except NotCompressedRtfError:
+            return b""
+
+    def attachments(self) -> Iterator[Attached]:
+        """The attached files, in order."""
+        page = self.page()
+        for storage in self._storages("__attach_version1.0_#"):
+            path = (*self._path, storage)
+            properties = _Properties(self._container, path, _ITEM_OFFSET)
+            content_id = properties.text(_CONTENT_ID).strip("<>").encode("utf-8", "replace")
+            is_picture = properties.text(_MIME_TYPE).startswith("image/")
+            inner = OutlookItem(self._container, (*path, f"__substg1.0_{_DATA:04X}{_OBJECT}"))
+            # Only the name: it may be a path from another computer.
+            name = one_line(properties.text(*_FILE_NAMES, code_page=self._code_page))
+            yield Attached(
+                name=name.replace("\\", "/").rpartition("/")[2],
+                data=properties.binary(_DATA),
+                item=inner if inner.is_message else None,
+                is_shown_in_page=is_picture and bool(content_id) and b"cid:" + content_id in page,
+            )
+
+    def to_mail(self, depth: int) -> bytes:
+        """The message as other programs store it, with messages in it down to this depth."""
+        page = self.page()
+        parts = [("text/plain; charset=utf-8", "", (self.body()).encode("utf-8", "replace"))]
+        if not parts[0][2].strip() and page:
+            parts = [("text/html", "", page)]
+        for number, attached in enumerate(self.attachments(), start=1):
+            name, data = attached.name or f"attachment {number}", attached.data
+            if attached.item and depth:
+                name = f"{attached.item.subject or attached.name or 'message'}.eml"
+                data = attached.item.to_mail(depth - 1)
+            if data and not attached.is_shown_in_page:
+                parts.append(("application/octet-stream", name, data))
+        head = f'MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary="{_BOUNDARY}"\n'
+        lines = [self.header().encode("utf-8", "replace"), head.encode()]
+        lines += (_mail_part(*part) for part in parts)
+        return b"\n".join([*lines, f"--{_BOUNDARY}--".encode()])
+
+    def _text(self, *property_ids: int) -> str:
+        return self._properties.text(*property_ids, code_page=self._code_page)
+
+    def _date(self) -> str:
+        return self._properties.moment(_SENT) or self._properties.moment(_DELIVERED)
+
+    def _recipients(self, kind: int) -> str:
+        people: list[str] = []
+        for storage in self._storages("__recip_version1.0_#")[:_MAX_RECIPIENTS]:
+            found = _Properties(self._container, (*self._path, storage), _ITEM_OFFSET)
+            if (found.number(_KIND) or _TO) == kind:
+                name = found.text(_NAME, code_page=self._code_page)
+                people.append(_person(name, found.text(*_ADDRESSES)))
+        return "; ".join(filter(None, people))
+
+    def _storages(self, prefix: str) -> list[str]:
+        depth = len(self._path)
+        found = {
+            path[depth]: None
+            for path in self._container.names()
+            if len(path) > depth + 1
+            and path[:depth] == self._path
+            and path[depth].startswith(prefix)
+        }
+        return sorted(found)
+
+
+def encoding_of(code_page: int) -> str:
+    """The name of the codec for a code page, "" for none."""
+    return _ENCODINGS.get(code_page, f"cp{code_page}") if code_page else ""
+
+
+def _person(name: str, address: str) -> str:
+    if not address or "@" not in address or address == name:
+        return name or address
+    return f"{name} <{address}>" if name else address
+
+
+def _mail_part(kind: str, name: str, data: bytes) -> bytes:
+    placed = f"Content-Disposition: attachment; filename*=utf-8''{quote(name)}\n" if name else ""
+    head = f"--{_BOUNDARY}\nContent-Type: {kind}\n{placed}{_BASE64}\n\n"
+    return head.encode() + base64.encodebytes(data)
+
 
 _MAX_DEPTH = 3
 

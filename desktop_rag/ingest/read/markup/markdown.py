@@ -5,19 +5,171 @@ Runs in the parser process.
 """
 
 import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
+from desktop_rag.core.tags import MOST_TAGS, distinct_tags
+from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.encoding import decode
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
 from desktop_rag.ingest.read.markup import plain_text
-from desktop_rag.ingest.read.markup.front_matter import parse_front_matter
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
+    from yaml import Node
+
+# The front matter of a Markdown file: a block of YAML or TOML above the text.
+#
+# YAML is read one top-level entry at a time, as a tree of strings without types and merges, so an
+# error in one entry spoils no other and an alias never multiplies. Runs in the parser process.
+
+# A person's front matter is far shorter. What is longer stays text.
+_MAX_BLOCK_CHARS = 32_000
+# Each open bracket makes every further token of YAML slower. A list of tags has one.
+_MAX_BRACKETS = 100
+# A dotted TOML key takes time and memory by the square of its parts, and stands on one line.
+_MAX_DOTS = 200
+_YAML_BLOCK = re.compile(
+    r"---[ \t]*\n(?P<block>.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE
+)
+_TOML_BLOCK = re.compile(
+    r"\+\+\+[ \t]*\n(?P<block>.*?)^\+\+\+[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE
+)
+_ENTRY = re.compile(r"""(?P<quote>["']?)(?P<key>\w[\w ./-]{0,59})(?P=quote):(?=[ \t\n]|\Z)""")
+# A line that goes on with the entry above it, or says nothing.
+_CONTINUED = re.compile(r"[ \t]|-(?:[ \t]|\Z)|[\]}#]|\Z")
+_COMMENT = re.compile(r"(?:\A|(?<=[ \t]))#.*")
+_QUOTES = "\"'"
+_DATE = re.compile(r"\s*(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
+_TITLES, _DATES, _TAGS = ("title",), ("date", "created"), ("tags", "tag", "keywords")
+# The text of an entry, or the texts of a list.
+Value = str | list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """Title, date (ISO) and tags of a file, and the offset at which its text begins."""
+
+    title: str = ""
+    dated: str = ""
+    tags: tuple[str, ...] = ()
+    end: int = 0
+
+
+NONE = FrontMatter()
+
+
+def parse_front_matter(text: str) -> FrontMatter:
+    """The front matter at the beginning of the text; NONE where there is none."""
+    head = text[:_MAX_BLOCK_CHARS]
+    if match := _YAML_BLOCK.match(head):
+        entries = _yaml_entries(match["block"])
+    elif match := _TOML_BLOCK.match(head):
+        entries = _toml_entries(match["block"])
+    else:
+        return NONE
+    if not entries:
+        return NONE
+    end = match.end()
+    while end < len(text) and text[end] == "\n":
+        end += 1
+    return FrontMatter(
+        title=one_line(_text(_first(entries, _TITLES))),
+        dated=_day(_text(_first(entries, _DATES))),
+        tags=_tags(_first(entries, _TAGS)),
+        end=end,
+    )
+
+
+def _first(entries: Mapping[str, Value], keys: Iterable[str]) -> Value:
+    return next((entries[key] for key in keys if entries.get(key)), "")
+
+
+def _text(value: Value) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _day(written: str) -> str:
+    match = _DATE.match(written)
+    try:
+        return date(*map(int, match.groups())).isoformat() if match else ""
+    except ValueError:
+        return ""
+
+
+def _tags(value: Value) -> tuple[str, ...]:
+    if isinstance(value, str):
+        value = value.strip("[]").split("," if "," in value else None)
+    return distinct_tags(map(one_line, value))[:MOST_TAGS]
+
+
+# --- YAML ----------------------------------------------------------------------------------------
+
+
+def _yaml_entries(block: str) -> dict[str, Value]:
+    """The wanted entries; empty when the block is prose between two rules and no front matter."""
+    entries: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in block.split("\n"):
+        if match := _ENTRY.match(line):
+            lines = entries.setdefault(match["key"].casefold().strip(), [])
+            lines.append(line[match.end() :])
+        elif not _CONTINUED.match(line):
+            return {}
+        else:
+            lines.append(line)
+    wanted = (*_TITLES, *_DATES, *_TAGS)
+    found = {key: _yaml_value("\n".join(entries[key])) for key in wanted if key in entries}
+    # A key that is not wanted makes a front matter too.
+    return found or dict.fromkeys(entries, "")
+
+
+def _yaml_value(written: str) -> Value:
+    import yaml
+
+    if written.count("[") + written.count("{") > _MAX_BRACKETS:
+        return ""
+    try:
+        entry = yaml.compose(f"value:{written}", Loader=yaml.BaseLoader)
+        return _value_of(entry.value[0][1])
+    except Exception:
+        # A parser may raise anything about what was made to break it. The line itself often is
+        # the text: `title: Fees: a guide` is no YAML.
+        return _COMMENT.sub("", written.strip().partition("\n")[0]).strip().strip(_QUOTES)
+
+
+def _value_of(node: "Node") -> Value:
+    from yaml import ScalarNode, SequenceNode
+
+    if isinstance(node, SequenceNode):
+        return [str(item.value) for item in node.value if isinstance(item, ScalarNode)]
+    return str(node.value) if isinstance(node, ScalarNode) else ""
+
+
+# --- TOML ----------------------------------------------------------------------------------------
+
+
+def _toml_entries(block: str) -> dict[str, Value]:
+    if any(line.count(".") > _MAX_DOTS for line in block.splitlines()):
+        return {}
+    try:
+        found = tomllib.loads(block)
+    except (ValueError, RecursionError):
+        return {}
+    return {key.casefold(): _plain_value(value) for key, value in found.items()}
+
+
+def _plain_value(value: object) -> Value:
+    if isinstance(value, list):
+        return [str(item) for item in value if isinstance(item, str | int | float)]
+    return "" if isinstance(value, dict) else str(value)
+
 
 _MAX_PARSED_CHARS = 10_000_000
 _MARKUP = re.compile(r"[\\`*_~\[\]<&!]")

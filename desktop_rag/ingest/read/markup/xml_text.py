@@ -6,13 +6,213 @@ Entities are never resolved. Runs in the parser process.
 
 import html
 import re
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, HeadingPath
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.markup import plain_text
-from desktop_rag.ingest.read.markup.xml_blocks import Block, Node, blocks_of, name_of
+
+# The paragraphs of an XML tree whose vocabulary is only half known.
+#
+# Names that many vocabularies share say what begins a paragraph, a row or a heading; elsewhere
+# text
+# beside elements makes a paragraph, and text alone a line. Runs in the parser process.
+
+# An lxml node.
+Node = Any
+
+_PARAGRAPHS = {
+    "p", "para", "simpara", "title", "subtitle", "head", "heading", "h", "abstract-title",
+    "article-title", "label", "caption", "term", "definition", "item", "li", "td", "th", "entry",
+    "cell", "verse", "l", "line", "speech", "quote", "attrib", "ab", "invention-title",
+    "claim-text", "book-title", "verbatim", "screen", "programlisting", "code", "preformat",
+    "listing", "literallayout",
+}  # fmt: skip
+_BLOCKS = _PARAGRAPHS | {
+    "sec", "section", "chapter", "part", "div", "body", "front", "back", "abstract", "ack",
+    "ref-list", "ref", "list", "list-item", "itemizedlist", "orderedlist", "listitem",
+    "variablelist", "varlistentry", "table-wrap", "table", "thead", "tbody", "tr", "row", "fig",
+    "figure", "disp-quote", "disp-formula", "blockquote", "note", "entry", "claim", "description",
+    "channel", "lg", "sp", "stanza", "poem", "epigraph", "cite", "author", "boxed-text", "fn",
+    "footnote",
+}  # fmt: skip
+_ROWS = {"tr", "row"}
+_CELLS = {"td", "th", "tc", "entry", "cell"}
+_TITLES = {"title", "head", "heading", "h", "article-title", "invention-title", "book-title"}
+# A title in one of these is the caption of something, or names something else.
+_NO_SECTIONS = {
+    "fig", "figure", "table-wrap", "table", "caption", "ref", "mixed-citation",
+    "element-citation", "citation", "product", "biblstruct", "bibl", "formalpara",
+    "related-article", "item", "entry", "image", "link",
+}  # fmt: skip
+_DOCUMENT_TITLES = {"article-title", "invention-title", "book-title"}
+_TITLE_HOLDERS = {"title-group", "article", "book", "bookinfo", "articleinfo", "info", "titlestmt",
+                  "channel", "feed", "title-info", "prolog", "topic", "document"}  # fmt: skip
+# Pictures and the second form of a formula.
+_LEFT_OUT = {
+    "binary-data", "bindata", "binarydata", "binary", "docoledata", "tex-math", "annotation",
+    "graphicdata", "style", "script",
+}  # fmt: skip
+_BORDER = " | "
+_SHORT_CHARS = 60
+_ESCAPED_TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*\b[^<>]{0,2000}>")
+_ESCAPED_HTML = re.compile(r"</(?:p|div|span|td|a|li|b|i|strong|em|h\d)>|<br\s*/?>", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A paragraph with what stands between it and the one before. A heading has a `level`."""
+
+    text: str
+    line: int | None
+    gap: str
+    level: int = 0
+    is_title: bool = False
+
+
+def blocks_of(root: Node, entities: Mapping[str, str]) -> Iterator[Block]:
+    """The paragraphs in their order, none of them empty. `entities` are those with plain text."""
+    return _Walk(root, entities).blocks()
+
+
+def name_of(node: Node) -> str:
+    """The name without its namespace in lower case, "" for what is no element."""
+    return node.tag.rpartition("}")[2].lower() if isinstance(node.tag, str) else ""
+
+
+class _Walk:
+    """Goes through the tree without recursion, which a deep one would exhaust."""
+
+    def __init__(self, root: Node, entities: Mapping[str, str]) -> None:
+        self._root = root
+        self._entities = entities
+        self._open: list[str] = []
+        self._pieces: list[str] = []
+        self._line: int | None = None
+        self._gap = ""
+        self._before: Node | None = None
+        self._table: Node | None = None
+        # How deep the element lies whose text runs on over its children, 0 for none.
+        self._mixed_depth = 0
+        self._sections = 0
+
+    def blocks(self) -> Iterator[Block]:
+        """All blocks of the tree."""
+        waiting: list[tuple[Node, bool]] = [(self._root, True)]
+        while waiting:
+            node, is_start = waiting.pop()
+            name = name_of(node)
+            if is_start and name and name not in _LEFT_OUT:
+                yield from self._enter(node, name)
+                waiting.append((node, False))
+                waiting += ((child, True) for child in reversed(node))
+                continue
+            if not is_start:
+                yield from self._leave(node, name)
+            elif not name:
+                self._add(self._entity_text(node), node)
+            if node is not self._root:
+                self._add(node.tail or "", node)
+        yield from self._flush()
+
+    def _enter(self, node: Node, name: str) -> Iterator[Block]:
+        self._open.append(name)
+        if self._is_in_row():
+            has_cells = name in _CELLS and any(piece.strip() for piece in self._pieces)
+            self._pieces.append(_BORDER if has_cells else " " if name in _BLOCKS else "")
+        else:
+            if name in _BLOCKS or not self._mixed_depth:
+                yield from self._flush(None if name in _BLOCKS else node)
+            if name in _ROWS:
+                self._gap = "\n" if node.getparent() is self._table else self._gap
+                self._table = node.getparent()
+            is_whole = name in _ROWS or name in _PARAGRAPHS
+            if is_whole or (not self._mixed_depth and _has_text_beside(node)):
+                self._mixed_depth = len(self._open)
+        self._sections += _begins_section(node, name)
+        self._add(node.text or "", node)
+
+    def _leave(self, node: Node, name: str) -> Iterator[Block]:
+        if self._is_in_row() and len(self._open) > self._mixed_depth:
+            self._pieces.append(" " if name in _BLOCKS else "")
+        elif name in _TITLES:
+            yield from self._flush_heading(node, name)
+        elif name in _BLOCKS or len(self._open) == self._mixed_depth:
+            yield from self._flush()
+        self._sections -= _begins_section(node, name)
+        if len(self._open) == self._mixed_depth:
+            self._mixed_depth = 0
+        self._open.pop()
+
+    def _is_in_row(self) -> bool:
+        depth = self._mixed_depth
+        return bool(depth) and self._open[depth - 1] in _ROWS
+
+    def _add(self, text: str, node: Node) -> None:
+        if self._line is None and text.strip():
+            self._line = node.sourceline
+        self._pieces.append(text)
+
+    def _flush(self, leaf: Node | None = None) -> Iterator[Block]:
+        """End the paragraph. Short texts of elements that stand side by side share a line."""
+        text = _shown("".join(self._pieces))
+        line, gap = self._line, self._gap
+        self._pieces, self._line = [], None
+        if text:
+            yield Block(text, line, gap)
+        if leaf is None:
+            self._gap = "\n\n"
+        elif text:
+            is_beside = self._before is not None and leaf.getprevious() is self._before
+            self._gap = " " if is_beside and len(text) <= _SHORT_CHARS else "\n"
+        self._before = leaf
+
+    def _flush_heading(self, node: Node, name: str) -> Iterator[Block]:
+        parent = self._open[-2] if len(self._open) > 1 else ""
+        is_heading = not _NO_SECTIONS.intersection(self._open[:-1])
+        level = max(self._sections, 1) + (name == "heading" and _stated_level(node) - 1)
+        for block in self._flush():
+            is_title = name in _DOCUMENT_TITLES or parent in _TITLE_HOLDERS
+            level = level if is_heading else 0
+            yield Block(block.text, block.line, block.gap, level, is_heading and is_title)
+
+    def _entity_text(self, node: Node) -> str:
+        """The text of an entity: a letter of HTML, or one that the file declares."""
+        from lxml import etree
+
+        if node.tag is not etree.Entity:
+            return ""
+        letter = html.unescape(node.text)
+        return self._entities.get(node.text[1:-1], "") if letter.endswith(";") else letter
+
+
+def _has_text_beside(node: Node) -> bool:
+    """True when the element holds text and elements side by side."""
+    if len(node) == 0:
+        return False
+    texts = [node.text, *(child.tail for child in node)]
+    return any(text and text.strip() for text in texts)
+
+
+def _begins_section(node: Node, name: str) -> bool:
+    return name not in _NO_SECTIONS and any(name_of(child) in _TITLES for child in node)
+
+
+def _stated_level(node: Node) -> int:
+    level = node.get("level", "1")
+    return min(int(level), 6) if level.isdecimal() and level.isascii() else 1
+
+
+def _shown(text: str) -> str:
+    """The text with white space collapsed, and without the tags of HTML that was put in as text."""
+    if _ESCAPED_HTML.search(text):
+        text = html.unescape(_ESCAPED_TAG.sub(" ", text))
+    return " ".join(text.split())
+
 
 # A tree takes several times the memory of the text.
 _MAX_PARSED_BYTES = 40_000_000

@@ -8,12 +8,162 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
+from desktop_rag.ingest.read.foundation.encryption import encrypted
 from desktop_rag.ingest.read.foundation.ole import Container
-from desktop_rag.ingest.read.foundation.source_file import SourceFile
+from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
+from desktop_rag.ingest.read.foundation.too_old import POWERPOINT_95, too_old
 from desktop_rag.ingest.read.office.sheet_extras import said_by
 from desktop_rag.ingest.read.office.slide_writer import Slide, SlideWriter, given_title
-from desktop_rag.ingest.read.old_office import old_slides_file as kinds
-from desktop_rag.ingest.read.old_office.old_slides_file import OldSlidesFile, Record
+
+# The inside of a PowerPoint 97-2003 file: its tree of records, and where each slide is.
+#
+# Follows the published format ([MS-PPT]). Runs in the parser process.
+
+DOCUMENT, SLIDE, NOTES = 0x03E8, 0x03EE, 0x03F0
+SLIDE_ATOM, NOTES_ATOM, SLIDE_PERSIST = 0x03EF, 0x03F1, 0x03F3
+SLIDE_LIST, DRAWING = 0x0FF0, 0x040C
+TEXT_HEADER, TEXT_CHARS, TEXT_BYTES = 0x0F9F, 0x0FA0, 0x0FA8
+TEXT_REFERENCE, PLACEHOLDER = 0x0F9E, 0x0BC3
+STRING, HEADERS_FOOTERS, COMMENT = 0x0FBA, 0x0FD9, 0x2EE0
+GROUP, SHAPE, GROUP_ANCHOR, GROUP_PROPERTIES = 0xF003, 0xF004, 0xF00F, 0xF122
+TEXT_BOX = 0xF00D
+
+_USER_EDIT, _PERSIST_DIRECTORY, _CRYPT_SESSION = 0x0FF5, 0x1772, 0x2F14
+_ENCRYPTED_TOKEN = 0xF3D1C4DF
+_HEADER = struct.Struct("<HHI")
+_CONTAINER = 0xF
+_MIN_CURRENT_BYTES = 28
+_MAX_DEPTH = 40
+_MAX_EDITS = 1000
+_MAX_OBJECTS = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record: a container of others, or an atom whose bytes are [start, end) of the stream."""
+
+    kind: int
+    instance: int
+    is_container: bool
+    start: int
+    end: int
+
+
+class OldSlidesFile:
+    """An opened presentation. Raises Unreadable if it is encrypted or damaged."""
+
+    def __init__(self, container: Container) -> None:
+        stream = container.stream("PowerPoint Document")
+        if stream is None:
+            raise Unreadable("damaged", "The file is damaged", "Its slides can't be found.")
+        self._stream = stream
+        current = container.stream("Current User") or b""
+        if is_of_version_95(current):
+            raise too_old(POWERPOINT_95)
+        if int.from_bytes(current[12:16], "little") == _ENCRYPTED_TOKEN:
+            raise encrypted()
+        self._offsets, document_id = self._find_objects(int.from_bytes(current[16:20], "little"))
+        self.document = self.object(document_id, DOCUMENT) or self._first(DOCUMENT)
+
+    def object(self, number: int, kind: int) -> Record | None:
+        """The record with this number, None if it is of another kind."""
+        offset = self._offsets.get(number)
+        record = None if offset is None else self._record(offset, len(self._stream))
+        return record if record and record.kind == kind else None
+
+    def all_of(self, kind: int) -> list[Record]:
+        """Every record of this kind at the top, current or not."""
+        return [record for record in self._children(0, len(self._stream)) if record.kind == kind]
+
+    def children(self, record: Record | None) -> Iterator[Record]:
+        """The records directly inside."""
+        if record and record.is_container:
+            yield from self._children(record.start, record.end)
+
+    def descendants(self, record: Record | None, *kinds: int, depth: int = 0) -> Iterator[Record]:
+        """The records of these kinds at any depth, in order; not those inside of one found."""
+        for item in self.children(record):
+            if item.kind in kinds:
+                yield item
+            elif depth < _MAX_DEPTH:
+                yield from self.descendants(item, *kinds, depth=depth + 1)
+
+    def content(self, record: Record) -> bytes:
+        """The bytes of an atom."""
+        return self._stream[record.start : record.end]
+
+    def number(self, record: Record | None, offset: int) -> int:
+        """The number of four bytes in an atom, 0 if it is too short."""
+        return 0 if record is None else int.from_bytes(self.content(record)[offset:][:4], "little")
+
+    def text(self, record: Record) -> str:
+        """The text of an atom of text."""
+        encoding = "latin-1" if record.kind == TEXT_BYTES else "utf-16-le"
+        return self.content(record).decode(encoding, "replace")
+
+    def _first(self, kind: int) -> Record | None:
+        return next(iter(self.all_of(kind)), None)
+
+    def _find_objects(self, offset: int) -> tuple[dict[int, int], int]:
+        """The offset of each object by its number, and the number of the document.
+
+        Saving appends an edit that names the objects it changed and the edit before it.
+        """
+        offsets: dict[int, int] = {}
+        document = 0
+        seen: set[int] = set()
+        while offset and offset not in seen and len(seen) < _MAX_EDITS:
+            seen.add(offset)
+            edit = self._record(offset, len(self._stream))
+            if edit is None or edit.kind != _USER_EDIT:
+                break
+            directory = self._record(self.number(edit, 12), len(self._stream))
+            document = document or self.number(edit, 16)
+            if directory and directory.kind == _PERSIST_DIRECTORY:
+                for number, place in _entries(self.content(directory)):
+                    offsets.setdefault(number, place)
+            offset = self.number(edit, 8)
+        for place in offsets.values():
+            record = self._record(place, len(self._stream))
+            if record and record.kind == _CRYPT_SESSION:
+                raise encrypted()
+        return offsets, document
+
+    def _children(self, start: int, end: int) -> Iterator[Record]:
+        while record := self._record(start, end):
+            yield record
+            start = record.end
+
+    def _record(self, offset: int, limit: int) -> Record | None:
+        if offset + _HEADER.size > limit:
+            return None
+        version, kind, size = _HEADER.unpack_from(self._stream, offset)
+        start = offset + _HEADER.size
+        is_container = version & 0xF == _CONTAINER
+        return Record(kind, version >> 4, is_container, start, min(start + size, limit))
+
+
+def is_of_version_95(current: bytes) -> bool:
+    """True when the stream of the current user begins with its own length, as version 95 wrote it.
+
+    Later versions write a record whose header takes eight bytes.
+    """
+    length = int.from_bytes(current[:4], "little")
+    return 0 < length < _MIN_CURRENT_BYTES and length + 4 == len(current)
+
+
+def _entries(directory: bytes) -> Iterator[tuple[int, int]]:
+    """(number of the object, where it is) of a directory."""
+    position = 0
+    count = 0
+    while position + 4 <= len(directory) and count < _MAX_OBJECTS:
+        first = int.from_bytes(directory[position : position + 4], "little")
+        position += 4
+        for index in range(first >> 20):
+            yield (first & 0xFFFFF) + index, int.from_bytes(directory[position:][:4], "little")
+            position += 4
+            count += 1
+
 
 # Which list of slides it is, by its instance.
 _SLIDES, _NOTES = 0, 2
@@ -21,11 +171,10 @@ _SLIDES, _NOTES = 0, 2
 _TITLES = {0, 6}
 _TITLE_SLIDE = 6
 _OTHER = 4
-_TEXTS = (kinds.TEXT_HEADER, kinds.TEXT_CHARS, kinds.TEXT_BYTES, kinds.TEXT_REFERENCE)
+_TEXTS = (TEXT_HEADER, TEXT_CHARS, TEXT_BYTES, TEXT_REFERENCE)
 _TABLE_PROPERTY = 0x039F
 _ANCHOR = struct.Struct("<ii")
 _BORDER = " | "
-_MAX_DEPTH = 40
 # Strings of headers and footers: the date, the header, the footer.
 _FOOTER_STRINGS = {0, 1, 2}
 _AUTHOR, _SAID = 0, 1
@@ -67,7 +216,7 @@ class _Reader:
     def __init__(self, file: OldSlidesFile) -> None:
         self.title = ""
         self._file = file
-        lists = [r for r in file.children(file.document) if r.kind == kinds.SLIDE_LIST]
+        lists = [r for r in file.children(file.document) if r.kind == SLIDE_LIST]
         self._listed = [
             listed for found in lists if found.instance == _SLIDES for listed in self._list(found)
         ]
@@ -82,24 +231,24 @@ class _Reader:
         """The slides in their order; those of a file whose list is lost as they are stored."""
         if self._listed:
             for listed in self._listed:
-                yield self._slide(self._file.object(listed.stored, kinds.SLIDE), listed.texts)
+                yield self._slide(self._file.object(listed.stored, SLIDE), listed.texts)
         else:
-            for record in self._file.all_of(kinds.SLIDE):
+            for record in self._file.all_of(SLIDE):
                 yield self._slide(record, ())
 
     def _list(self, found: Record) -> Iterator[_ListedSlide]:
         stored, slide_id, texts = 0, 0, list[_Text]()
         kind = 0
         for item in self._file.children(found):
-            if item.kind == kinds.SLIDE_PERSIST:
+            if item.kind == SLIDE_PERSIST:
                 if stored:
                     yield _ListedSlide(stored, slide_id, texts)
                 stored, slide_id = self._file.number(item, 0), self._file.number(item, 12)
                 texts = []
-            elif item.kind == kinds.TEXT_HEADER:
+            elif item.kind == TEXT_HEADER:
                 kind = self._file.number(item, 0)
                 texts.append(_Text(kind, ""))
-            elif item.kind in {kinds.TEXT_CHARS, kinds.TEXT_BYTES} and texts:
+            elif item.kind in {TEXT_CHARS, TEXT_BYTES} and texts:
                 texts[-1] = _Text(kind, self._cleaned(item))
         if stored:
             yield _ListedSlide(stored, slide_id, texts)
@@ -116,10 +265,10 @@ class _Reader:
                     self.title = " ".join(text.text.split())
             else:
                 slide.blocks.append(text.text)
-        atom = next((r for r in self._file.children(record) if r.kind == kinds.SLIDE_ATOM), None)
+        atom = next((r for r in self._file.children(record) if r.kind == SLIDE_ATOM), None)
         notes = self._notes.get(self._file.number(atom, 16))
         if notes:
-            page = self._file.object(notes.stored, kinds.NOTES)
+            page = self._file.object(notes.stored, NOTES)
             slide.notes = [text.text for text in self._drawn(page, notes.texts)[0]]
         slide.footers = list(self._footers(record))
         slide.comments = list(self._comments(record))
@@ -132,7 +281,7 @@ class _Reader:
         texts: list[_Text] = []
         used: set[int] = set()
         for drawing in self._file.children(record):
-            if drawing.kind == kinds.DRAWING:
+            if drawing.kind == DRAWING:
                 self._collect(drawing, outline, texts, used)
         return [text for text in texts if text.text.strip() not in _FIELDS], used
 
@@ -145,26 +294,26 @@ class _Reader:
         depth: int = 0,
     ) -> None:
         kind = _OTHER
-        for item in self._file.descendants(record, kinds.GROUP, *_TEXTS):
-            if item.kind == kinds.GROUP and self._is_table(item):
+        for item in self._file.descendants(record, GROUP, *_TEXTS):
+            if item.kind == GROUP and self._is_table(item):
                 texts.append(_Text(_OTHER, self._rows(item)))
-            elif item.kind == kinds.GROUP and depth < _MAX_DEPTH:
+            elif item.kind == GROUP and depth < _MAX_DEPTH:
                 self._collect(item, outline, texts, used, depth + 1)
-            elif item.kind == kinds.TEXT_HEADER:
+            elif item.kind == TEXT_HEADER:
                 kind = self._file.number(item, 0)
-            elif item.kind == kinds.TEXT_REFERENCE:
+            elif item.kind == TEXT_REFERENCE:
                 index = self._file.number(item, 0)
                 if index < len(outline) and index not in used:
                     used.add(index)
                     texts.append(outline[index])
-            elif item.kind != kinds.GROUP:
+            elif item.kind != GROUP:
                 texts.append(_Text(kind, self._cleaned(item)))
 
     def _is_table(self, group: Record) -> bool:
         """True when the properties of a group have one that only tables have."""
         first = next(self._file.children(group), None)
         for item in self._file.children(first):
-            if item.kind == kinds.GROUP_PROPERTIES:
+            if item.kind == GROUP_PROPERTIES:
                 content = self._file.content(item)
                 places = range(0, min(6 * item.instance, len(content) - 5), 6)
                 numbers = (int.from_bytes(content[place : place + 2], "little") for place in places)
@@ -175,14 +324,14 @@ class _Reader:
         """The cells of a table, which are shapes, put into rows by where they are drawn."""
         rows: dict[int, list[tuple[int, str]]] = {}
         for shape in self._file.children(group):
-            anchors = self._file.descendants(shape, kinds.GROUP_ANCHOR)
+            anchors = self._file.descendants(shape, GROUP_ANCHOR)
             anchor = next((self._file.content(item) for item in anchors), b"")
-            atoms = self._file.descendants(shape, kinds.TEXT_CHARS, kinds.TEXT_BYTES)
+            atoms = self._file.descendants(shape, TEXT_CHARS, TEXT_BYTES)
             text = " ".join(" ".join(map(self._cleaned, atoms)).split())
-            if len(anchor) >= _ANCHOR.size and shape.kind == kinds.SHAPE:
+            if len(anchor) >= _ANCHOR.size and shape.kind == SHAPE:
                 left, top = _ANCHOR.unpack_from(anchor)
                 # Lines of the grid are shapes too, but no cells.
-                if next(self._file.descendants(shape, kinds.TEXT_BOX), None):
+                if next(self._file.descendants(shape, TEXT_BOX), None):
                     rows.setdefault(top, []).append((left, text))
         lines = (
             _BORDER.join(text for _, text in sorted(cells)) for _, cells in sorted(rows.items())
@@ -191,17 +340,17 @@ class _Reader:
 
     def _footers(self, record: Record | None) -> Iterator[str]:
         for found in self._file.children(record):
-            if found.kind == kinds.HEADERS_FOOTERS:
+            if found.kind == HEADERS_FOOTERS:
                 for item in self._file.children(found):
-                    if item.kind == kinds.STRING and item.instance in _FOOTER_STRINGS:
+                    if item.kind == STRING and item.instance in _FOOTER_STRINGS:
                         yield self._cleaned(item)
 
     def _comments(self, record: Record | None) -> Iterator[str]:
-        for comment in self._file.descendants(record, kinds.COMMENT):
+        for comment in self._file.descendants(record, COMMENT):
             strings = {
                 item.instance: self._cleaned(item)
                 for item in self._file.children(comment)
-                if item.kind == kinds.STRING
+                if item.kind == STRING
             }
             if strings.get(_SAID):
                 yield f"Comment{said_by(strings.get(_AUTHOR, ''), '')}: {strings[_SAID]}"

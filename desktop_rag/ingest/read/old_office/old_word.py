@@ -4,15 +4,359 @@ Runs in the parser process.
 """
 
 import re
+import struct
+from bisect import bisect_right
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from desktop_rag.ingest.read.foundation.blocks import BlockWriter
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
+from desktop_rag.ingest.read.foundation.encryption import encrypted
 from desktop_rag.ingest.read.foundation.ole import Container
-from desktop_rag.ingest.read.foundation.source_file import SourceFile
-from desktop_rag.ingest.read.old_office.old_word_file import OldWordFile
-from desktop_rag.ingest.read.old_office.old_word_styles import Paragraph
+from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
+from desktop_rag.ingest.read.foundation.too_old import WORD, too_old
+
+# The properties of a Word 97-2003 paragraph: its heading level, and if it is in a table.
+#
+# Runs in the parser process.
+
+# Codes of single properties.
+_IN_TABLE, _ROW_END = 0x2416, 0x2417
+_OUTLINE_LEVEL = 0x2640
+_LIST_LEVEL, _LIST = 0x260A, 0x460B
+_NO_LIST = {0, 0xF801}
+# The two whose length takes two bytes, or is said in their value.
+_TABLE_DEFINITION, _CHANGE_TABS = 0xD608, 0xC615
+_OPERAND_BYTES = {0: 1, 1: 1, 2: 2, 3: 4, 4: 2, 5: 2, 7: 3}
+_VARIABLE = 6
+_MAX_SIZE = 255
+# Numbers of built-in styles.
+_HEADINGS, _TITLE = range(1, 10), 62
+_NO_STYLE = 0xFFF
+_MAX_STYLES = 5000
+_MAX_DEPTH = 10
+_BODY_LEVEL = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """`level` is 0 for the title of the document, 1-9 for a heading, None for text."""
+
+    level: int | None = None
+    list_level: int | None = None
+    is_in_table: bool = False
+    is_row_end: bool = False
+
+
+class OldStyles:
+    """The style sheet of a document."""
+
+    def __init__(self, sheet: bytes) -> None:
+        # Number of a style → (number of the built-in style it is, style it is based on).
+        self._styles: list[tuple[int, int]] = []
+        self._known: dict[bytes, Paragraph] = {}
+        # The readable part of a damaged one is enough.
+        with suppress(struct.error):
+            self._read(sheet)
+
+    def _read(self, sheet: bytes) -> None:
+        (header_bytes, count) = struct.unpack_from("<HH", sheet)
+        position = 2 + header_bytes
+        for _ in range(min(count, _MAX_STYLES)):
+            (size,) = struct.unpack_from("<H", sheet, position)
+            position += 2
+            built_in, based_on = _NO_STYLE, _NO_STYLE
+            if size:
+                built_in, base = struct.unpack_from("<HH", sheet, position)
+                built_in, based_on = built_in & 0xFFF, base >> 4
+            self._styles.append((built_in, based_on))
+            # Each begins at an even place.
+            position += size + size % 2
+
+    def paragraph(self, properties: bytes) -> Paragraph:
+        """Read the properties of a paragraph, the number of its style first."""
+        if properties not in self._known:
+            self._known[properties] = self._described(properties)
+        return self._known[properties]
+
+    def _described(self, properties: bytes) -> Paragraph:
+        said = dict(sprms(properties[2:]))
+        level = self._level(int.from_bytes(properties[:2], "little"))
+        outline = said.get(_OUTLINE_LEVEL)
+        if outline is not None:
+            level = outline + 1 if outline < _BODY_LEVEL else None
+        is_list = said.get(_LIST, 0) not in _NO_LIST
+        return Paragraph(
+            level=level,
+            list_level=said.get(_LIST_LEVEL, 0) if is_list else None,
+            is_in_table=bool(said.get(_IN_TABLE)),
+            is_row_end=bool(said.get(_ROW_END)),
+        )
+
+    def _level(self, style: int) -> int | None:
+        for _ in range(_MAX_DEPTH):
+            if style >= len(self._styles):
+                return style if not self._styles and style in _HEADINGS else None
+            built_in, based_on = self._styles[style]
+            if built_in in _HEADINGS:
+                return built_in
+            if built_in == _TITLE:
+                return 0
+            style = based_on
+        return None
+
+
+def sprms(grpprl: bytes) -> Iterator[tuple[int, int]]:
+    """The single properties in a list of them: (code, value of its first bytes)."""
+    position = 0
+    while position + 3 <= len(grpprl):
+        code = grpprl[position] | grpprl[position + 1] << 8
+        position += 2
+        kind = code >> 13
+        if kind != _VARIABLE:
+            size = _OPERAND_BYTES[kind]
+        elif code == _TABLE_DEFINITION:
+            size = int.from_bytes(grpprl[position : position + 2], "little") + 1
+        else:
+            size = grpprl[position] + 1
+            if code == _CHANGE_TABS and size > _MAX_SIZE:
+                return
+        yield code, int.from_bytes(grpprl[position : position + min(size, 4)], "little")
+        position += size
+
+
+# The inside of a Word 6-2003 file: its parts as text, and what is said about its paragraphs.
+#
+# Follows the published format ([MS-DOC]): the header (FIB) says where the pieces of the text are,
+# and pages of 512 bytes say how stretches of the file look. Runs in the parser process.
+
+DELETED = "\0"
+
+_WORD_MAGIC = 0xA5EC
+_OLD_MAGICS = {0xA5DC, 0xA699, 0xA697}
+_ANCIENT_MAGICS = {0xA59B, 0xA5DB}
+_FIRST_WORD_97 = 0xC1
+_ENCRYPTED, _TABLE_1, _COMPLEX = 0x0100, 0x0200, 0x0004
+_PAGE_BYTES = 512
+_CHARACTER_DELETED = 0x0800
+_COMPRESSED = 1 << 30
+_PIECE_TABLE, _PROPERTIES = 2, 1
+# Where the pairs (offset, length) of the header begin, and which of them are read.
+_PAIRS = 0x9A
+_STYLES, _CHARACTERS, _PARAGRAPHS, _CLX = 1, 12, 13, 33
+_OLD_CLX = 0x160
+# How many characters each part of the text has: Word 97 and Word 6.
+_COUNTS, _OLD_COUNTS = 0x4C, 0x34
+_PARTS = ("main", "footnotes", "headers", "macros", "comments", "endnotes", "boxes", "header boxes")
+# The code page of a language, where it is not the Western one.
+_CODE_PAGES = {
+    0x01: "cp1256", 0x02: "cp1251", 0x05: "cp1250", 0x08: "cp1253", 0x0D: "cp1255",
+    0x0E: "cp1250", 0x15: "cp1250", 0x18: "cp1250", 0x19: "cp1251", 0x1A: "cp1250",
+    0x1B: "cp1250", 0x1F: "cp1254", 0x22: "cp1251", 0x23: "cp1251", 0x24: "cp1250",
+    0x25: "cp1257", 0x26: "cp1257", 0x27: "cp1257",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A stretch of the text, from character `start`, and where its bytes are in the file."""
+
+    start: int
+    end: int
+    offset: int
+    char_bytes: int
+
+
+class OldWordFile:
+    """An opened document. Raises Unreadable if it is encrypted or damaged."""
+
+    def __init__(self, container: Container) -> None:
+        stream = container.stream("WordDocument")
+        if stream is None:
+            raise _damaged()
+        self._stream = stream
+        try:
+            self._read_header(container)
+        except struct.error as exc:
+            raise _damaged() from exc
+
+    def _read_header(self, container: Container) -> None:
+        magic, version, _, language, _, flags = struct.unpack_from("<6H", self._stream)
+        self._is_old = version < _FIRST_WORD_97
+        if magic in _ANCIENT_MAGICS:
+            raise too_old(WORD)
+        if magic != _WORD_MAGIC and not (self._is_old and magic in _OLD_MAGICS):
+            raise _damaged()
+        if flags & _ENCRYPTED:
+            raise encrypted()
+        self._code_page = _CODE_PAGES.get(language & 0xFF, "cp1252") if self._is_old else "cp1252"
+        names = ("1Table", "0Table") if flags & _TABLE_1 else ("0Table", "1Table")
+        tables = (container.stream(name) for name in names)
+        self._table = self._stream if self._is_old else next(filter(None, tables), b"")
+        counts = struct.unpack_from("<8i", self._stream, _OLD_COUNTS if self._is_old else _COUNTS)
+        self._counts = dict(zip(_PARTS, (max(count, 0) for count in counts), strict=True))
+        self._pieces = list(self._find_pieces())
+        if not self._pieces and (self._is_old or not flags & _COMPLEX):
+            self._pieces = [self._only_piece()]
+        self._text = self._decoded()
+        self._runs = list(_runs(self._stream, self._at(_PARAGRAPHS), width=13))
+        self._run_starts = [start for start, _, _ in self._runs]
+        self._styles = OldStyles(self._at(_STYLES))
+
+    def text(self, part: str) -> tuple[int, str]:
+        """The offset of a part of the text, in characters, and the part.
+
+        DELETED stands for characters that were deleted while changes were tracked.
+        """
+        start = 0
+        for name, count in self._counts.items():
+            if name == part:
+                return start, self._text[start : start + count]
+            start += count
+        raise KeyError(part)
+
+    def paragraph(self, position: int) -> Paragraph | None:
+        """The properties of the paragraph whose mark is at this character, None without any."""
+        if self._is_old or not self._runs:
+            return None
+        index = bisect_right(self._piece_starts, position) - 1
+        piece = self._pieces[index] if index >= 0 else None
+        if piece is None or position >= piece.end:
+            return None
+        offset = piece.offset + (position - piece.start) * piece.char_bytes
+        run = self._runs[bisect_right(self._run_starts, offset) - 1]
+        return self._styles.paragraph(run[2]) if run[0] <= offset < run[1] else None
+
+    def positions(self, index: int, entry_bytes: int) -> list[int]:
+        """The characters that the header's table with this number is about."""
+        data = self._at(index)
+        count = max(len(data) - 4, 0) // (4 + entry_bytes)
+        return list(struct.unpack_from(f"<{count + 1}I", data)) if count else []
+
+    def _at(self, index: int) -> bytes:
+        """The bytes that the header's pair with this number points to."""
+        place = _PAIRS + 8 * index
+        if self._is_old or place + 8 > len(self._stream):
+            return b""
+        offset, size = struct.unpack_from("<II", self._stream, place)
+        return self._table[offset : offset + size]
+
+    def _find_pieces(self) -> Iterator[_Piece]:
+        if self._is_old:
+            offset, size = struct.unpack_from("<II", self._stream, _OLD_CLX)
+            data = self._table[offset : offset + size]
+        else:
+            data = self._at(_CLX)
+        position = 0
+        while position + 5 <= len(data) and data[position] == _PROPERTIES:
+            position += 3 + int.from_bytes(data[position + 1 : position + 3], "little")
+        if position + 5 > len(data) or data[position] != _PIECE_TABLE:
+            return
+        (size,) = struct.unpack_from("<I", data, position + 1)
+        table = data[position + 5 : position + 5 + size]
+        count = (len(table) - 4) // 12
+        starts = struct.unpack_from(f"<{count + 1}I", table)
+        before = 0
+        for index in range(count):
+            (offset,) = struct.unpack_from("<I", table, 4 * (count + 1) + 8 * index + 2)
+            start, end = starts[index], starts[index + 1]
+            if start < before or not start < end <= len(self._stream):
+                continue
+            before = end
+            if self._is_old:
+                yield _Piece(start, end, offset, 1)
+            elif offset & _COMPRESSED:
+                yield _Piece(start, end, (offset & ~_COMPRESSED) // 2, 1)
+            else:
+                yield _Piece(start, end, offset, 2)
+
+    def _only_piece(self) -> _Piece:
+        first, end = struct.unpack_from("<II", self._stream, 0x18)
+        end = min(end, len(self._stream))
+        char_bytes = 1 if self._is_old or end - first < 2 * sum(self._counts.values()) else 2
+        return _Piece(0, max(end - first, 0) // char_bytes, first, char_bytes)
+
+    def _decoded(self) -> str:
+        """The whole text, a character for each position, deleted ones replaced."""
+        self._piece_starts = [piece.start for piece in self._pieces]
+        deleted = [
+            (start, end)
+            for start, end, grpprl in _runs(self._stream, self._at(_CHARACTERS), width=1)
+            if any(code == _CHARACTER_DELETED and value for code, value in sprms(grpprl))
+        ]
+        texts: list[str] = []
+        at = 0
+        for piece in self._pieces:
+            size = (piece.end - piece.start) * piece.char_bytes
+            data = self._stream[piece.offset : piece.offset + size]
+            if piece.char_bytes == 1:
+                text = data.decode(self._code_page, "replace")
+            else:
+                text = "".join(
+                    map(chr, struct.unpack(f"<{len(data) // 2}H", data[: len(data) & ~1]))
+                )
+            # A gap is no text, and what the file is too short for is missing.
+            texts.append(DELETED * (piece.start - at))
+            texts.append(_without(text, piece, deleted))
+            at = piece.start + len(text)
+        return "".join(texts)
+
+
+def _without(text: str, piece: _Piece, deleted: list[tuple[int, int]]) -> str:
+    """The text of a piece with the deleted stretches of the file replaced."""
+    if not deleted:
+        return text
+    kept: list[str] = []
+    done = 0
+    index = max(bisect_right(deleted, (piece.offset, 0)) - 1, 0)
+    while index < len(deleted) and done < len(text):
+        start, end = (
+            min(max((offset - piece.offset) // piece.char_bytes, done), len(text))
+            for offset in deleted[index]
+        )
+        kept += [text[done:start], DELETED * (end - start)]
+        done = max(end, done)
+        if deleted[index][0] > piece.offset + len(text) * piece.char_bytes:
+            break
+        index += 1
+    return "".join([*kept, text[done:]])
+
+
+def _runs(stream: bytes, table: bytes, width: int) -> Iterator[tuple[int, int, bytes]]:
+    """(from, to, properties) in bytes of the file, from pages whose entries have this width.
+
+    An entry of one byte is about characters, a wider one about paragraphs.
+    """
+    count = (len(table) - 4) // 8
+    if count <= 0:
+        return
+    for number in dict.fromkeys(struct.unpack_from(f"<{count}I", table, 4 * (count + 1))):
+        page = stream[(number & 0x3FFFFF) * _PAGE_BYTES :][:_PAGE_BYTES]
+        if len(page) < _PAGE_BYTES:
+            continue
+        runs = page[-1]
+        if 4 * (runs + 1) + runs * width > _PAGE_BYTES:
+            continue
+        offsets = struct.unpack_from(f"<{runs + 1}I", page)
+        for index in range(runs):
+            place = 2 * page[4 * (runs + 1) + index * width]
+            properties = _grpprl(page, place, is_paragraph=width > 1) if place else b""
+            yield offsets[index], offsets[index + 1], properties
+
+
+def _grpprl(page: bytes, place: int, *, is_paragraph: bool) -> bytes:
+    size = page[place]
+    if not is_paragraph:
+        return page[place + 1 : place + 1 + size]
+    if size:
+        return page[place + 1 : place + 2 * size]
+    return page[place + 2 : place + 2 + 2 * page[place + 1]]
+
+
+def _damaged() -> Unreadable:
+    return Unreadable("damaged", "The file is damaged", "Its text can't be found.")
+
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f]")
 _CELL, _NOTE, _COMMENT = "\x07", "\x02", "\x05"

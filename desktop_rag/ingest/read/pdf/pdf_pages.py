@@ -3,7 +3,9 @@
 Native code on foreign bytes; runs in the parser process.
 """
 
+import ctypes
 import logging
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -14,8 +16,6 @@ from typing import TYPE_CHECKING, Any
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.ocr import MAX_SIDE_PX, Ocr, OcrFailedError
 from desktop_rag.ingest.read.pdf.legibility import is_legible
-from desktop_rag.ingest.read.pdf.page_notes import note_of, unseen
-from desktop_rag.ingest.read.pdf.right_to_left import in_written_order, parted
 from desktop_rag.ingest.read.pdf.second_reader import SecondReader
 
 if TYPE_CHECKING:
@@ -24,6 +24,90 @@ if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
 
 log = logging.getLogger(__name__)
+
+# Mends what PDFium makes of Arabic script: letters in the wrong order, words that run together.
+#
+# Runs in the parser process.
+
+# One sign stands for the letter lam with an alef behind it; the two come out the wrong way round.
+_SWAPPED = re.compile("[\u0622\u0623\u0625\u0627]\u0644")
+_SEAM = re.compile(
+    "(?<=[A-Za-z0-9])(?=[\u0590-\u06ff])|(?<=[\u0590-\u065f\u066a-\u06ef])(?=[A-Za-z0-9])"
+)
+
+
+def in_written_order(text_page: "PdfTextPage", text: str) -> str:
+    """The page's text, as long as before, with the two letters of one sign put right.
+
+    An article is spelled like the swapped letters, but its two letters stand side by side.
+    """
+    letters: list[str] | None = None
+    for match in _SWAPPED.finditer(text):
+        if _are_one_sign(text_page, text, match.start()):
+            letters = letters or list(text)
+            letters[match.start()], letters[match.start() + 1] = match[0][1], match[0][0]
+    return "".join(letters) if letters else text
+
+
+def parted(text: str) -> str:
+    """The text with a space between scripts, which lines of both run together."""
+    return _SEAM.sub(" ", text)
+
+
+def _are_one_sign(text_page: "PdfTextPage", text: str, offset: int) -> bool:
+    import pypdfium2.raw as pdfium
+
+    # PDFium counts halves of surrogate pairs.
+    unit = len(text[:offset].encode("utf-16-le", "surrogatepass")) // 2
+    places = [
+        pdfium.FPDFText_GetCharIndexFromTextIndex(text_page, unit + step) for step in range(2)
+    ]
+    return min(places) >= 0 and text_page.get_charbox(places[0]) == text_page.get_charbox(places[1])
+
+
+# What people typed onto a page of a PDF without its being drawn there: comments, form values.
+#
+# Native code on foreign bytes; runs in the parser process.
+
+_MAX_NOTE_BYTES = 200_000
+_HIDDEN = 2
+
+
+def note_of(annotation: object, kind: int) -> str:
+    """The text of an annotation as a line of the page, "" if it has none or is hidden."""
+    import pypdfium2.raw as pdfium
+
+    if pdfium.FPDFAnnot_GetFlags(annotation) & _HIDDEN:
+        return ""
+    if kind == pdfium.FPDF_ANNOT_WIDGET:
+        # Of a box to tick the value is a name.
+        is_typed = pdfium.FPDFAnnot_GetValueType(annotation, b"V") == pdfium.FPDF_OBJECT_STRING
+        return _value(annotation, b"V") if is_typed else ""
+    text = _value(annotation, b"Contents")
+    # What they say of a link or a file is its name.
+    if not text or kind in {pdfium.FPDF_ANNOT_LINK, pdfium.FPDF_ANNOT_FILEATTACHMENT}:
+        return ""
+    return text if kind == pdfium.FPDF_ANNOT_FREETEXT else f"[Comment: {text}]"
+
+
+def unseen(notes: Iterable[str], text: str) -> list[str]:
+    """The notes whose words the page does not show anyway."""
+    shown = " ".join(text.split())
+    found = dict.fromkeys(notes)
+    return [n for n in found if n and n.removeprefix("[Comment: ").removesuffix("]") not in shown]
+
+
+def _value(annotation: object, key: bytes) -> str:
+    import pypdfium2.raw as pdfium
+
+    size = min(pdfium.FPDFAnnot_GetStringValue(annotation, key, None, 0), _MAX_NOTE_BYTES)
+    if size <= ctypes.sizeof(ctypes.c_ushort):
+        return ""
+    buffer = ctypes.create_string_buffer(size)
+    units = ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort))
+    pdfium.FPDFAnnot_GetStringValue(annotation, key, units, size)
+    return " ".join(buffer.raw[: size - 2].decode("utf-16-le", "replace").split())
+
 
 MAX_PAGES = 100_000
 _MAX_ANNOTATIONS = 1000

@@ -6,7 +6,7 @@ openai and its HTTP layer take more than a second to import, so the first reques
 import logging
 import math
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from itertools import chain
@@ -19,7 +19,6 @@ from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.models.endpoint_address import host_of, normalise_base_url
-from desktop_rag.models.endpoints.client.answer_form import is_json, read_beginning
 from desktop_rag.models.endpoints.client.chat_stream import (
     LAST,
     EventDecoder,
@@ -51,6 +50,38 @@ if TYPE_CHECKING:
     from desktop_rag.models.endpoints.client.interruptible_sockets import Interruption
 
 log = logging.getLogger(__name__)
+
+# Tells by its first bytes whether an answer is one JSON body or events. The type that servers
+# declare is often another. On the calling worker thread.
+
+_BLANK = b"\xef\xbb\xbf \r\n\t"
+_MOST_BLANK_BYTES = 1 << 20
+
+
+def read_beginning(take: Callable[[], bytes | None]) -> list[bytes]:
+    """The first chunk that isn't blank, if one comes soon; `take` returns None after the last.
+
+    Blank ones before it mean nothing and are let go: there may be any number of them.
+
+    Raises:
+        StreamError: when the connection ends before; then nothing was lost.
+    """
+    blank_bytes = 0
+    try:
+        while blank_bytes < _MOST_BLANK_BYTES and (chunk := take()) is not None:
+            if chunk.strip(_BLANK):
+                return [chunk]
+            blank_bytes += len(chunk)
+    except StreamError as exc:
+        fault = Fault.CLOSED if exc.fault is Fault.CUT else exc.fault
+        raise StreamError(fault, exc.said, exc.code) from exc
+    return []
+
+
+def is_json(begun: Sequence[bytes]) -> bool:
+    """True for one JSON body, False for events and anything else."""
+    return b"".join(begun).lstrip(_BLANK).startswith((b"{", b"["))
+
 
 # A list or vectors that take longer than this many times the endpoint's timeout are given up.
 _SILENCES_FOR_VECTORS = 20

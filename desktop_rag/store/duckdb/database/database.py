@@ -6,6 +6,7 @@ DuckDB 2.0 a connection with an unfinished result refuses other work.
 """
 
 import logging
+import shutil
 import threading
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future
@@ -17,18 +18,14 @@ from typing import Any, TypeVar
 import duckdb
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.files.private_files import close_to_others
+from desktop_rag.store.contract.inspection import NoLibraryError, NotReadableNowError
 from desktop_rag.store.duckdb.database.active_readers import ActiveReaders, closed_error
 from desktop_rag.store.duckdb.database.bulk_rows import DERIVED, Columns, insert
-from desktop_rag.store.duckdb.database.checkpoints import Checkpoints, has_room
-from desktop_rag.store.duckdb.database.compaction import compact, is_wasteful, remove_unfinished
-from desktop_rag.store.duckdb.database.connections import Connection
-from desktop_rag.store.duckdb.database.file_opening import (
-    create_or_refuse,
-    free_buffers,
-    open_to_read,
-    open_to_write,
-)
+from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection
+from desktop_rag.store.duckdb.database.creation import create
 from desktop_rag.store.duckdb.database.journal import FOLDER, Journal
+from desktop_rag.store.duckdb.database.migrations import LATEST, migrate, version_of
 from desktop_rag.store.duckdb.database.snapshot_cache import Lookup, Snapshot, SnapshotCache
 from desktop_rag.store.duckdb.database.store_errors import (
     mapping_duckdb_errors,
@@ -40,6 +37,248 @@ from desktop_rag.store.sql.sql_engine import sql_in
 from desktop_rag.store.sql.text_sql import key_of
 
 log = logging.getLogger(__name__)
+
+# The write-ahead log: who may read it, and when it is written into the library file.
+#
+# On the write lane only. The app decides the time, since DuckDB's own is the middle of a commit:
+# without room for it, all reads fail from then on until the file is opened again.
+
+
+# A small log is quickly replayed after a crash.
+_LOG_BYTES = 16_000_000
+# A checkpoint writes what the log holds and the blocks around it, in part twice.
+_LEAST_FREE_BYTES = 64_000_000
+_FREE_PER_LOG_BYTE = 4
+# What DuckDB is told in place of the size: its own checkpoints never come.
+NEVER = "1TB"
+
+
+class Checkpoints:
+    """The checkpoints of one library file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._due_bytes = _LOG_BYTES
+
+    def run_when_due(self, connection: Connection) -> None:
+        """Write a long log into the file, if the disk has room for that.
+
+        duckdb.FatalException when the room was gone meanwhile, or kept from this user by a quota:
+        the connection is then of no more use. The next attempt comes when the log has grown.
+        """
+        size = _log_bytes(self._path)
+        if size < self._due_bytes or not has_room(self._path):
+            return
+        self._due_bytes = size + _LOG_BYTES
+        try:
+            connection.execute("CHECKPOINT")
+        except duckdb.TransactionException:
+            log.info("a table is being built: the log grows until that is done")
+        self._due_bytes = _LOG_BYTES
+
+    def keep_private(self) -> None:
+        """Close the log to others, as the library file is: DuckDB makes it anew after a checkpoint.
+
+        The mask of the process doesn't do: programs that use the package keep their own, and an
+        export lifts ours for a moment.
+        """
+        close_to_others(_log_file(self._path))
+
+
+def has_room(path: Path) -> bool:
+    """True when the disk of the library file has room for a checkpoint."""
+    needed = _LEAST_FREE_BYTES + _FREE_PER_LOG_BYTE * _log_bytes(path)
+    return shutil.disk_usage(path.parent).free >= needed
+
+
+def _log_bytes(path: Path) -> int:
+    try:
+        return _log_file(path).stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _log_file(path: Path) -> Path:
+    return path.with_name(f"{path.name}.wal")
+
+
+# Opens the library file: to write, or so that nothing is written. One thread at a time.
+
+
+def open_to_write(path: Path, memory_mb: int, backups: Path) -> Connection:
+    """Open an existing file and bring its schema up to date."""
+    # Opening replays the log of a crash under the memory limit, so the limit is set afterwards.
+    connection = duckdb.connect(
+        str(path),
+        config={**OPTIONS, "checkpoint_threshold": NEVER},
+    )
+    try:
+        migrate(connection)
+        connection.execute("SET allowed_directories = [$1]", [str(backups)])
+        connection.execute("SET enable_external_access = false")
+        connection.execute(f"SET memory_limit = '{int(memory_mb)}MB'")
+        connection.execute("SET preserve_insertion_order = false")
+        # For `free_buffers`.
+        connection.execute("SET allowed_configs = ['memory_limit']")
+        connection.execute("SET lock_configuration = true")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def open_to_read(path: Path, memory_mb: int) -> Connection:
+    """Open an existing file of the latest version so that nothing is written; AppError for others.
+
+    A write-ahead log is replayed in memory.
+    """
+    if not path.exists():
+        raise NoLibraryError(has_journal=path.with_name(FOLDER).exists())
+    found = _version_or_refuse(path)
+    if found < LATEST:
+        raise NotReadableNowError(
+            "The library was written by an earlier version of the app.",
+            "Start the app once: it brings the library up to date.",
+        )
+    # Without a folder for temporary files: nothing at all is written.
+    connection = duckdb.connect(
+        str(path),
+        read_only=True,
+        config={**OPTIONS, "temp_directory": "", "memory_limit": f"{memory_mb:d}MB"},
+    )
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET preserve_insertion_order = false")
+    return connection
+
+
+def free_buffers(connection: Connection, memory_mb: int) -> None:
+    """Free the blocks of the file that are kept in memory. Nobody may read or write meanwhile."""
+    try:
+        connection.execute("SET memory_limit = '1MB'")
+    except duckdb.Error as error:
+        log.info("the memory of the store was not freed: %s", error)
+    finally:
+        connection.execute(f"SET memory_limit = '{int(memory_mb)}MB'")
+
+
+def create_or_refuse(path: Path) -> None:
+    """Create the file, or refuse an existing one that is not ours or too new."""
+    if path.exists():
+        _version_or_refuse(path)
+    else:
+        create(path)
+
+
+def _version_or_refuse(path: Path) -> int:
+    """The version of the file, opened read-only, so that one we must refuse stays untouched."""
+    connection = duckdb.connect(str(path), read_only=True)
+    try:
+        found = version_of(connection)
+    finally:
+        connection.close()
+    if found is None:
+        raise AppError(
+            "This database belongs to another program.",
+            f"{path} was left as it is. Move it away, or choose another home folder.",
+        )
+    if found > LATEST:
+        raise AppError(
+            "The library was written by a newer version of the app.",
+            f"{path} (version {found}, this app knows {LATEST}) was left as it is. "
+            "Update the app to open it.",
+        )
+    return found
+
+
+# Shrinks a library file that is mostly free space. Run when the store closes.
+#
+# DuckDB reuses free blocks, but only cuts off those at the end of the file. So the content is
+# copied
+# into a new file, which replaces the old one atomically.
+
+
+# A file is compacted when it is this many times as large as its content, and wastes this much.
+_MAX_RATIO = 1.45
+_MIN_WASTE_BYTES = 16_000_000
+_SUFFIX = ".compact"
+
+
+def is_wasteful(connection: Connection) -> bool:
+    """True when much of the open file is free or taken by deleted rows."""
+    connection.execute("CHECKPOINT")
+    [(block_bytes, total, used)] = connection.execute(
+        "SELECT block_size, total_blocks, used_blocks FROM pragma_database_size()"
+    ).fetchall()
+    needed = used * _live_share(connection)
+    return total > _MAX_RATIO * needed and (total - needed) * block_bytes > _MIN_WASTE_BYTES
+
+
+def compact(path: Path, memory_mb: int) -> None:
+    """Replace a closed file by a copy without free space; it stays as it is when that fails."""
+    fresh = path.with_name(path.name + _SUFFIX)
+    remove_unfinished(path)
+    try:
+        _copy(path, fresh, memory_mb)
+        fresh.chmod(0o600)
+        fresh.replace(path)
+    except (duckdb.Error, OSError) as error:
+        log.info("the library file keeps its size: %s", error)
+    finally:
+        remove_unfinished(path)
+
+
+def remove_unfinished(path: Path) -> None:
+    """Remove the files of an interrupted copy. No copy may be running."""
+    for suffix in (_SUFFIX, f"{_SUFFIX}.wal"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def _live_share(connection: Connection) -> float:
+    """The share of rows that are not deleted, in the largest tables."""
+    names = connection.execute(
+        "SELECT table_name FROM duckdb_tables() WHERE table_name IN ('chunks', 'document_texts')"
+        " OR table_name LIKE 'vectors\\_%' ESCAPE '\\'"
+    ).fetchall()
+    counts = [
+        connection.execute(f"SELECT count(*), coalesce(max(rowid) + 1, 0) FROM {name}").fetchall()
+        for (name,) in names
+    ]
+    places = sum(place for [(_, place)] in counts)
+    return sum(count for [(count, _)] in counts) / places if places else 1.0
+
+
+def _copy(path: Path, fresh: Path, memory_mb: int) -> None:
+    connection = duckdb.connect(
+        config={
+            **OPTIONS,
+            "memory_limit": f"{memory_mb:d}MB",
+            "temp_directory": f"{fresh}.temp",
+        }
+    )
+    try:
+        connection.execute(f"ATTACH {_quoted(path)} AS library (READ_ONLY)")
+        connection.execute(f"ATTACH {_quoted(fresh)} AS fresh")
+        connection.execute("COPY FROM DATABASE library TO fresh")
+        if _rows(connection, "library") != _rows(connection, "fresh"):
+            raise OSError("the copy is not complete")
+        connection.execute("DETACH fresh")
+    finally:
+        connection.close()
+
+
+def _rows(connection: Connection, database: str) -> dict[str, int]:
+    tables = connection.execute(
+        "SELECT table_name FROM duckdb_tables() WHERE database_name = ?", [database]
+    ).fetchall()
+    return {
+        name: connection.execute(f"SELECT count(*) FROM {database}.{name}").fetchall()[0][0]
+        for (name,) in tables
+    }
+
+
+def _quoted(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"
+
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.store.contract.documents import IndexingOutcome
 from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
-from desktop_rag.store.duckdb.database.database import Connection
+from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.search.postings import sort_recent
 from desktop_rag.store.sql.sql_engine import chunk_rows, sql_in
 from desktop_rag.store.sql.text_sql import key_of

@@ -15,7 +15,8 @@ from itertools import islice
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.store.contract.documents import IndexingOutcome
-from desktop_rag.store.duckdb.database.database import Connection, Database
+from desktop_rag.store.duckdb.database.connections import Connection
+from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.documents.content import (
     ChunkNumbers,
     ChunkRow,

@@ -3,21 +3,374 @@
 Counting goes two ways wherever the library stores a count: the stored one against the rows.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
+from desktop_rag.core.language.model_languages import MULTILINGUAL_MODEL
 from desktop_rag.store.contract.inspection import Discrepancy, IndexRepair, JournalState
-from desktop_rag.store.duckdb.database.database import Connection, Database
-from desktop_rag.store.duckdb.inspection.index_repair import repair_index
-from desktop_rag.store.duckdb.inspection.personal_rules import PERSONAL_RULES
-from desktop_rag.store.duckdb.inspection.rules import INDEX_RULES, Rule
-from desktop_rag.store.duckdb.inspection.vector_rules import (
-    contents_without_vector,
-    models_with_table,
-    stray_tables,
-    vector_rules,
-)
+from desktop_rag.store.duckdb.database.connections import Connection
+from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
+from desktop_rag.store.duckdb.search.postings import MERGED
+from desktop_rag.store.duckdb.search.vector_table import table_name
 from desktop_rag.store.sql.documents.row_values import waiting_pictures
+
+# A rule of the library as SQL, and the rules of documents, texts, chunks and postings. Pure.
+
+# Beyond this the counts of postings are cut off, see content.py.
+_MAX_COUNT = 65_535
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule; `what` are those that break it, each a row of `broken`: SQL that follows FROM.
+
+    `of_documents` is True when the rows have a `document_id` whose content can be made again from
+    its file. `is_precious` is True for what can't be made again.
+    """
+
+    what: str
+    broken: str
+    of_documents: bool = False
+    is_precious: bool = False
+
+
+ALL_POSTINGS = (
+    "(SELECT key, chunk_id, tf FROM postings UNION ALL SELECT key, chunk_id, tf"
+    " FROM recent_postings)"
+)
+# Sorted postings of removed chunks stay until the next merge; those of the recent table do not.
+POSTINGS_OF_NOTHING = (
+    "(SELECT chunk_id FROM postings ANTI JOIN dead_chunks USING (chunk_id)"
+    " UNION ALL SELECT chunk_id FROM recent_postings) ANTI JOIN chunks USING (chunk_id)"
+)
+# Terms are counted with each run of sorted postings.
+MISCOUNTED_TERMS = (
+    "(SELECT key, sum(chunks) AS counted FROM terms GROUP BY key) FULL JOIN"
+    " (SELECT key, count(*) AS found FROM postings GROUP BY key) USING (key)"
+    " WHERE counted IS DISTINCT FROM found"
+)
+_CHUNKS_BY_DOCUMENT = (
+    "(SELECT document_id, count(*) AS found, count(DISTINCT position) AS positions,"
+    " min(chunk_id) AS lowest, max(chunk_id) AS highest FROM chunks GROUP BY document_id)"
+)
+
+INDEX_RULES = (
+    Rule(
+        "documents listed twice",
+        "(SELECT document_id FROM documents GROUP BY document_id HAVING count(*) > 1)",
+        of_documents=True,
+    ),
+    Rule(
+        "documents without a source",
+        "documents ANTI JOIN sources USING (source_id)",
+    ),
+    Rule(
+        "documents inside one that does not exist",
+        "documents d WHERE parent_id <> '' AND NOT EXISTS"
+        " (FROM documents p WHERE p.document_id = d.parent_id)",
+    ),
+    Rule(
+        "texts without a document",
+        "document_texts ANTI JOIN documents USING (document_id)",
+    ),
+    Rule(
+        "documents with two texts",
+        "(SELECT document_id FROM document_texts GROUP BY document_id HAVING count(*) > 1)",
+        of_documents=True,
+    ),
+    Rule(
+        "passages without a document",
+        "chunks ANTI JOIN documents USING (document_id)",
+    ),
+    Rule(
+        "documents with other passages than counted",
+        f"(SELECT DISTINCT document_id, chunk_count FROM documents) LEFT JOIN {_CHUNKS_BY_DOCUMENT}"
+        " USING (document_id) LEFT JOIN document_texts USING (document_id)"
+        " WHERE chunk_count <> coalesce(found, 0) OR found <> positions OR lowest <> first_chunk"
+        " OR highest <> last_chunk"
+        " OR coalesce(found, 0) <> coalesce(last_chunk - first_chunk + 1, 0)",
+        of_documents=True,
+    ),
+    Rule(
+        "passages with the number of another",
+        "(SELECT document_id FROM chunks SEMI JOIN (SELECT chunk_id FROM chunks GROUP BY chunk_id"
+        " HAVING count(*) > 1) USING (chunk_id))",
+        of_documents=True,
+    ),
+    Rule(
+        "passages without content",
+        "chunks WHERE coalesce(text, '') = '' OR content_hash IS NULL",
+        of_documents=True,
+    ),
+    Rule(
+        "passages outside the text of their document",
+        "chunks c JOIN (SELECT document_id, length(text) AS size FROM document_texts)"
+        " USING (document_id) WHERE start_offset < 0 OR end_offset < start_offset"
+        " OR end_offset > size",
+        of_documents=True,
+    ),
+    Rule(
+        "passages listed as removed",
+        "chunks SEMI JOIN dead_chunks USING (chunk_id)",
+        of_documents=True,
+    ),
+    Rule(
+        "passages with other words than counted",
+        "chunks LEFT JOIN (SELECT chunk_id, sum(tf) AS found, max(tf) AS highest FROM"
+        f" {ALL_POSTINGS} GROUP BY chunk_id) USING (chunk_id)"
+        f" WHERE coalesce(found, 0) <> term_count AND coalesce(highest, 0) < {_MAX_COUNT}",
+        of_documents=True,
+    ),
+    Rule("postings without a passage", POSTINGS_OF_NOTHING),
+    Rule("terms with other postings than counted", MISCOUNTED_TERMS),
+)
+
+
+# The rules of vectors, made for the models in the library. Any thread, on an open cursor.
+
+
+def vector_rules(models: Mapping[int, int]) -> list[Rule]:
+    """The rules for these models, by number with their dimensions; each has a table."""
+    rules: list[Rule] = []
+    for number, dimensions in models.items():
+        table = table_name(number)
+        rules += [
+            Rule(
+                "contents with two vectors",
+                f"(SELECT content_hash FROM {table} GROUP BY content_hash HAVING count(*) > 1)",
+            ),
+            Rule(
+                "vectors of a wrong size",
+                f"{table} WHERE content_hash IS NULL OR vector IS NULL"
+                f" OR octet_length(vector) <> {dimensions:d}",
+            ),
+        ]
+    return [*rules, _without_vectors(models)]
+
+
+# Documents in other languages need no vector; they may have one of a model that somebody chose.
+_READ = ", ".join(f"'{code}'" for code in sorted(MULTILINGUAL_MODEL))
+
+
+def contents_without_vector(models: Mapping[int, int]) -> str:
+    """SQL that follows FROM: the chunks that have no vector of any model, and should have one."""
+    joins = "".join(f" ANTI JOIN {table_name(n)} USING (content_hash)" for n in models)
+    read = f"(SELECT document_id FROM documents WHERE language IN ({_READ}))"
+    return f"chunks{joins} SEMI JOIN {read} USING (document_id)"
+
+
+def _without_vectors(models: Mapping[int, int]) -> Rule:
+    return Rule(
+        "passages that lack their vector",
+        f"(FROM {contents_without_vector(models)}) SEMI JOIN"
+        " (SELECT document_id FROM documents WHERE state = 'searchable') USING (document_id)",
+    )
+
+
+def models_with_table(con: Connection) -> dict[int, int]:
+    """The models that have a table of vectors: their dimensions by number."""
+    tables = _vector_tables(con)
+    rows = con.execute("SELECT model_id, dimensions FROM models").fetchall()
+    return {number: dimensions for number, dimensions in rows if table_name(number) in tables}
+
+
+def stray_tables(con: Connection) -> int:
+    """The number of models without a table, and of tables without a model."""
+    named = {table_name(n) for (n,) in con.execute("SELECT model_id FROM models").fetchall()}
+    return len(named ^ _vector_tables(con))
+
+
+def _vector_tables(con: Connection) -> set[str]:
+    rows = con.execute(
+        "SELECT table_name FROM duckdb_tables() WHERE table_name LIKE 'vectors\\_%' ESCAPE '\\'"
+    ).fetchall()
+    return {name for (name,) in rows}
+
+
+# The rules of chats, sources and the other rows that exist nowhere else. Pure.
+
+# Table and key of the things that are listed once, with a word for them.
+_LISTED_ONCE = (
+    ("collections", "collection_id", "collections"),
+    ("sources", "source_id", "folders and links"),
+    ("file_tags", "path", "tagged files"),
+    ("conversations", "conversation_id", "chats"),
+    ("messages", "message_id", "messages"),
+    ("assistants", "assistant_id", "assistants"),
+    ("interactions", "interaction_id", "remembered answers"),
+    ("attached_images", "attachment_id", "attached images"),
+    ("standing_questions", "question_id", "scheduled questions"),
+    ("standing_runs", "run_id", "answers to scheduled questions"),
+    ("experiments", "record_id", "sets of questions and their runs"),
+    ("evaluations", "evaluation_id", "evaluation runs"),
+)
+
+PERSONAL_RULES = (
+    *(
+        Rule(
+            f"{word} listed twice",
+            f"(SELECT {key} FROM {table} GROUP BY {key} HAVING count(*) > 1)",
+            is_precious=True,
+        )
+        for table, key, word in _LISTED_ONCE
+    ),
+    Rule(
+        "folders and links without a collection",
+        "sources ANTI JOIN collections USING (collection_id)",
+        is_precious=True,
+    ),
+    Rule(
+        "messages without a chat",
+        "messages ANTI JOIN conversations USING (conversation_id)",
+        is_precious=True,
+    ),
+    Rule(
+        "citations without a message",
+        "citations ANTI JOIN messages USING (message_id)",
+        is_precious=True,
+    ),
+    Rule(
+        "remembered answers without a chat",
+        "(FROM interactions WHERE conversation_id <> '')"
+        " ANTI JOIN conversations USING (conversation_id)",
+        is_precious=True,
+    ),
+    Rule(
+        "answers without their scheduled question",
+        "standing_runs ANTI JOIN standing_questions USING (question_id)",
+        is_precious=True,
+    ),
+    Rule(
+        "runs without their set of questions, or answers without their run",
+        "(SELECT owner_id AS record_id FROM experiments WHERE owner_id <> '')"
+        " ANTI JOIN experiments USING (record_id)",
+        is_precious=True,
+    ),
+)
+
+
+# Mends the index of a library inside a transaction: what belongs to nothing goes, documents whose
+# passages or words are wrong are read again from their files. Vectors are kept by content, so
+# reading
+# again embeds little. On the write lane.
+
+# Files attached to chats are not read again by themselves.
+_OF_LIBRARY = "source_id NOT IN (SELECT source_id FROM sources WHERE is_attached)"
+_WAS_READ = "state IN ('searchable', 'searchable by words') AND (url = '' OR content_hash <> '')"
+
+
+def repair_index(con: Connection, models: Mapping[int, int]) -> IndexRepair:
+    """Repair; `models` are those with a table, with their dimensions."""
+    removed = _remove_vectors(con, models) + _remove_documents(con)
+    read_again = _queue(con)
+    removed += _remove_content(con) + _remove_postings(con)
+    _count_terms(con)
+    # A new version of the postings: nothing read before is used any more.
+    con.execute("INSERT INTO posting_runs VALUES (?)", [MERGED])
+    con.execute(
+        "UPDATE documents SET state = 'searchable by words' WHERE state = 'searchable'"
+        f" AND document_id IN (SELECT document_id FROM {contents_without_vector(models)})"
+    )
+    return IndexRepair(removed, read_again)
+
+
+def _remove_vectors(con: Connection, models: Mapping[int, int]) -> int:
+    removed = 0
+    for number, dimensions in models.items():
+        table = table_name(number)
+        removed += _deleted(
+            con,
+            f"{table} WHERE content_hash IS NULL OR vector IS NULL"
+            f" OR octet_length(vector) <> {dimensions:d}",
+        )
+        removed += _deleted(
+            con,
+            f"{table} WHERE rowid NOT IN (SELECT min(rowid) FROM {table} GROUP BY content_hash)",
+        )
+    return removed
+
+
+def _remove_documents(con: Connection) -> int:
+    removed = _deleted(con, "documents WHERE source_id NOT IN (SELECT source_id FROM sources)")
+    removed += _deleted(
+        con,
+        "documents WHERE parent_id <> '' AND parent_id NOT IN (SELECT document_id FROM documents)",
+    )
+    latest = "SELECT max(rowid) FROM documents GROUP BY document_id"
+    con.execute(
+        "CREATE OR REPLACE TEMP TABLE doubled AS SELECT document_id FROM documents"
+        " GROUP BY document_id HAVING count(*) > 1"
+    )
+    return removed + _deleted(con, f"documents WHERE rowid NOT IN ({latest})")
+
+
+def _queue(con: Connection) -> int:
+    """Let the documents wait whose content breaks a rule, without that content."""
+    affected = " UNION ".join(
+        f"SELECT document_id FROM {rule.broken}" for rule in INDEX_RULES if rule.of_documents
+    )
+    unnamed = (
+        "SELECT document_id FROM chunks WHERE chunk_id IN (SELECT chunk_id FROM postings WHERE key"
+        " NOT IN (SELECT key FROM terms UNION SELECT key FROM recent_postings))"
+    )
+    con.execute(
+        "CREATE OR REPLACE TEMP TABLE wrong AS SELECT DISTINCT"
+        " coalesce(nullif(parent_id, ''), document_id) AS document_id FROM documents"
+        f" WHERE {_OF_LIBRARY} AND document_id IN"
+        f" ({affected} UNION {unnamed} UNION FROM doubled)"
+    )
+    # What is inside a document is found again with it.
+    con.execute("DELETE FROM documents WHERE parent_id IN (FROM wrong)")
+    con.execute("DELETE FROM document_texts WHERE document_id IN (FROM wrong)")
+    con.execute(
+        "UPDATE documents SET chunk_count = 0,"
+        f" state = CASE WHEN {_WAS_READ} THEN 'waiting' ELSE state END"
+        " WHERE document_id IN (FROM wrong)"
+    )
+    [(count,)] = con.execute("SELECT count(*) FROM wrong").fetchall()
+    return int(count)
+
+
+def _remove_content(con: Connection) -> int:
+    """Remove texts and chunks that belong to no document, or to one that is read again."""
+    gone = "document_id IN (FROM wrong) OR document_id NOT IN (SELECT document_id FROM documents)"
+    orphans = "document_id NOT IN (SELECT document_id FROM documents)"
+    [(removed,)] = con.execute(f"SELECT count(*) FROM chunks WHERE {orphans}").fetchall()
+    removed += _deleted(con, f"document_texts WHERE {orphans}")
+    ids = f"(SELECT chunk_id FROM chunks WHERE {gone})"
+    con.execute(f"DELETE FROM recent_postings WHERE chunk_id IN {ids}")
+    con.execute(f"INSERT INTO dead_chunks {ids} EXCEPT FROM dead_chunks")
+    con.execute(f"DELETE FROM chunks WHERE {gone}")
+    return int(removed)
+
+
+def _remove_postings(con: Connection) -> int:
+    """Leave postings without a chunk out of every search; the next merge removes them."""
+    [(count,)] = con.execute(f"SELECT count(*) FROM {POSTINGS_OF_NOTHING}").fetchall()
+    con.execute("DELETE FROM recent_postings WHERE chunk_id NOT IN (SELECT chunk_id FROM chunks)")
+    con.execute(f"INSERT INTO dead_chunks SELECT DISTINCT chunk_id FROM {POSTINGS_OF_NOTHING}")
+    return int(count)
+
+
+def _count_terms(con: Connection) -> None:
+    """Count the terms of the sorted postings again, when a count is wrong."""
+    [(wrong,)] = con.execute(f"SELECT count(*) FROM {MISCOUNTED_TERMS}").fetchall()
+    if not wrong:
+        return
+    con.execute(
+        "CREATE OR REPLACE TABLE terms AS SELECT key, term, chunks FROM"
+        " (SELECT key, count(*) AS chunks FROM postings GROUP BY key) JOIN"
+        " (SELECT key, any_value(term) AS term FROM (SELECT key, term FROM terms"
+        " UNION ALL SELECT key, term FROM recent_postings) GROUP BY key) USING (key) ORDER BY key"
+    )
+    # Their documents are read again.
+    con.execute("DELETE FROM postings WHERE key NOT IN (SELECT key FROM terms)")
+
+
+def _deleted(con: Connection, which: str) -> int:
+    [(count,)] = con.execute(f"DELETE FROM {which}").fetchall()
+    return int(count)
 
 
 class LibraryInspection:

@@ -1,32 +1,171 @@
 """All precious rows out of the library and into it, whole or not at all. Any thread."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
 import duckdb
 
+from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.errors import AppError
 from desktop_rag.store.contract.precious import Entry, Plan
 from desktop_rag.store.duckdb.database.bulk_rows import insert_rows
-from desktop_rag.store.duckdb.database.connections import REFUSALS
-from desktop_rag.store.duckdb.database.database import Connection, Database
+from desktop_rag.store.duckdb.database.connections import REFUSALS, Connection
+from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.migrations import LATEST
-from desktop_rag.store.duckdb.personal.index_copy import (
-    INCOMING,
-    OUTGOING,
-    copy_out,
-    has_documents,
-    take_over,
-)
+from desktop_rag.store.duckdb.search.vector_table import VectorTable, create
 from desktop_rag.store.sql.precious_rows import (
+    PRECIOUS_TABLES,
     Entity,
     all_rows,
     keys_of,
     put_rows,
     rows_of,
 )
+
+# What is derived, out of the library into a file of its own and back. Inside a transaction.
+#
+# The file holds no precious rows but those of collections, with the model that answers for each,
+# and
+# of sources, with the paths that the documents are below.
+
+OUTGOING, INCOMING = "outgoing", "incoming"
+_OWN = ("migrations", "journal_state")
+_ANCHORS = ("collections", "sources")
+_MOST_DIMENSIONS = 65_536
+# Each counts the rows that an index made by the app does not have.
+_FAULTS = {
+    "a document of no source": "documents WHERE source_id NOT IN (SELECT source_id FROM sources)",
+    "a document in no known state": "documents WHERE state NOT IN ({states})",
+    "a document outside its source": (
+        "documents d JOIN sources s USING (source_id)"
+        " WHERE d.path <> s.path AND NOT starts_with(d.path, rtrim(s.path, '/\\') || '/')"
+        " AND NOT starts_with(d.path, rtrim(s.path, '/\\') || '\\')"
+        " OR contains(d.path, '/../') OR contains(d.path, '\\..\\')"
+    ),
+    "a document twice": "(FROM documents SELECT document_id GROUP BY ALL HAVING count(*) > 1)",
+    "a passage of no document": (
+        "chunks WHERE document_id NOT IN (SELECT document_id FROM documents)"
+    ),
+    "a text of no document": (
+        "document_texts WHERE document_id NOT IN (SELECT document_id FROM documents)"
+    ),
+    "a passage twice": "(FROM chunks SELECT chunk_id GROUP BY ALL HAVING count(*) > 1)",
+    "a missing value": (
+        "documents WHERE document_id IS NULL OR path IS NULL OR title IS NULL OR format IS NULL"
+        " OR key IS NULL OR chunk_count IS NULL OR chunk_count < 0"
+    ),
+    "places that are no JSON": "document_texts WHERE places <> '' AND NOT json_valid(places)",
+    "a place that is no JSON": "chunks WHERE anchor <> '' AND NOT json_valid(anchor)",
+}
+
+
+def has_documents(con: Connection) -> bool:
+    """True when there is a document, or a source that would get some."""
+    return bool(con.execute("FROM documents LIMIT 1").fetchall())
+
+
+def copy_out(con: Connection) -> None:
+    """Copy what is derived into the attached, empty file."""
+    con.execute(f"COPY FROM DATABASE {_name(con)} TO {OUTGOING} (SCHEMA)")
+    for table in ("migrations", *_ANCHORS, *_derived(con, _name(con))):
+        con.execute(f"INSERT INTO {OUTGOING}.{table} BY NAME SELECT * FROM {table}")
+
+
+def take_over(con: Connection) -> None:
+    """Make the attached file's index that of the library, which has none; AppError if it can't."""
+    if has_documents(con):
+        raise AppError(
+            "The library has an index already.",
+            "An index can only be taken into an empty library; chats and settings into any.",
+        )
+    _refuse_other_schema(con)
+    for table in _derived(con, _name(con)):
+        if table.startswith("vectors_"):
+            con.execute(f"DROP TABLE {table}")
+        else:
+            con.execute(f"DELETE FROM {table}")
+            con.execute(f"INSERT INTO {table} BY NAME SELECT * FROM {INCOMING}.{table}")
+    for number, dimensions in con.execute("SELECT model_id, dimensions FROM models").fetchall():
+        if not 0 < dimensions <= _MOST_DIMENSIONS:
+            raise _unfit(f"Model {number} has {dimensions} dimensions.")
+        table = VectorTable(number, dimensions)
+        create(con, table)
+        if _columns(con, INCOMING, table.name) != _columns(con, _name(con), table.name):
+            raise _unfit(f"The vectors of model {number} have other columns.")
+        con.execute(f"INSERT INTO {table.name} BY NAME SELECT * FROM {INCOMING}.{table.name}")
+    con.execute(
+        "UPDATE collections SET answering = coalesce((SELECT min(i.answering) FROM"
+        f" {INCOMING}.collections i JOIN models m ON m.model_id = i.answering"
+        " WHERE lower(i.name) = lower(collections.name)), 0)"
+    )
+    _rebase_documents(con)
+    _refuse_faults(con)
+
+
+def _rebase_documents(con: Connection) -> None:
+    """Documents of a source that has another path here move with it."""
+    moved = con.execute(
+        "SELECT i.source_id, i.path, s.path FROM sources s"
+        f" JOIN {INCOMING}.sources i USING (source_id) WHERE i.path <> s.path"
+    ).fetchall()
+    for source_id, before, now in moved:
+        con.execute(
+            "UPDATE documents SET path = $now || substr(path, $length + 1)"
+            " WHERE source_id = $id AND starts_with(path, $before)",
+            {"id": source_id, "before": before, "now": now, "length": len(before)},
+        )
+
+
+def _refuse_other_schema(con: Connection) -> None:
+    if "migrations" not in _tables(con, INCOMING):
+        raise _unfit("It is no library.")
+    [(version,)] = con.execute(f"SELECT max(version) FROM {INCOMING}.migrations").fetchall()
+    if version != LATEST:
+        raise _unfit(f"Its version is {version}, this app has {LATEST}.")
+    for table in (*_ANCHORS, *_derived(con, _name(con))):
+        is_vectors = table.startswith("vectors_")
+        if not is_vectors and _columns(con, INCOMING, table) != _columns(con, _name(con), table):
+            raise _unfit(f"Its table {table} has other columns.")
+
+
+def _refuse_faults(con: Connection) -> None:
+    states = ", ".join(f"'{state.value}'" for state in DocumentState)
+    for fault, rows in _FAULTS.items():
+        [(count,)] = con.execute(f"SELECT count(*) FROM {rows.format(states=states)}").fetchall()
+        if count:
+            raise _unfit(f"It has {fault}.")
+
+
+def _unfit(reason: str) -> AppError:
+    return AppError("The index in the backup does not fit this library.", reason)
+
+
+def _name(con: Connection) -> str:
+    [(name,)] = con.execute("SELECT current_database()").fetchall()
+    return f'"{name}"'
+
+
+def _derived(con: Connection, database: str) -> list[str]:
+    return sorted(_tables(con, database.strip('"')) - {*PRECIOUS_TABLES, *_OWN})
+
+
+def _tables(con: Connection, database: str) -> set[str]:
+    rows = con.execute(
+        "SELECT table_name FROM duckdb_tables() WHERE database_name = ?", [database]
+    ).fetchall()
+    return {name for (name,) in rows}
+
+
+def _columns(con: Connection, database: str, table: str) -> Mapping[str, str]:
+    rows = con.execute(
+        "SELECT column_name, data_type FROM duckdb_columns()"
+        " WHERE database_name = ? AND table_name = ?",
+        [database.strip('"'), table],
+    ).fetchall()
+    return dict(rows)
+
 
 _IMAGE = "image"
 # The text of images that one transaction puts.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from desktop_rag.store.duckdb.database.database import Connection
+from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.search.library_statistics import LibraryStatistics
 from desktop_rag.store.duckdb.search.postings import PostingsState
 from desktop_rag.store.sql.posting_lists import Ids

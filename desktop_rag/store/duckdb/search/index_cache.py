@@ -1,25 +1,383 @@
 """The parts of the index that are kept in memory, and the rule that says when each is valid."""
 
 import threading
-from collections.abc import Collection, Generator, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from desktop_rag.core.question import Readable
+from desktop_rag.store.contract.scope import Scope
+from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.snapshot_cache import Snapshot
-from desktop_rag.store.duckdb.search.binary_vector_index import SignBitCache
-from desktop_rag.store.duckdb.search.chunk_cache import CachedChunks, ChunkCache, is_visible
-from desktop_rag.store.duckdb.search.document_frequencies import DocumentFrequencies
+from desktop_rag.store.duckdb.search.chunk_cache import (
+    CachedChunks,
+    ChunkCache,
+    ContentKeys,
+    is_visible,
+)
 from desktop_rag.store.duckdb.search.library_statistics import LibraryStatistics, read_statistics
-from desktop_rag.store.duckdb.search.posting_cache import PostingCache, RecentPostings
-from desktop_rag.store.duckdb.search.postings import read_postings_state
-from desktop_rag.store.duckdb.search.readable_part import ReadablePart, ReadableParts, read_part
+from desktop_rag.store.duckdb.search.postings import (
+    PostingsState,
+    Version,
+    read_postings_state,
+    read_recent,
+    read_sorted,
+)
+from desktop_rag.store.duckdb.search.scope_sql import condition_of
 from desktop_rag.store.duckdb.search.vector_rows import VectorRows
 from desktop_rag.store.duckdb.search.vector_table import VectorTable
 from desktop_rag.store.sql.posting_lists import Ids, PostingList
+
+# The part of the library that somebody may read, with its own statistics. Any thread.
+#
+# Whoever may read a part must not learn from the weights of words, or from corrected spelling,
+# what
+# stands in the rest.
+
+# Parts of users who ask at the same time; a part of a million chunks takes eight megabytes.
+_MOST_PARTS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class ReadablePart:
+    """The chunks of a part in ascending order, and its statistics as in `LibraryStatistics`."""
+
+    chunk_ids: Ids
+    terms: int
+    languages: Mapping[str, int]
+    indexed_documents: int
+
+
+class ReadableParts:
+    """Keeps the parts that were asked for last, each for as long as the library is the same."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._changes = 0
+        self._parts: OrderedDict[Readable, ReadablePart] = OrderedDict()
+
+    def clear(self) -> None:
+        """Free the memory."""
+        with self._lock:
+            self._parts.clear()
+
+    def get(
+        self, readable: Readable, changes: int | None, read: Callable[[], ReadablePart]
+    ) -> ReadablePart:
+        """The part in a state of the library; one without a number is read and not kept."""
+        if changes is None:
+            return read()
+        with self._lock:
+            if changes != self._changes:
+                self._changes = changes
+                self._parts.clear()
+            if known := self._parts.get(readable):
+                self._parts.move_to_end(readable)
+                return known
+        part = read()
+        with self._lock:
+            if changes == self._changes:
+                self._parts[readable] = part
+                while len(self._parts) > _MOST_PARTS:
+                    self._parts.popitem(last=False)
+        return part
+
+
+def read_part(
+    con: Connection, readable: Readable, statistics: LibraryStatistics, state: PostingsState
+) -> ReadablePart:
+    """Read the chunks of a part and its statistics."""
+    condition, parameters = condition_of(Scope(readable=readable), con, statistics, "document_id")
+    chunks = con.execute(
+        f"SELECT chunk_id, term_count FROM chunks WHERE true{condition} ORDER BY chunk_id",
+        parameters,
+    ).fetchnumpy()
+    kept = np.isin(chunks["chunk_id"], state.deleted, invert=True)
+    lengths = chunks["term_count"][kept]
+    languages = con.execute(
+        "SELECT language, count(*) FILTER (chunk_count > 0), count(*) FROM documents"
+        f" WHERE true{condition} GROUP BY language ORDER BY count(*) DESC, language",
+        parameters,
+    ).fetchall()
+    return ReadablePart(
+        chunks["chunk_id"][kept],
+        int(lengths.sum(dtype=np.int64)),
+        {language: count for language, _, count in languages},
+        sum(indexed for _, indexed, _ in languages),
+    )
+
+
+# The postings that recent questions read, in memory: words come back. Any thread.
+
+# With more terms in one statement, planning takes as long as reading.
+_TERMS_PER_STATEMENT = 16
+# The overhead of an entry beside its arrays; the lists of unknown terms are empty.
+ENTRY_BYTES = 1_000
+# The unsorted ones are scanned once for all terms of a question.
+_MOST_TERMS = 10_000
+# The version of the sorted postings, or the number of a library state.
+State = Version | int
+Read = Callable[[Connection, Sequence[int]], dict[int, PostingList]]
+
+
+class PostingCache:
+    """The sorted postings of terms, or what else `read` gives, whole, least recently used first
+    out.
+
+    DuckDB reads all postings of a term faster than it finds a few chunks among them.
+    """
+
+    def __init__(
+        self, max_bytes: int, read: Read = read_sorted, at_once: int = _TERMS_PER_STATEMENT
+    ) -> None:
+        """As many terms as `at_once` says are read together."""
+        self._max_bytes = max_bytes
+        self._read = read
+        self._at_once = at_once
+        self._lock = threading.Lock()
+        self._entries: OrderedDict[tuple[State, int], PostingList] = OrderedDict()
+        self._bytes = 0
+
+    def clear(self) -> None:
+        """Free the memory."""
+        with self._lock:
+            self._entries.clear()
+            self._bytes = 0
+
+    def get(self, con: Connection, version: State, keys: Sequence[int]) -> dict[int, PostingList]:
+        """All sorted postings of each term in a snapshot, ordered by chunk."""
+        found: dict[int, PostingList] = {}
+        with self._lock:
+            for key in keys:
+                if postings := self._entries.get((version, key)):
+                    self._entries.move_to_end((version, key))
+                    found[key] = postings
+        missing = [key for key in dict.fromkeys(keys) if key not in found]
+        for first in range(0, len(missing), self._at_once):
+            read = self._read(con, missing[first : first + self._at_once])
+            self._put(version, read)
+            found |= read
+        return found
+
+    def _put(self, version: State, read: Mapping[int, PostingList]) -> None:
+        with self._lock:
+            for key, postings in read.items():
+                if (version, key) not in self._entries:
+                    self._entries[version, key] = postings
+                    self._bytes += postings.nbytes + ENTRY_BYTES
+            while self._bytes > self._max_bytes:
+                _, dropped = self._entries.popitem(last=False)
+                self._bytes -= dropped.nbytes + ENTRY_BYTES
+
+
+class RecentPostings:
+    """The unsorted postings of terms. One question reads them three times, and others beside it
+    have words in common with it.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self._lists = PostingCache(max_bytes, read_recent, at_once=_MOST_TERMS)
+
+    def clear(self) -> None:
+        """Free the memory."""
+        self._lists.clear()
+
+    def get(
+        self, con: Connection, changes: int | None, keys: Sequence[int]
+    ) -> dict[int, PostingList]:
+        """The unsorted postings of each term in a snapshot with this change number."""
+        if changes is None:
+            return read_recent(con, sorted(set(keys)))
+        return self._lists.get(con, changes, keys)
+
+
+# The document frequency of every term, in memory: a search needs it first. Any thread.
+
+
+@dataclass(frozen=True, slots=True)
+class _TermCounts:
+    """Arrays of one length, ordered by key: a term appears once per run of sorted postings."""
+
+    version: Version
+    keys: NDArray[np.uint64]
+    chunks: NDArray[np.uint32]
+
+
+class DocumentFrequencies:
+    """Reads all counts once per version of the sorted postings: twelve bytes a term."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._cached: _TermCounts | None = None
+
+    def clear(self) -> None:
+        """Free the memory."""
+        with self._lock:
+            self._cached = None
+
+    def counts(self, con: Connection, version: Version, keys: Sequence[int]) -> dict[int, int]:
+        """The number of chunks each term occurs in by the sorted postings of a snapshot.
+
+        Deleted chunks count until the next merge.
+        """
+        with self._lock:
+            if self._cached is None or self._cached.version != version:
+                self._cached = _read(con, version)
+            cached = self._cached
+        wanted = np.array(keys, np.uint64)
+        begins = np.searchsorted(cached.keys, wanted, "left").tolist()
+        ends = np.searchsorted(cached.keys, wanted, "right").tolist()
+        return {
+            key: int(cached.chunks[begin:end].sum())
+            for key, begin, end in zip(keys, begins, ends, strict=True)
+        }
+
+
+def _read(con: Connection, version: Version) -> _TermCounts:
+    rows = con.execute(
+        "SELECT key, chunks::UINTEGER AS chunks FROM terms ORDER BY key"
+    ).fetchnumpy()
+    return _TermCounts(version, rows["key"], rows["chunks"])
+
+
+# The sign bits of all vectors of a model, in memory: picking candidates here takes half the
+# processor time that DuckDB takes. Any thread.
+
+Bits = NDArray[np.int64]
+# Vectors scanned per step: smaller blocks fit the processor's cache better, but each step waits
+# for its turn among the threads.
+_BLOCK = 131_072
+# Every n-th vector is sampled to estimate the distance of the last candidate.
+_SAMPLING = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Arrays by vector: the keys of the contents, and the bits, shape (words, vectors)."""
+
+    contents: ContentKeys
+    bits: NDArray[np.uint64]
+
+    def distances(self, query: NDArray[np.uint64]) -> NDArray[np.uint16]:
+        """The Hamming distance of each vector from the query."""
+        differing = np.bitwise_count(self.bits ^ query[:, np.newaxis])
+        return differing.sum(axis=0, dtype=np.uint16)
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryVectorIndex:
+    """Contents with the sign bits of their vectors; immutable."""
+
+    blocks: tuple[_Block, ...] = ()
+
+    def __len__(self) -> int:
+        return sum(len(block.contents) for block in self.blocks)
+
+    def extended(self, contents: ContentKeys, bits: Bits) -> "BinaryVectorIndex":
+        """With further contents; bits from `sign_bits`, shape (words, vectors)."""
+        new = _Block(contents, np.ascontiguousarray(bits).view(np.uint64))
+        blocks = self.blocks
+        if blocks and len(blocks[-1].contents) + len(contents) <= _BLOCK:
+            *blocks, last = blocks
+            new = _Block(
+                np.concatenate([last.contents, new.contents]),
+                np.concatenate([last.bits, new.bits], axis=1),
+            )
+        return BinaryVectorIndex((*blocks, *_split(new)))
+
+    def nearest(self, query: Bits, limit: int) -> tuple[ContentKeys, Bits]:
+        """Up to `limit` vectors at the smallest Hamming distance from the query, shape (words,).
+
+        Their contents, and their bits, shape (vectors, words). Ties are broken the same way each
+        time.
+        """
+        if not len(self):
+            return np.empty(0, np.uint64), np.empty((0, len(query)), np.int64)
+        asked = query.view(np.uint64)
+        distances = [block.distances(asked) for block in self.blocks]
+        radius = _radius(np.concatenate(distances), limit)
+        near = [np.flatnonzero(those <= radius) for those in distances]
+        pairs = list(zip(self.blocks, near, strict=True))
+        contents = np.concatenate([block.contents[rows] for block, rows in pairs])
+        bits = np.concatenate([block.bits[:, rows] for block, rows in pairs], axis=1)
+        far = np.concatenate([those[rows] for those, rows in zip(distances, near, strict=True)])
+        order = np.lexsort((contents, far))[:limit]
+        return contents[order], np.ascontiguousarray(bits[:, order].T).view(np.int64)
+
+
+def _split(block: _Block) -> Iterator[_Block]:
+    for begin in range(0, len(block.contents), _BLOCK):
+        rows = slice(begin, begin + _BLOCK)
+        yield _Block(block.contents[rows], np.ascontiguousarray(block.bits[:, rows]))
+
+
+def _radius(distances: NDArray[np.uint16], limit: int) -> int:
+    """A distance that includes at least `limit` vectors, if there are as many, and few more."""
+    if len(distances) <= limit:
+        return int(distances.max())
+    sample = distances[::_SAMPLING]
+    expected = limit / _SAMPLING
+    # By chance the sample may hold too many of the nearest: add three standard deviations.
+    rank = min(int(expected + 3 * expected**0.5) + 1, len(sample) - 1)
+    radius = int(np.partition(sample, rank)[rank])
+    if np.count_nonzero(distances <= radius) >= limit:
+        return radius
+    # The sample missed a cluster. Partitioning all distances takes as long as the rest together.
+    return int(np.partition(distances, limit - 1)[limit - 1])
+
+
+class SignBitCache:
+    """The index of one table of vectors, as long as it fits into memory."""
+
+    def __init__(self, max_vectors: int, read: Callable[[], tuple[ContentKeys, Bits]]) -> None:
+        """`read` returns all vectors of the table in the form that `extended` takes."""
+        self._max_vectors = max_vectors
+        self._read = read
+        self._building = threading.Lock()
+        self._lock = threading.Lock()
+        self._index: BinaryVectorIndex | None = None
+        self._changes = 0
+
+    def get(self, count: int) -> BinaryVectorIndex | None:
+        """The index of all `count` vectors, None when they don't fit."""
+        if count > self._max_vectors:
+            return None
+        with self._lock:
+            index = self._index
+        return index if index is not None else self._build()
+
+    def add(self, contents: ContentKeys, bits: Bits) -> None:
+        """Append vectors that were added to the table."""
+        with self._lock:
+            self._changes += 1
+            if self._index is not None:
+                index = self._index.extended(contents, bits)
+                self._index = index if len(index) <= self._max_vectors else None
+
+    def clear(self) -> None:
+        """Forget the index, after vectors were removed from the table."""
+        with self._lock:
+            self._changes += 1
+            self._index = None
+
+    def _build(self) -> BinaryVectorIndex:
+        with self._building:
+            with self._lock:
+                if self._index is not None:
+                    return self._index
+                changes = self._changes
+            index = BinaryVectorIndex().extended(*self._read())
+            with self._lock:
+                # A change made meanwhile may be missing from it, or be in it twice later.
+                if changes == self._changes:
+                    self._index = index
+            return index
+
 
 # Share of the memory limit for postings: with 2 GB, sixty words that occur in every fourth of a
 # million chunks, at eight bytes a posting.

@@ -6,7 +6,8 @@ from functools import lru_cache
 
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.contract.search import NamedDocuments
-from desktop_rag.store.duckdb.database.database import Connection, Database
+from desktop_rag.store.duckdb.database.connections import Connection
+from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.scope_sql import condition_of
 from desktop_rag.store.sql.text_sql import folded

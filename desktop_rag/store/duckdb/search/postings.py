@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from desktop_rag.store.duckdb.database.database import Connection
+from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.sql.posting_lists import Ids, PostingList
 
 Version = tuple[int, int]

@@ -7,7 +7,8 @@ write lane.
 
 from dataclasses import dataclass
 
-from desktop_rag.store.duckdb.database.database import Connection, Database
+from desktop_rag.store.duckdb.database.connections import Connection
+from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.search.postings import MERGED
 
 # Below this size a search scans all rows quickly.

@@ -3,7 +3,7 @@
 from typing import Any
 
 from desktop_rag.store.contract.scope import Scope
-from desktop_rag.store.duckdb.database.database import Connection
+from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.search.library_statistics import LibraryStatistics
 from desktop_rag.store.sql.scope_filters import Conditions, Dialect, about, passing
 from desktop_rag.store.sql.text_sql import key_of, readable_rows

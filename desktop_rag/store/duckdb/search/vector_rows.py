@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from desktop_rag.store.duckdb.database.bulk_rows import sql_in_numbers
-from desktop_rag.store.duckdb.database.database import Connection
+from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.search.chunk_cache import Chunks, ContentKeys, content_key
 from desktop_rag.store.sql.posting_lists import Ids
 

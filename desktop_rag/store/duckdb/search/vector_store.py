@@ -1,6 +1,6 @@
 """The vectors of contents, in one table per model. Any thread; reads use a cursor of their own.
 
-See packed_vectors.py for the stored form, vector_search.py for the search.
+See packed_vectors.py for the stored form, model_store.py for the search.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from desktop_rag.store.duckdb.database.bulk_rows import insert
-from desktop_rag.store.duckdb.database.database import Connection, Database
+from desktop_rag.store.duckdb.database.connections import Connection
+from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.search.chunk_cache import ContentKeys, content_keys
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.vector_table import VectorTable

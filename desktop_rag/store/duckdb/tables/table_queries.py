@@ -1,27 +1,254 @@
 """Queries over tables in a DuckDB of their own: in memory, without files, network or settings.
 
-sql_allowlist.py decides what may run. In addition the engine is locked down: no external access, no
+table_queries.py decides what may run. In addition the engine is locked down: no external access, no
 extensions, no spilling to disk, one core, little memory and a time limit. Constant folding is off:
 texts created while a query is planned don't count towards the memory limit. Any thread.
 """
 
 import json
+import re
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from threading import Event
+from typing import Any
 
 import duckdb
 
 from desktop_rag.store.contract.tables import OpenTables, QueryRefusedError, QueryResult, QueryTable
 from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
 from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection
-from desktop_rag.store.duckdb.tables.sql_allowlist import (
-    CheckedSelect,
-    checked_select,
-    rows_statement,
+
+# The queries that may run over tables: one SELECT of those tables, with harmless functions.
+#
+# DuckDB parses the query and its syntax tree is checked against the lists here. Everything else is
+# refused: functions that read files or settings or create unlimited rows or texts, and statements
+# that change anything. Pure except for the connection that parses.
+
+LONGEST_SQL_CHARS = 4_000
+_MOST_NODES = 2_000
+
+
+def _set_of(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_AGGREGATES = _set_of(
+    """
+    any_value approx_count_distinct arg_max arg_min avg bool_and bool_or corr count count_if
+    count_star countif covar_pop covar_samp first last mad max max_by mean median min min_by mode
+    product quantile quantile_cont quantile_disc regr_intercept regr_r2 regr_slope skewness
+    stddev stddev_pop stddev_samp string_agg listagg group_concat sum sum_no_overflow var_pop
+    var_samp variance
+    """
 )
+# Not `replace`: nested calls create texts of any length, which no limit stops.
+_SCALARS = _set_of(
+    """
+    + - * / // % ^ ** || @ ~~ !~~ ~~* !~~* ~~~ abs age ascii ceil ceiling century concat
+    concat_ws contains current_date date_add date_diff date_part date_sub date_trunc datediff
+    datepart datesub datetrunc day dayname dayofmonth dayofweek dayofyear decade divide ends_with
+    epoch even exp fdiv floor fmod greatest hour ifnull ilike_escape instr isfinite isinf isnan
+    isodow isoyear jaro_winkler_similarity lcase least left len length like_escape ln log log10
+    log2 lower ltrim make_date make_time make_timestamp microsecond millisecond minute mod month
+    monthname multiply not_ilike_escape not_like_escape now nullif position pow power prefix
+    quarter regexp_extract regexp_full_match regexp_matches right round round_even rtrim
+    second sign split_part sqrt starts_with strftime strip_accents strpos strptime substr
+    substring subtract suffix to_days to_hours to_minutes to_months to_seconds to_weeks to_years
+    today trim trunc try_strptime ucase unicode upper week weekday weekofyear year
+    yearweek
+    """
+)
+_WINDOWS = _set_of(
+    """
+    row_number rank dense_rank rank_dense percent_rank cume_dist ntile lag lead first first_value
+    last last_value nth_value
+    """
+)
+_CLASSES = _set_of(
+    """
+    BETWEEN CASE CAST COLLATE COLUMN_REF COMPARISON CONJUNCTION CONSTANT FUNCTION OPERATOR
+    POSITIONAL_REFERENCE STAR SUBQUERY TYPE WINDOW
+    """
+)
+# The nodes of a query that are no expressions: its clauses and the relations it reads.
+_NODES = _set_of(
+    """
+    SELECT_NODE SET_OPERATION_NODE CTE_NODE BASE_TABLE SUBQUERY JOIN EMPTY EXPRESSION_LIST
+    ORDER_MODIFIER LIMIT_MODIFIER LIMIT_PERCENT_MODIFIER DISTINCT_MODIFIER ORDER_DEFAULT
+    ASCENDING DESCENDING
+    """
+)
+_TYPES = _set_of(
+    """
+    bigint boolean bool char date decimal double float float4 float8 hugeint int int1 int2 int4
+    int8 integer interval long numeric real short smallint string text time timestamp tinyint
+    ubigint uinteger varchar bpchar
+    """
+)
+_NAMES = re.compile(r"[\w ]{1,60}")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedSelect:
+    """A query that may run, as DuckDB parsed it, with the tables and columns it uses.
+
+    Names are in lower case; `columns` None means all of them.
+    """
+
+    statement: dict[str, Any]
+    tables: frozenset[str]
+    columns: frozenset[str] | None
+
+
+def checked_select(connection: Connection, sql: str, tables: Sequence[str]) -> CheckedSelect:
+    """The query if it is one SELECT of these tables alone, else QueryRefusedError says why."""
+    if len(sql) > LONGEST_SQL_CHARS:
+        raise QueryRefusedError("The statement is too long.")
+    [(written,)] = connection.execute("SELECT json_serialize_sql(?)", [sql]).fetchall()
+    parsed: dict[str, Any] = json.loads(written)
+    if parsed["error"]:
+        raise QueryRefusedError(str(parsed.get("error_message", "It can't be read.")))
+    if len(parsed["statements"]) != 1:
+        raise QueryRefusedError("Only one statement is allowed.")
+    statement = parsed["statements"][0]
+    nodes = list(_nodes(statement))
+    if len(nodes) > _MOST_NODES:
+        raise QueryRefusedError("The statement is too long.")
+    named = set[str]()
+    for entry in _entries(nodes):
+        named.add(entry["key"].casefold())
+        if entry["value"]["materialized"] == "CTE_MATERIALIZE_NEVER":
+            # Each use is planned again, so the time doubles with each step: thirty would never end.
+            raise QueryRefusedError("NOT MATERIALIZED is not allowed.")
+    own = {name.casefold() for name in tables}
+    used: set[str] = set()
+    for node in nodes:
+        _check(node)
+        if node.get("type") == "SELECT_NODE":
+            _check_size(node)
+        if node.get("type") == "BASE_TABLE":
+            used.add(_table(node, own, named))
+    has_star = any(node.get("class") == "STAR" for node in nodes)
+    columns = {
+        node["column_names"][-1].casefold() for node in nodes if node.get("class") == "COLUMN_REF"
+    }
+    return CheckedSelect(statement, frozenset(used & own), None if has_star else frozenset(columns))
+
+
+def rows_statement(checked: CheckedSelect) -> tuple[dict[str, Any], bool] | None:
+    """A query for the numbers of the rows that the result is based on: its last column, `rowid`.
+
+    None when the query names more than one table. True in second place means that its other columns
+    are those of the query itself, which then need not run.
+    """
+    node = checked.statement["node"]
+    source = node.get("from_table") or {}
+    if node["type"] != "SELECT_NODE" or source.get("type") != "BASE_TABLE":
+        return None
+    if source["table_name"].casefold() not in checked.tables or node["cte_map"]["map"]:
+        return None
+    row = {"class": "COLUMN_REF", "type": "COLUMN_REF", "alias": "", "column_names": ["rowid"]}
+    if not _aggregates(node):
+        kept = {**node, "select_list": [*node["select_list"], row]}
+        return {**checked.statement, "node": kept}, True
+    if node.get("qualify"):
+        return None
+    plain = {
+        **node, "select_list": [row], "modifiers": [], "group_expressions": [], "group_sets": [],
+        "having": None, "aggregate_handling": "STANDARD_HANDLING",
+    }  # fmt: skip
+    return {**checked.statement, "node": plain}, False
+
+
+def _aggregates(node: dict[str, Any]) -> bool:
+    """True when a row of the result may be based on many rows of the table."""
+    is_distinct = any(m["type"] == "DISTINCT_MODIFIER" for m in node["modifiers"])
+    if node["group_expressions"] or node["aggregate_handling"] != "STANDARD_HANDLING":
+        return True
+    parts = [node["select_list"], node["having"], node["modifiers"]]
+    functions = (n for n in _nodes(parts, into_queries=False) if n.get("class") == "FUNCTION")
+    return is_distinct or any(n["function_name"].casefold() in _AGGREGATES for n in functions)
+
+
+def _nodes(value: object, *, into_queries: bool = True) -> Iterator[dict[str, Any]]:
+    """All objects of a parsed query, outer ones first."""
+    waiting: list[Any] = [value]
+    while waiting:
+        match waiting.pop():
+            case list() as items:
+                waiting += items
+            case dict() as node:
+                yield node
+                if into_queries or node.get("class") != "SUBQUERY":
+                    waiting += node.values()
+            case _:
+                continue
+
+
+def _entries(nodes: Sequence[dict[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """The WITH clauses of a query."""
+    for node in nodes:
+        yield from (node.get("cte_map") or {}).get("map", ())
+
+
+def _check(node: dict[str, Any]) -> None:
+    kind = node.get("class")
+    if kind is None:
+        if "type" in node and isinstance(node["type"], str) and node["type"] not in _NODES:
+            raise QueryRefusedError(f"{_plain(node['type'])} is not allowed.")
+        if node.get("sample") or node.get("at_clause"):
+            raise QueryRefusedError("Samples and versions are not allowed.")
+        return
+    if kind not in _CLASSES:
+        raise QueryRefusedError(f"{_plain(kind)} is not allowed.")
+    if kind == "TYPE" and node["type_name"].casefold() not in _TYPES:
+        raise QueryRefusedError(f"The type {_shown(node['type_name'])} is not allowed.")
+    if kind in ("FUNCTION", "WINDOW"):
+        name = node["function_name"].casefold()
+        known = _AGGREGATES | (_SCALARS if kind == "FUNCTION" else _WINDOWS)
+        if name not in known or node.get("schema") or node.get("catalog"):
+            raise QueryRefusedError(f"The function {_shown(name)} is not allowed.")
+
+
+def _check_size(select: dict[str, Any]) -> None:
+    """Refuse short statements that expand to huge ones.
+
+    A later column may use an alias several times, and each use expands to the whole expression.
+    """
+    sizes: dict[str, int] = {}
+    total = 0
+    others = [select[part] for part in ("where_clause", "having", "qualify", "modifiers")]
+    for part in (*select["select_list"], *others, select["group_expressions"]):
+        size = sum(
+            sizes.get(node["column_names"][-1].casefold(), 1)
+            if node.get("class") == "COLUMN_REF"
+            else 1
+            for node in _nodes(part)
+        )
+        total += size
+        if total > _MOST_NODES:
+            raise QueryRefusedError("The statement is too long.")
+        if isinstance(part, dict) and (name := part.get("alias")):
+            sizes[name.casefold()] = size
+
+
+def _table(node: dict[str, Any], own: set[str], named: set[str]) -> str:
+    name = node["table_name"].casefold()
+    if node.get("schema_name") or node.get("catalog_name") or name not in own | named:
+        raise QueryRefusedError(f"There is no table {_shown(node['table_name'])}.")
+    return name
+
+
+def _plain(kind: str) -> str:
+    return kind.replace("_", " ").lower()
+
+
+def _shown(name: str) -> str:
+    return name if _NAMES.fullmatch(name) else "of this name"
+
 
 MOST_ROWS = 200
 _TIME_S = 5.0

@@ -4,23 +4,23 @@ A document inside another one (an attachment) has a `parent_id`; it is added, mo
 its parent, in the same transaction.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from desktop_rag.core.domain import Document, DocumentState
-from desktop_rag.core.library_events import DocumentCounts, FileChange, LibraryFacets
+from desktop_rag.core.library_events import (
+    DocumentCounts,
+    FileChange,
+    FileChangeKind,
+    LibraryFacets,
+)
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.core.question import Readable
 from desktop_rag.store.contract.document_claims import DocumentClaims
 from desktop_rag.store.contract.documents import IndexingOutcome, KnownRow, ReadRow
-from desktop_rag.store.sql.documents.current_rows import following, is_current, merged, parts_of
-from desktop_rag.store.sql.documents.file_changes import (
-    changes_since,
-    note_failures,
-    note_scan,
-)
 from desktop_rag.store.sql.documents.mirrored_sites import read_sites, with_sites
 from desktop_rag.store.sql.documents.row_values import (
     DOCUMENT,
@@ -40,6 +40,117 @@ from desktop_rag.store.sql.sql_engine import (
     sql_in,
 )
 from desktop_rag.store.sql.text_sql import readable_documents
+
+# What happened to files in the last days. Inside a transaction, or on an open cursor.
+
+_KEPT_S = 8 * 86_400.0
+_COLUMNS = ("noted_at", "kind", "document_id", "source_id", "name", "reason")
+
+
+def changes_since(con: Connection, at: float) -> list[FileChange]:
+    """The changes from this time on, the newest first."""
+    rows = con.execute(
+        f"SELECT {', '.join(_COLUMNS)} FROM file_changes WHERE noted_at >= ? AND source_id IN"
+        " (SELECT source_id FROM sources WHERE NOT is_attached) ORDER BY noted_at DESC, name",
+        [at],
+    ).fetchall()
+    return [FileChange(row[0], FileChangeKind(row[1]), *row[2:]) for row in rows]
+
+
+def note_scan(
+    database: Database,
+    con: Connection,
+    added: Iterable[Document],
+    changed: Iterable[tuple[Document, Document]],
+    gone: Iterable[Document],
+) -> None:
+    """Note the result of a scan; `changed` has each row before and after."""
+    notes = [(FileChangeKind.ADDED, document) for document in added]
+    for before, after in changed:
+        if kind := _kind_of(before, after):
+            notes.append((kind, after))
+    # What was kept for a while was noted when it went.
+    notes += [(FileChangeKind.REMOVED, document) for document in gone if not document.gone_at]
+    _note(database, con, notes)
+
+
+def note_failures(database: Database, con: Connection, read: Iterable[Document]) -> None:
+    """Note the files that could not be read."""
+    failed = [document for document in read if document.state is DocumentState.FAILED]
+    _note(database, con, [(FileChangeKind.FAILED, document) for document in failed])
+
+
+def _kind_of(before: Document, after: Document) -> FileChangeKind | None:
+    if before.state is DocumentState.GONE:
+        return FileChangeKind.ADDED
+    if after.state is DocumentState.GONE:
+        return FileChangeKind.REMOVED
+    if before.path != after.path:
+        return FileChangeKind.MOVED
+    return FileChangeKind.CHANGED if before.stat != after.stat else None
+
+
+def _note(
+    database: Database, con: Connection, notes: Sequence[tuple[FileChangeKind, Document]]
+) -> None:
+    notes = [(kind, document) for kind, document in notes if not document.parent_id]
+    if not notes:
+        return
+    now = time.time()
+    con.execute("DELETE FROM file_changes WHERE noted_at < ?", [now - _KEPT_S])
+    rows = [
+        (now, kind.value, d.document_id, d.source_id, d.url or str(d.path), d.reason)
+        for kind, d in notes
+    ]
+    columns: dict[str, Any] = dict(zip(_COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
+    database.insert(con, "file_changes", columns)
+
+
+# Outcomes of reading beside the rows as they are now, and parts beside their parents. Pure.
+
+
+def is_current(now: Document | None, outcome: IndexingOutcome) -> bool:
+    """True when the document still waits, with the file that was read."""
+    if now is None or now.state is not DocumentState.WAITING:
+        return False
+    return outcome.taken_stat in (None, now.stat)
+
+
+def merged(now: Document, outcome: IndexingOutcome) -> IndexingOutcome:
+    """The outcome with the current source and path of its document."""
+    count = now.chunk_count if outcome.keeps_content else outcome.document.chunk_count
+    row = replace(outcome.document, source_id=now.source_id, path=now.path, chunk_count=count)
+    return replace(outcome, document=row)
+
+
+def parts_of(
+    outcome: IndexingOutcome, before: Mapping[tuple[str, str], str]
+) -> list[IndexingOutcome]:
+    """The outcomes inside one, placed with their parent; a part with a known name keeps its id."""
+    parent = outcome.document
+    placed: list[IndexingOutcome] = []
+    for part in outcome.parts:
+        known = before.get((parent.document_id, part.document.part))
+        row = replace(
+            part.document, source_id=parent.source_id, path=parent.path,
+            parent_id=parent.document_id, document_id=known or part.document.document_id,
+        )  # fmt: skip
+        placed.append(replace(part, document=row))
+    return placed
+
+
+def following(part: Document, parent: Document) -> Document:
+    """The row of a part once its parent has moved, is gone or came back."""
+    state = part.state
+    if parent.state is DocumentState.GONE:
+        state = DocumentState.GONE
+    elif state is DocumentState.GONE:
+        has_content = part.chunk_count > 0
+        state = DocumentState.SEARCHABLE_BY_WORDS if has_content else DocumentState.SKIPPED
+    return replace(
+        part, path=parent.path, source_id=parent.source_id, state=state, gone_at=parent.gone_at
+    )
+
 
 _ORPHANS = "chunks WHERE document_id NOT IN (SELECT document_id FROM documents)"
 # Files attached to chats are no part of the library.

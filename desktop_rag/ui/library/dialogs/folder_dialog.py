@@ -4,27 +4,216 @@ The bridge counts the folder again after each change; no file is opened.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDialog,
+    QFrame,
+    QHBoxLayout,
+    QLineEdit,
+    QPlainTextEdit,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 
 from desktop_rag.core.domain import Collection, Source, SourceRules
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.language.translation import tr
-from desktop_rag.core.library_events import FolderPreview
+from desktop_rag.core.language.translation import count_of, number_in_words, told, tr
+from desktop_rag.core.library_events import FolderPreview, LeftOut
 from desktop_rag.ui.foundation.bridge import Bridge, Job
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.error_words import hint_of, title_of
+from desktop_rag.ui.foundation.wording import one_line, size_in_words, time_in_words
 from desktop_rag.ui.library.collection_field import CollectionField
-from desktop_rag.ui.library.dialogs.preview_panel import PreviewPanel
-from desktop_rag.ui.library.dialogs.rules_form import RulesForm
-from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
-from desktop_rag.ui.widgets.form_fields import note
+from desktop_rag.ui.widgets.controls import Card, ElidedLabel, PlainLabel, TextButton
+from desktop_rag.ui.widgets.form_fields import note, number_field, show_number
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
+
+# Form fields for the rules of a folder. Qt thread.
+
+_DELAY_MS = 400
+_LINES = 3
+_MARGIN_PX = 16
+
+
+class RulesForm(QWidget):
+    """Edits SourceRules; `changed` follows once the person stops typing."""
+
+    changed = Signal()
+
+    def __init__(self, rules: SourceRules, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._delay = QTimer(self)
+        self._delay.setSingleShot(True)
+        self._delay.setInterval(_DELAY_MS)
+        self._delay.timeout.connect(self.changed)
+        self._gitignore = QCheckBox(tr("Skip files ignored by .gitignore"))
+        self._hidden = QCheckBox(tr("Include hidden files and folders"))
+        self._patterns = QPlainTextEdit()
+        self._patterns.setTabChangesFocus(True)
+        self._patterns.setPlaceholderText("*.log\n/archive/\nnode_modules")
+        self._patterns.setAccessibleName(tr("Patterns to exclude"))
+        height = self._patterns.fontMetrics().lineSpacing() * _LINES + _MARGIN_PX
+        self._patterns.setFixedHeight(height)
+        self._largest = number_field(0, 10_000, 50, " MB")
+        self._largest.setSpecialValueText(tr("Same as in Settings"))
+        self._largest.setAccessibleName(tr("Maximum file size"))
+        self._shown = rules
+        self._keeps_files = QCheckBox()
+        self._build()
+        self.show_rules(rules)
+        for box in (self._gitignore, self._hidden, self._keeps_files):
+            box.toggled.connect(self._on_edited)
+        self._patterns.textChanged.connect(self._on_edited)
+        self._largest.valueChanged.connect(self._on_edited)
+
+    @property
+    def rules(self) -> SourceRules:
+        """The rules as entered."""
+        lines = self._patterns.toPlainText().splitlines()
+        return replace(
+            self._shown,
+            uses_gitignore=self._gitignore.isChecked(),
+            includes_hidden=self._hidden.isChecked(),
+            excluded=tuple(line.strip() for line in lines if line.strip()),
+            max_file_mb=self._largest.value(),
+            excluded_files=self._shown.excluded_files if self._keeps_files.isChecked() else (),
+        )
+
+    def show_rules(self, rules: SourceRules) -> None:
+        """Show these rules."""
+        self._shown = rules
+        count = len(rules.excluded_files)
+        self._keeps_files.setText(
+            tr(
+                "Keep excluding {count_of}",
+                count_of=count_of(count, tr("single file"), tr("single files")),
+            )
+        )
+        self._keeps_files.setChecked(True)
+        self._keeps_files.setVisible(count > 0)
+        self._gitignore.setChecked(rules.uses_gitignore)
+        self._hidden.setChecked(rules.includes_hidden)
+        self._patterns.setPlainText("\n".join(rules.excluded))
+        show_number(self._largest, rules.max_file_mb)
+
+    def _build(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        column.addWidget(self._gitignore)
+        column.addWidget(self._hidden)
+        column.addWidget(PlainLabel(tr("Exclude")))
+        column.addWidget(self._patterns)
+        column.addWidget(note(tr("One pattern per line, as in a .gitignore file.")))
+        column.addWidget(self._keeps_files)
+        column.addWidget(PlainLabel(tr("Maximum file size")))
+        column.addWidget(self._largest)
+
+    @Slot()
+    def _on_edited(self) -> None:
+        self._delay.start()
+
+
+# A preview of a folder: its files, the time to index them, and the excluded ones. Qt thread.
+
+_MAX_FORMATS = 6
+
+
+class PreviewPanel(Card):
+    """Shows a FolderPreview, or that files are still being counted."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._headline = PlainLabel(scale="heading", wrap=True)
+        self._details = PlainLabel(tone="muted", wrap=True)
+        self._left_out = PlainLabel(tr("Excluded"), scale="small")
+        self._list = QVBoxLayout()
+        self._list.setSpacing(8)
+        body = QWidget()
+        body.setLayout(self._list)
+        self._list.setContentsMargins(0, 0, 0, 0)
+        self._scroll = QScrollArea()
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setWidget(body)
+        self._scroll.setAccessibleName(tr("Excluded files"))
+        self._scroll.setObjectName("leftOut")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 14, 16, 14)
+        column.setSpacing(8)
+        column.addWidget(self._headline)
+        column.addWidget(self._details)
+        column.addWidget(self._left_out)
+        column.addWidget(self._scroll, 1)
+
+    def show_counting(self) -> None:
+        """Show that the files are being counted."""
+        self._show_summary(tr("Counting files…"), "")
+
+    def show_error(self, error: AppError) -> None:
+        """Show why the folder can't be read."""
+        self._show_summary(title_of(error), hint_of(error))
+
+    def show_preview(self, preview: FolderPreview) -> None:
+        """Show the files to index and the excluded ones."""
+        files = count_of(preview.files, tr("file"), tr("files"))
+        if not preview.files:
+            self._show_summary(
+                tr("Nothing to index"),
+                tr("With these rules, no file in this folder would be searchable."),
+            )
+        else:
+            self._show_summary(
+                tr(
+                    "{files} to index, {size_in_words}",
+                    files=files,
+                    size_in_words=size_in_words(preview.size_bytes),
+                ),
+                tr(
+                    "{formats_in_words}. Searchable by words almost immediately, by meaning"
+                    " after about {time_in_words}.",
+                    formats_in_words=_formats_in_words(preview.by_format),
+                    time_in_words=time_in_words(preview.seconds),
+                ),
+            )
+        for left_out in preview.left_out:
+            self._list.addWidget(_left_out_label(left_out))
+        self._list.addStretch(1)
+        self._left_out.setVisible(bool(preview.left_out))
+
+    def _show_summary(self, headline: str, details: str) -> None:
+        self._headline.setText(headline)
+        self._details.setText(details)
+        self._left_out.hide()
+        while item := self._list.takeAt(0):
+            if widget := item.widget():
+                widget.hide()
+                widget.deleteLater()
+
+
+def _formats_in_words(by_format: dict[str, int]) -> str:
+    ordered = sorted(by_format.items(), key=lambda entry: -entry[1])
+    shown = [f"{number_in_words(count)} {name}" for name, count in ordered[:_MAX_FORMATS]]
+    others = sum(count for _, count in ordered[_MAX_FORMATS:])
+    return ", ".join(
+        [*shown, count_of(others, tr("other file"), tr("other files"))] if others else shown
+    )
+
+
+def _left_out_label(left_out: LeftOut) -> PlainLabel:
+    examples = "\n".join(f"    {one_line(path)}" for path in left_out.examples)
+    text = f"{number_in_words(left_out.files)} × {one_line(told(left_out.reason))}"
+    return PlainLabel(f"{text}\n{examples}" if examples else text, scale="small", wrap=True)
+
 
 _WIDTH_PX = 780
 _HEIGHT_PX = 520

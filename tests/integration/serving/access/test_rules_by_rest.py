@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from desktop_rag.serve.access.access_tokens import TokenScope
+from desktop_rag.features.server.access.access_tokens import TokenScope
 from tests.integration.serving.conftest import Server
 from tests.servers.rights_app import PRIVATE, PUBLIC, make_keys
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from desktop_rag.serve.access.user_rights import USER_HEADER
+from desktop_rag.features.server.access.user_rights import USER_HEADER
 from tests.driving.two_users import (
     CANARIES,
     IDENTITIES,

@@ -11,11 +11,11 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.programs.access_rule import AccessRule
-from desktop_rag.serve.access.access_rules import AccessRules
-from desktop_rag.serve.access.access_tokens import TokenScope
-from desktop_rag.serve.access.user_rights import USER_HEADER
-from desktop_rag.serve.access.user_tokens import UserTokens
+from desktop_rag.features.server.access.access_rules import AccessRules
+from desktop_rag.features.server.access.access_tokens import TokenScope
+from desktop_rag.features.server.access.user_rights import USER_HEADER
+from desktop_rag.features.server.access.user_tokens import UserTokens
+from desktop_rag.features.server.programs.access_rule import AccessRule
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
 from tests.servers.rights_app import (
@@ -218,7 +218,7 @@ def test_an_application_that_does_not_tell_clearly_is_a_refusal(
 def test_a_silent_application_is_given_up_and_left_alone_for_a_while(
     ask: Ask, rule: AccessRule, app: RightsApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("desktop_rag.serve.access.rights_address._LIMIT_S", 0.3)
+    monkeypatch.setattr("desktop_rag.features.server.access.rights_address._LIMIT_S", 0.3)
     app.mode = "silence"
     for _ in range(2):
         refused = ask(app.token("wanda"))

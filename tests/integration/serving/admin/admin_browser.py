@@ -7,7 +7,7 @@ from typing import Self
 
 import httpx2
 
-from desktop_rag.serve.access.access_tokens import TokenScope
+from desktop_rag.features.server.access.access_tokens import TokenScope
 from tests.integration.serving.conftest import Server
 
 _KEY = re.compile(r'name="form_key" value="([^"]+)"')

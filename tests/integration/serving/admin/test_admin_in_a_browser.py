@@ -9,7 +9,7 @@ import pytest
 
 from desktop_rag.core.conversation import Feedback, Message, Role
 from desktop_rag.core.domain import WebLinks
-from desktop_rag.serve.access.access_tokens import TokenScope
+from desktop_rag.features.server.access.access_tokens import TokenScope
 from tests.browsing.browser import CHROMIUM, Browser, Page
 from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer

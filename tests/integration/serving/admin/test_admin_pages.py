@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.core.domain import DocumentState, WebLinks
-from desktop_rag.serve.access.access_rules import AccessRules
-from desktop_rag.serve.access.access_tokens import TokenScope
-from desktop_rag.serve.access.token_book import TokenBook
-from desktop_rag.serve.html_writer import Html, tag
+from desktop_rag.features.server.access.access_rules import AccessRules
+from desktop_rag.features.server.access.access_tokens import TokenScope
+from desktop_rag.features.server.access.token_book import TokenBook
+from desktop_rag.features.server.html_writer import Html, tag
 from tests.integration.serving.admin.admin_browser import AdminBrowser
 from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer

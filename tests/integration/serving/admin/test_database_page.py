@@ -10,7 +10,7 @@ from desktop_rag import app, upkeep
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings, StoreSettings
-from desktop_rag.diagnosis.database_check import check_database
+from desktop_rag.diagnosis.diagnosis import check_database
 from desktop_rag.diagnosis.finding import State
 from desktop_rag.diagnosis.library_check import check_library
 from tests.engines import UNTESTED

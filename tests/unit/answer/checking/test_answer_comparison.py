@@ -5,9 +5,13 @@ The pairs are those that the limits were set by; `docs/decisions/051` has the fi
 
 import pytest
 
-from desktop_rag.answer.checking.answer_comparison import AnswerComparison
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
-from desktop_rag.core.standing.standing_run import ComparedSentence, SentenceChange, is_changed
+from desktop_rag.features.schedules.answer_comparison import AnswerComparison
+from desktop_rag.features.schedules.values.standing_run import (
+    ComparedSentence,
+    SentenceChange,
+    is_changed,
+)
 from tests.conftest import bundled_embedder
 
 SAME, ADDED = SentenceChange.SAME, SentenceChange.ADDED

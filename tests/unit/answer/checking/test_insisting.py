@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.answer.checking.insisting import insisted_claim
+from desktop_rag.answer.checking.disputes import insisted_claim
 
 HERE = Path(__file__).parent
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from desktop_rag.answer.citing.answer_wrapping import unwrapped
-from desktop_rag.answer.citing.citation_validation import finish_answer
+from desktop_rag.answer.citing.citation_validation import finish_answer, unwrapped
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import SourceRef
 

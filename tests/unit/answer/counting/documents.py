@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-from desktop_rag.answer.counting.front_matter_fields import front_fields
+from desktop_rag.answer.counting.counted_set import front_fields
 from desktop_rag.answer.counting.record_forms import ReadDocument
 from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.core.parsed import Heading
-from desktop_rag.ingest.read.markup.front_matter import parse_front_matter
-from desktop_rag.ingest.read.markup.markdown import headings
+from desktop_rag.ingest.read.markup.markdown import headings, parse_front_matter
 from desktop_rag.ingest.read.markup.plain_text import line_offsets
 
 

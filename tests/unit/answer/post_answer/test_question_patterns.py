@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_rag.answer.post_answer.question_patterns import (
+from desktop_rag.answer.post_answer.suggested_questions import (
     definition_questions,
     heading_questions,
     patterns,

@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from desktop_rag.answer.search.run_in_parallel import run_in_parallel
+from desktop_rag.answer.search.candidates import run_in_parallel
 
 WAIT_S = 10.0
 

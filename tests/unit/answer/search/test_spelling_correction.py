@@ -1,7 +1,6 @@
 import pytest
 
-from desktop_rag.answer.search.question_terms import QuestionReader
-from desktop_rag.answer.search.spelling_correction import errors_between
+from desktop_rag.answer.search.question_terms import QuestionReader, errors_between
 from desktop_rag.core.query import parse_query
 from desktop_rag.store.contract.engine import Engine
 from tests.stored_rows import put

@@ -1,6 +1,6 @@
 import pytest
 
-from desktop_rag.answer.sources.same_document import inside
+from desktop_rag.answer.sources.source_finder import inside
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.domain import Passage
 

@@ -1,6 +1,6 @@
 import pytest
 
-from desktop_rag.answer.sources.short_questions import completed
+from desktop_rag.answer.sources.question_rewriting import completed
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from desktop_rag.answer.tables.described import describe_table, result_text
 from desktop_rag.answer.tables.sheet_rows import RowBlock, column_letters, row_blocks
-from desktop_rag.answer.tables.sheet_table import SheetTable, table_at
+from desktop_rag.answer.tables.table_answer import SheetTable, describe_table, result_text, table_at
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.places import places_to_json
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft

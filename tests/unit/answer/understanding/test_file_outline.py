@@ -1,6 +1,6 @@
 """The outline of a text without headings, such as that of most PDF files."""
 
-from desktop_rag.answer.understanding.file_outline import outline_of
+from desktop_rag.answer.understanding.named_answer import outline_of
 from desktop_rag.answer.writing.answer_texts import texts_for
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.parsed import Mark, ParsedDocument, TableHeader

@@ -3,7 +3,7 @@
 import pytest
 
 from desktop_rag.answer.understanding.file_words import asks_for_content
-from desktop_rag.answer.understanding.name_mentions import (
+from desktop_rag.answer.understanding.scoping import (
     mentioned_collections,
     mentioned_files,
     mentioned_folders,

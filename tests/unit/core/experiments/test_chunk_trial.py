@@ -6,8 +6,9 @@ import pytest
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.domain import Passage
-from desktop_rag.core.experiments.chunk_advice import advice, comparison_json, why, worth
-from desktop_rag.core.experiments.chunk_trial import (
+from desktop_rag.core.parsed import Chunk, ChunkSettings
+from desktop_rag.features.evaluation.values.chunk_advice import advice, comparison_json, why, worth
+from desktop_rag.features.evaluation.values.chunk_trial import (
     ChunkComparison,
     ChunkTrial,
     MissReason,
@@ -18,7 +19,6 @@ from desktop_rag.core.experiments.chunk_trial import (
     answer_span,
     retrieved,
 )
-from desktop_rag.core.parsed import Chunk, ChunkSettings
 
 TEXT = "The lamp is lit at dusk. The keeper sleeps by day. The ferry leaves at noon."
 QUESTION = TrialQuestion("q", "When is the lamp lit?", "/sea.md", "At dusk the lamp is lit.")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from desktop_rag.core.experiments.paired_comparison import (
+from desktop_rag.features.evaluation.values.paired_comparison import (
     Outcome,
     bootstrap_interval,
     compare,

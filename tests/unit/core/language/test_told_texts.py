@@ -2,8 +2,7 @@
 
 import pytest
 
-from desktop_rag.core.language.told_texts import ToldTexts
-from desktop_rag.core.language.translation import told, use_language
+from desktop_rag.core.language.translation import ToldTexts, told, use_language
 
 GERMAN = {
     "The file is damaged": "Die Datei ist beschädigt",

@@ -9,15 +9,19 @@ from hypothesis import strategies as st
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import SourceRef
-from desktop_rag.core.notes.note_changes import SectionChange, proposed, with_accepted
-from desktop_rag.core.notes.note_page import (
+from desktop_rag.features.schedules.values.note_changes import (
+    SectionChange,
+    proposed,
+    with_accepted,
+)
+from desktop_rag.features.schedules.values.note_page import (
     NotePage,
     NoteSection,
     new_page,
     page_text,
     parsed_page,
 )
-from desktop_rag.core.notes.note_sources import (
+from desktop_rag.features.schedules.values.note_sources import (
     NoteSources,
     cited_in,
     listed_place,

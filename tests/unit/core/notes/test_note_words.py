@@ -5,14 +5,14 @@ import tomllib
 import pytest
 
 from desktop_rag.core.language.language_names import language_named
-from desktop_rag.core.notes.note_words import (
+from desktop_rag.core.paths import resources_dir
+from desktop_rag.features.schedules.values.note_words import (
     EXCERPTS,
     heads_sources,
     language_of_topic,
     note_words,
     part_of,
 )
-from desktop_rag.core.paths import resources_dir
 
 QUESTIONS = resources_dir() / "questions"
 LANGUAGES = list(tomllib.loads((QUESTIONS / "note_words.toml").read_text("utf-8")))

@@ -2,8 +2,12 @@
 
 import pytest
 
-from desktop_rag.core.programs.request_record import RequestKind, RequestRecord, RequestSearch
-from desktop_rag.core.programs.usage_figures import DAY_S, usage_since
+from desktop_rag.features.server.programs.request_record import (
+    RequestKind,
+    RequestRecord,
+    RequestSearch,
+)
+from desktop_rag.features.server.programs.usage_figures import DAY_S, usage_since
 
 NOON = 1_700_000_000.0
 

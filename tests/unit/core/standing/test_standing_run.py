@@ -2,7 +2,11 @@
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import SourceRef
-from desktop_rag.core.standing.standing_run import ComparedSentence, SentenceChange, StandingRun
+from desktop_rag.features.schedules.values.standing_run import (
+    ComparedSentence,
+    SentenceChange,
+    StandingRun,
+)
 
 SOURCE = SourceRef(1, "d", "/a.md", "A", Anchor(page=2), "At dusk.", 1.0, is_cited=True)
 SENTENCE = ComparedSentence(SentenceChange.CHANGED, "At dusk.", "At noon.", (1,))

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from desktop_rag.ingest.background.background_thread import BackgroundThread
-from desktop_rag.ingest.background.thread_priority import NICENESS
+from desktop_rag.ingest.background.background_thread import NICENESS, BackgroundThread
 
 _WAIT_S = 20.0
 

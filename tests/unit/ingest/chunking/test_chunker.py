@@ -15,7 +15,11 @@ from desktop_rag.core.parsed import (
     ParsedDocument,
     TableHeader,
 )
-from desktop_rag.ingest.chunking.chunker import chunk_document, chunking_signature, content_hash
+from desktop_rag.ingest.chunking.document_chunker import (
+    chunk_document,
+    chunking_signature,
+    content_hash,
+)
 
 ALONE = ChunkSettings(overlap_tokens=0)
 METHODS: list[ChunkMethod] = ["structure", "tokens", "words"]

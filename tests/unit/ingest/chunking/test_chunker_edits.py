@@ -19,7 +19,7 @@ from desktop_rag.core.parsed import (
     ParsedDocument,
     TableHeader,
 )
-from desktop_rag.ingest.chunking.chunker import chunk_document
+from desktop_rag.ingest.chunking.document_chunker import chunk_document
 
 METHODS: list[ChunkMethod] = ["structure", "tokens", "words"]
 PAGES, PARAGRAPHS_A_PAGE = 300, 6

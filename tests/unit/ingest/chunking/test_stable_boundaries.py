@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.parsed import Chunk
-from desktop_rag.ingest.chunking.stable_boundaries import stable_spans
+from desktop_rag.ingest.chunking.document_chunker import stable_spans
 
 SENTENCES = [f"Sentence number {n} stands in the text and is long enough." for n in range(9)]
 

@@ -1,4 +1,4 @@
-from desktop_rag.ingest.embedding.batch_size import BatchSize
+from desktop_rag.ingest.embedding.embedding_queue import BatchSize
 
 
 def test_batches_get_smaller_while_they_take_long_and_never_none() -> None:

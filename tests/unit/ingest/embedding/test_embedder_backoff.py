@@ -8,7 +8,7 @@ import pytest
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
-from desktop_rag.ingest.embedding.embedder_backoff import EmbedderBackoff
+from desktop_rag.ingest.embedding.embedding_queue import EmbedderBackoff
 from desktop_rag.models.ports import EmbedderFaultError
 
 AWAY = EmbedderFaultError("The endpoint refused the connection.", "Start it.")

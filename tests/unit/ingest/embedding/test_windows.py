@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_rag.ingest.embedding.windows import windows
+from desktop_rag.ingest.embedding.embedding_queue import windows
 
 SENTENCE = "The keeper trims the lamp each night before the last ship has passed the point. "
 

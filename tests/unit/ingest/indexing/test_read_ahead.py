@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.core.domain import Document, DocumentState, FileStat
-from desktop_rag.ingest.indexing.read_ahead import ReadAhead
+from desktop_rag.ingest.indexing.indexer import ReadAhead
 
 
 def document(number: int, size_bytes: int = 10) -> Document:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.ingest.read.detection import detect
+from desktop_rag.ingest.read.formats import detect
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from tests.unit.ingest.read.samples import (
     cell,

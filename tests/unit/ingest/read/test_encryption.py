@@ -8,7 +8,8 @@ import pytest
 from desktop_rag.core.anchors import PageWish
 from desktop_rag.core.domain import NEEDS_PASSWORD, OPENED_BY_PASSWORD
 from desktop_rag.core.parsed import ParsedDocument
-from desktop_rag.ingest.read.formats import decrypted, detect, read_as
+from desktop_rag.ingest.read.formats import detect, read_as
+from desktop_rag.ingest.read.foundation.encryption import decrypted
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.pdf.pdf_page_image import view_page
 from tests.locked_files import PASSWORD, locked_doc, locked_docx, locked_pdf

@@ -5,7 +5,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_rag.ingest.watching.changes import PendingChanges
+from desktop_rag.ingest.watching.watcher import PendingChanges
 
 ROOT = Path("docs")
 A, B = ROOT / "a.md", ROOT / "b.md"

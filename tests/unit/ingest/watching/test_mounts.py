@@ -6,7 +6,7 @@ from typing import NamedTuple
 import psutil
 import pytest
 
-from desktop_rag.ingest.watching.mounts import identity, is_remote
+from desktop_rag.ingest.watching.watcher import identity, is_remote
 
 
 class Mount(NamedTuple):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from desktop_rag.models.embedding.kept_vectors import KeptVectors
+from desktop_rag.models.embedding.joined_embedding import KeptVectors
 from desktop_rag.models.ports import Vectors
 
 

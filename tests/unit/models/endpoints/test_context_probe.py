@@ -1,6 +1,6 @@
 import pytest
 
-from desktop_rag.models.endpoints.context_probe import (
+from desktop_rag.models.endpoints.examination import (
     FAR,
     NEAR,
     Attempt,

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.rails.actions.rail_action import make_action
-from desktop_rag.rails.actions.rails_world import RailsWorld
-from desktop_rag.rails.configuration.rails_folder import read_rails
-from desktop_rag.rails.rail_engine import Rails, transcript
+from desktop_rag.features.rails.actions.rail_action import make_action
+from desktop_rag.features.rails.actions.rails_world import RailsWorld
+from desktop_rag.features.rails.configuration.rails_folder import read_rails
+from desktop_rag.features.rails.rail_engine import Rails, transcript
 from tests.conftest import bundled_embedder
 
 TABS = """# Bike shop

@@ -1,10 +1,10 @@
 """The worked example: a question about a monthly report, its stream of events, and its replay."""
 
-from desktop_rag.rails.actions.rails_world import Passage, RailsWorld
-from desktop_rag.rails.configuration.rails_configuration import make_configuration
-from desktop_rag.rails.events.rail_events import event_from_json, event_json
-from desktop_rag.rails.language.flow_parser import parse_flows
-from desktop_rag.rails.rail_engine import Rails
+from desktop_rag.features.rails.actions.rails_world import Passage, RailsWorld
+from desktop_rag.features.rails.configuration.rails_configuration import make_configuration
+from desktop_rag.features.rails.events.rail_events import event_from_json, event_json
+from desktop_rag.features.rails.language.flow_parser import parse_flows
+from desktop_rag.features.rails.rail_engine import Rails
 
 FLOWS = """
 define user ask about headline numbers

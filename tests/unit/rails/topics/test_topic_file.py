@@ -6,11 +6,15 @@ from hypothesis import strategies as st
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import resources_dir
-from desktop_rag.rails.configuration.rails_configuration import make_configuration
-from desktop_rag.rails.language.flow_parser import parse_flows
-from desktop_rag.rails.language.syntax_errors import FlowSyntaxError
-from desktop_rag.rails.topics.rail_topic import RailTopic, TopicReply, problems
-from desktop_rag.rails.topics.topic_file import OtherThanTopicsError, read_topics, write_topics
+from desktop_rag.features.rails.configuration.rails_configuration import make_configuration
+from desktop_rag.features.rails.language.flow_parser import parse_flows
+from desktop_rag.features.rails.language.syntax_errors import FlowSyntaxError
+from desktop_rag.features.rails.topics.rail_topic import RailTopic, TopicReply, problems
+from desktop_rag.features.rails.topics.topic_file import (
+    OtherThanTopicsError,
+    read_topics,
+    write_topics,
+)
 
 _WRITTEN = """# Rails of the museum.
 

@@ -6,7 +6,8 @@ from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.claims import CheckedClaim, Difference, DifferenceKind, Evidence, Verdict
 from desktop_rag.core.conversation import MessageState, SourceRef
-from desktop_rag.core.experiments.chunk_trial import (
+from desktop_rag.core.parsed import ChunkSettings
+from desktop_rag.features.evaluation.values.chunk_trial import (
     ChunkComparison,
     ChunkTrial,
     MissReason,
@@ -14,8 +15,9 @@ from desktop_rag.core.experiments.chunk_trial import (
     Retrieved,
     TrialQuestion,
 )
-from desktop_rag.core.experiments.question_set import QuestionSet, SetQuestion
-from desktop_rag.core.experiments.run import (
+from desktop_rag.features.evaluation.values.experiment_store_contract import ExperimentStore
+from desktop_rag.features.evaluation.values.question_set import QuestionSet, SetQuestion
+from desktop_rag.features.evaluation.values.run import (
     Judgement,
     Memory,
     Preference,
@@ -24,9 +26,7 @@ from desktop_rag.core.experiments.run import (
     RunState,
     SetUp,
 )
-from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.experiment_store import ExperimentStore
 
 QUESTION = SetQuestion("q", "Wann? 漢 “&” <b>\nGenau.", ("At dusk.",), ("Noon",), ("sea",), ("/a",))
 SET = QuestionSet("s", "Lamps", (QUESTION,), 3, 7.5)

@@ -5,11 +5,19 @@ import pytest
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem, ScopeKind
-from desktop_rag.core.standing.standing_question import Rhythm, ScheduleState, StandingQuestion
-from desktop_rag.core.standing.standing_run import ComparedSentence, SentenceChange, StandingRun
+from desktop_rag.features.schedules.values.standing_question import (
+    Rhythm,
+    ScheduleState,
+    StandingQuestion,
+)
+from desktop_rag.features.schedules.values.standing_run import (
+    ComparedSentence,
+    SentenceChange,
+    StandingRun,
+)
+from desktop_rag.features.schedules.values.standing_store_contract import StandingStore
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.scope import EVERYWHERE, Scope
-from desktop_rag.store.contract.standing_store import StandingStore
 from tests.stored_rows import put, remove, wait_again
 
 SCOPE = QuestionScope.of(ScopeItem(ScopeKind.FOLDER, "/docs/sea", "sea"))

@@ -40,8 +40,8 @@ class TeamServer:
     @contextmanager
     def library(self) -> Generator[Engine]:
         """The library, for whoever runs the server."""
+        from desktop_rag.features.shared_library.postgres.postgres_engine import PostgresOpener
         from desktop_rag.store.duckdb.tables.table_queries import TableQueries
-        from desktop_rag.store.postgres.postgres_engine import PostgresOpener
 
         opener = PostgresOpener(self._server.get_uri(), LIBRARY, TableQueries())
         with closing(opener.open(Home(self._folder), 256)) as engine:

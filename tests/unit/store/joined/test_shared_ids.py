@@ -10,8 +10,7 @@ from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.core.question import Readable
 from desktop_rag.core.question_scope import ScopeItem, ScopeKind
 from desktop_rag.core.shared_library import id_there, is_shared, shared_id
-from desktop_rag.store.contract.scope import EVERYWHERE, Scope
-from desktop_rag.store.joined.shared_ids import (
+from desktop_rag.features.shared_library.joined.shared_ids import (
     OFFSET,
     chunks_there,
     ids_there,
@@ -22,6 +21,7 @@ from desktop_rag.store.joined.shared_ids import (
     shared_chunks,
     shared_document,
 )
+from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 
 IDS = st.text("0123456789abcdef-", min_size=1, max_size=8)
 CHUNKS = st.integers(1, 2**40)

@@ -7,10 +7,10 @@ import pytest
 
 from desktop_rag.core.paths import Home
 from desktop_rag.core.question import Readable
+from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
+from desktop_rag.features.shared_library.postgres.postgres_engine import PostgresOpener
 from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.duckdb.tables.table_queries import TableQueries
-from desktop_rag.store.postgres.database.server_database import ServerDatabase
-from desktop_rag.store.postgres.postgres_engine import PostgresOpener
 from tests.engines import UNTESTED
 from tests.stored_rows import collection_id, put
 

@@ -12,7 +12,10 @@ import numpy as np
 import psycopg
 import pytest
 
-from desktop_rag.core.database.server_state import (
+from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
+from desktop_rag.features.shared_library.postgres.search.server_vectors import EXACT_BELOW
+from desktop_rag.features.shared_library.postgres.slow_statements import slow_statements
+from desktop_rag.features.shared_library.state.server_state import (
     IndexState,
     ServerState,
     SlowStatement,
@@ -20,9 +23,6 @@ from desktop_rag.core.database.server_state import (
 )
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.scope import EVERYWHERE
-from desktop_rag.store.postgres.database.server_database import ServerDatabase
-from desktop_rag.store.postgres.search.server_vectors import EXACT_BELOW
-from desktop_rag.store.postgres.slow_statements import slow_statements
 from tests.servers.postgres_server import address
 from tests.stored_rows import put
 

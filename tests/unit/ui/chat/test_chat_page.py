@@ -11,12 +11,10 @@ from pytestqt.qtbot import QtBot
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import Message, MessageState, Role, SourceRef
 from desktop_rag.core.settings import Settings
-from desktop_rag.ui.chat.chat_header import ChatHeader
+from desktop_rag.ui.chat.chat_page import ChatHeader, EmptyChat
 from desktop_rag.ui.chat.conversation_list import ConversationList
-from desktop_rag.ui.chat.empty_chat import EmptyChat
 from desktop_rag.ui.composer.composer import Composer
-from desktop_rag.ui.documents.passage_text import PassageText
-from desktop_rag.ui.documents.sources_panel import SourceCard, SourcesPanel
+from desktop_rag.ui.documents.sources_panel import PassageText, SourceCard, SourcesPanel
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.widgets.controls import ElidedLabel
 from tests.servers.chat_server import ChatServer

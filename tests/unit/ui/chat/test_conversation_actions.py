@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QAbstractButton, QFileDialog, QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.conversation import Conversation, Feedback, Role
-from desktop_rag.ui.chat.chat_header import ChatHeader
+from desktop_rag.ui.chat.chat_page import ChatHeader
 from desktop_rag.ui.chat.conversation_list import ConversationList
 from desktop_rag.ui.composer.composer import Composer
 from desktop_rag.ui.documents.sources_panel import SourceCard

@@ -12,8 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.ingest.library import Library
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.ui.documents.document_details import DocumentDetails
-from desktop_rag.ui.documents.document_text import DocumentText
+from desktop_rag.ui.documents.document_opener import DocumentDetails, DocumentText
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.viewers.document_span import DocumentSpan

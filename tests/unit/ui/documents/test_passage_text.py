@@ -3,7 +3,7 @@
 import pytest
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.ui.documents.passage_text import PassageText
+from desktop_rag.ui.documents.sources_panel import PassageText
 from desktop_rag.ui.foundation.theme import Theme
 from tests.unit.ui.rooms import marked_in
 

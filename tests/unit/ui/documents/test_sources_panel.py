@@ -10,9 +10,13 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import NEAREST, SourceRef
-from desktop_rag.ui.documents.passage_excerpt import excerpt
-from desktop_rag.ui.documents.passage_text import PassageText, unwrapped
-from desktop_rag.ui.documents.sources_panel import SourceCard, SourcesPanel
+from desktop_rag.ui.documents.sources_panel import (
+    PassageText,
+    SourceCard,
+    SourcesPanel,
+    excerpt,
+    unwrapped,
+)
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import ElidedLabel
 from tests.unit.ui.rooms import marked_in

@@ -7,10 +7,10 @@ from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.claims import CheckedClaim, Verdict
 from desktop_rag.core.conversation import SourceRef
-from desktop_rag.core.experiments.question_set import SetQuestion
-from desktop_rag.core.experiments.run import Run, RunAnswer, SetUp
-from desktop_rag.core.experiments.scoring import RunScores, scored
-from desktop_rag.ui.experiments.run_charts import RunCharts, chart_values
+from desktop_rag.features.evaluation.ui.run_charts import RunCharts, chart_values
+from desktop_rag.features.evaluation.values.question_set import SetQuestion
+from desktop_rag.features.evaluation.values.run import Run, RunAnswer, SetUp
+from desktop_rag.features.evaluation.values.scoring import RunScores, scored
 from desktop_rag.ui.foundation.theme import Theme
 
 QUESTIONS = (SetQuestion("q", "When?"),)

@@ -3,13 +3,9 @@
 import pytest
 
 from desktop_rag.core.domain import DocumentState
+from desktop_rag.core.language.translation import count_of
 from desktop_rag.core.library_events import DocumentCounts
-from desktop_rag.ui.foundation.wording import (
-    count_of,
-    counts_in_words,
-    one_line,
-    size_in_words,
-)
+from desktop_rag.ui.foundation.wording import counts_in_words, one_line, size_in_words
 
 
 def test_counts_leave_out_zeros() -> None:

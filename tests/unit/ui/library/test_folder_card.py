@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from desktop_rag.core.domain import DocumentState, Source, SourceState
 from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.library.folder_card import FolderCard
+from desktop_rag.ui.library.source_list import FolderCard
 from tests.unit.ui.rooms import button, texts
 
 SOURCE = Source("papers", "c", Path("/docs/a<img src=&#47;dev&#47;zero>"), 0.0)

@@ -28,8 +28,8 @@ from desktop_rag.ui.foundation.delayed_change import DelayedChange
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.dialogs.folder_dialog import FolderDialog
 from desktop_rag.ui.library.document_rows import Column
-from desktop_rag.ui.library.folder_card import FolderCard
 from desktop_rag.ui.library.library_page import LibraryPage
+from desktop_rag.ui.library.source_list import FolderCard
 from tests.unit.ui.rooms import (
     button,
     field,

@@ -18,10 +18,14 @@ from desktop_rag.ui.library.document_model import DocumentModel
 from desktop_rag.ui.library.document_rows import make_table
 from desktop_rag.ui.library.facets.facet_groups import Places
 from desktop_rag.ui.library.facets.facet_values import Facet, FileFilter
-from desktop_rag.ui.library.picture.library_picture import LibraryPicture
-from desktop_rag.ui.library.picture.picture_parts import Grouping, picture_parts
-from desktop_rag.ui.library.picture.picture_tile import PictureTile
-from desktop_rag.ui.library.picture.treemap import Area, squarified
+from desktop_rag.ui.library.picture.library_picture import (
+    Area,
+    Grouping,
+    LibraryPicture,
+    PictureTile,
+    picture_parts,
+    squarified,
+)
 from tests.unit.ui.rooms import button, make_document
 
 SOURCES = [Source(name, "c", Path("/docs") / name, 0.0) for name in ("papers", "notes")]

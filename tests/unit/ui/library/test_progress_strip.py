@@ -6,7 +6,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.library_events import IndexProgress, Stage, StepProgress
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.library.progress_strip import ProgressStrip
+from desktop_rag.ui.library.library_page import ProgressStrip
 from tests.unit.ui.rooms import field, texts
 
 EMBEDDING = IndexProgress(

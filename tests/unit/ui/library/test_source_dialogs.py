@@ -25,9 +25,8 @@ from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.library.dialogs.collections_dialog import CollectionsDialog
-from desktop_rag.ui.library.dialogs.folder_dialog import FolderDialog
+from desktop_rag.ui.library.dialogs.folder_dialog import FolderDialog, RulesForm
 from desktop_rag.ui.library.dialogs.links_dialog import LinksDialog
-from desktop_rag.ui.library.dialogs.rules_form import RulesForm
 from desktop_rag.ui.library.source_actions import SourceActions
 from tests.unit.ui.rooms import button, field, texts
 

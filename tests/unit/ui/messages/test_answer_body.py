@@ -12,8 +12,7 @@ from desktop_rag.core.claims import Verdict
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.settings import AppearanceSettings, ColourScheme
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.messages.answer_body import SHOWN_CHARS, AnswerBody
-from desktop_rag.ui.messages.segment_view import SegmentView
+from desktop_rag.ui.messages.answer_body import SHOWN_CHARS, AnswerBody, SegmentView
 from tests.claims import unchecked
 
 SOURCE = SourceRef(1, "d1", "a.md", "A", Anchor(), "Text.", 0.5)

@@ -27,8 +27,8 @@ from desktop_rag.ui.markdown.claim_marks import (
     with_marks,
     worst,
 )
+from desktop_rag.ui.messages.answer_body import SegmentView
 from desktop_rag.ui.messages.claim_panel import ClaimPanel
-from desktop_rag.ui.messages.segment_view import SegmentView
 from desktop_rag.ui.widgets.marked_text import MarkedText
 from tests.claims import unchecked
 from tests.servers.chat_server import ChatServer

@@ -5,7 +5,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.conversation import Message, MessageState, Role
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.messages.failure_card import FailureCard
+from desktop_rag.ui.messages.answer_item import FailureCard
 from desktop_rag.ui.widgets.controls import TextButton
 
 FAILED = Message(

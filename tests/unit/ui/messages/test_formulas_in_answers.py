@@ -8,8 +8,7 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.markdown.formula_drawer import FormulaDrawer
 from desktop_rag.ui.markdown.formula_object import OBJECT
-from desktop_rag.ui.messages.answer_body import AnswerBody
-from desktop_rag.ui.messages.segment_view import SegmentView
+from desktop_rag.ui.messages.answer_body import AnswerBody, SegmentView
 
 TEXT = (
     "The area is $A = \\pi r^2$, which costs $5 and $6.\n\n"

@@ -13,14 +13,13 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import SourceRef
-from desktop_rag.ui.documents.passage_text import PassageText
-from desktop_rag.ui.experiments.answer_text import AnswerText
+from desktop_rag.features.evaluation.ui.answer_text import AnswerText
+from desktop_rag.ui.documents.sources_panel import PassageText
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.markdown.cited_places import cited_places
-from desktop_rag.ui.messages.answer_body import AnswerBody
+from desktop_rag.ui.messages.answer_body import AnswerBody, SegmentView
 from desktop_rag.ui.messages.citation_tip import citation_tip
-from desktop_rag.ui.messages.segment_view import SegmentView
-from desktop_rag.ui.viewers.page_browser import PageBrowser
+from desktop_rag.ui.viewers.page_viewer import PageBrowser
 
 SOURCES = tuple(
     SourceRef(n, f"d{n}", f"{n}.md", "A <b>title</b>", Anchor(page=n), f"<b>Text</b> of {n}.", 0.5)

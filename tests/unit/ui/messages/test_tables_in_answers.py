@@ -11,9 +11,7 @@ from pytestqt.qtbot import QtBot
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.messages.answer_body import AnswerBody
-from desktop_rag.ui.messages.copy_buttons import CopyButton
-from desktop_rag.ui.messages.segment_view import SegmentView
+from desktop_rag.ui.messages.answer_body import AnswerBody, CopyButton, SegmentView
 
 SOURCES = (SourceRef(1, "d", "d.md", "A title", Anchor(), "Text.", 0.5),)
 WIDE = """Before the table.

@@ -9,10 +9,10 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import SourceRef
-from desktop_rag.core.notes.note_changes import ProposedSection, SectionChange
+from desktop_rag.features.schedules.ui.notes_page import ChangeDialog
+from desktop_rag.features.schedules.values.note_changes import ProposedSection, SectionChange
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.messages.cited_text import CitedText
-from desktop_rag.ui.notes.change_dialog import ChangeDialog
 
 BEFORE = "The *lamp* was lit by hand [[2]](../old%20lamp.md)."
 AFTER = """\

@@ -23,7 +23,7 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.document_rows import Column
 from desktop_rag.ui.library.library_page import LibraryPage
-from desktop_rag.ui.passwords.password_dialog import PasswordDialog
+from desktop_rag.ui.passwords.password_actions import PasswordDialog
 from tests.command_line import settled
 from tests.conftest import FAST_TIMES
 from tests.keyrings import MemoryKeyring

@@ -32,9 +32,8 @@ from desktop_rag.core.settings import (
 from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.personal.assistant_actions import AssistantActions
+from desktop_rag.ui.personal.assistant_actions import AssistantActions, AssistantsDialog
 from desktop_rag.ui.personal.assistant_dialog import AssistantDialog
-from desktop_rag.ui.personal.assistants_dialog import AssistantsDialog
 from tests.unit.ui.rooms import button, field, make_chat, make_library, opened_store, texts
 
 SEA, LAND = Collection("s", "Sea"), Collection("l", "Land & <b>air</b>")

@@ -15,13 +15,10 @@ from desktop_rag.core.interaction import Interaction, InteractionOutcome
 from desktop_rag.core.settings import AnswerSettings
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.messages.answer_item import AnswerItem
+from desktop_rag.ui.messages.answer_item import AnswerItem, PastAnswersButton
 from desktop_rag.ui.messages.message_model import Turn
-from desktop_rag.ui.messages.past_answers_button import PastAnswersButton
-from desktop_rag.ui.personal.memory_actions import MemoryActions
-from desktop_rag.ui.personal.past_answers_dialog import PastAnswersDialog
-from desktop_rag.ui.settings.answers_form import AnswersForm
-from desktop_rag.ui.settings.memory_field import MemoryField
+from desktop_rag.ui.personal.memory_actions import MemoryActions, PastAnswersDialog
+from desktop_rag.ui.settings.settings_page import AnswersForm, MemoryField
 from tests.unit.ui.rooms import button, make_chat, opened_store, texts
 
 HOSTILE = "<b>Bold</b> <img src='x'>\u202egnp\n\nand more"

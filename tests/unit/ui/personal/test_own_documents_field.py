@@ -10,8 +10,8 @@ from pytestqt.qtbot import QtBot
 from desktop_rag.core.domain import DocumentState, Source
 from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.personal.assistant_dialog import OwnDocumentsField
 from desktop_rag.ui.personal.assistant_documents import OwnDocument
-from desktop_rag.ui.personal.own_documents_field import OwnDocumentsField
 from tests.unit.ui.rooms import button
 
 LETTERS = OwnDocument(

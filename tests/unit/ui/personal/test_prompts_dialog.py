@@ -12,8 +12,7 @@ from desktop_rag.core.saved_prompts import SavedPrompt
 from desktop_rag.ui.composer.slash_prompts import SlashPrompts
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.personal.prompt_actions import PromptActions
-from desktop_rag.ui.personal.prompts_dialog import PromptsDialog
+from desktop_rag.ui.personal.prompt_actions import PromptActions, PromptsDialog
 from tests.unit.ui.rooms import Desktop, button, field, listening_desktop, make_chat, opened_store
 from tests.unit.ui.rooms import texts as texts_of
 

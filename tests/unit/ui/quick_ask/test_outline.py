@@ -1,7 +1,7 @@
 import pytest
 from PySide6.QtCore import QPoint, QRect, QSize
 
-from desktop_rag.ui.quick_ask.outline import fitting, rounded_region
+from desktop_rag.ui.quick_ask.popup import fitting, rounded_region
 
 SIZE = QSize(200, 60)
 

@@ -1,5 +1,4 @@
-from desktop_rag.ui.reading.reading_history import ReadingHistory
-from desktop_rag.ui.reading.text_search import spans_around
+from desktop_rag.ui.reading.reading_pane import ReadingHistory, spans_around
 from desktop_rag.ui.viewers.document_span import DocumentSpan
 
 A, B, C = (DocumentSpan(name) for name in "abc")

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.domain import Document, DocumentState, FileStat, Passage
 from desktop_rag.ui.search.found_files import SearchResults, in_words, results_of, words_of
-from desktop_rag.ui.search.result_model import FileRow, MoreRow, PassageRow, ResultModel
+from desktop_rag.ui.search.result_list import FileRow, MoreRow, PassageRow, ResultModel
 
 
 def document(name: str) -> Document:

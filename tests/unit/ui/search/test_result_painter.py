@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.settings import AppearanceSettings, ColourScheme
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.quick_ask.passage_list import PassageList
+from desktop_rag.ui.quick_ask.popup import PassageList
 from desktop_rag.ui.search.result_list import ResultList
 from desktop_rag.ui.widgets.text_line import draw_line
 from tests.unit.ui.search.test_found_files import passage, results

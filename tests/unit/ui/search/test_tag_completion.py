@@ -5,7 +5,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLineEdit
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.ui.search.tag_completion import TagCompletion
+from desktop_rag.ui.search.search_page import TagCompletion
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from desktop_rag.core.settings import (
     LongReading,
     Settings,
 )
-from desktop_rag.ui.settings.settings_change import SettingsChange
+from desktop_rag.ui.settings.edited_settings import SettingsChange
 
 AMBER = EndpointSettings("http://localhost:1/v1", "amber")
 BIRCH = EndpointSettings("http://localhost:2/v1", "birch")

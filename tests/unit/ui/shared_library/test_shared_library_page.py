@@ -8,13 +8,13 @@ from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.settings import Encryption, Settings, SharedLibrarySettings
+from desktop_rag.features.shared_library.ui.shared_library_page import SharedLibrarySection
 from desktop_rag.models.library_access import SharedLibraryAccess
 from desktop_rag.models.server_passwords import LibraryPasswords
 from desktop_rag.store.opening import check_shared_library
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.settings.edited_settings import EditedSettings
-from desktop_rag.ui.shared_library.shared_library_page import SharedLibrarySection
 from tests.engines import UNTESTED
 from tests.keyrings import MemoryKeyring
 from tests.unit.store.postgres.team_library import PASSWORD, shared_library

@@ -11,9 +11,13 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import SourceRef
-from desktop_rag.core.standing.standing_run import ComparedSentence, SentenceChange, StandingRun
+from desktop_rag.features.schedules.ui.standing_reading import RunView
+from desktop_rag.features.schedules.values.standing_run import (
+    ComparedSentence,
+    SentenceChange,
+    StandingRun,
+)
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.standing.run_view import RunView
 
 SOURCE = SourceRef(
     1, "d", "/papers/lamp.md", "Lamp", Anchor(page=2), "At dusk.", 1.0, "At dusk.", is_cited=True

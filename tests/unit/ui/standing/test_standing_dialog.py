@@ -5,9 +5,9 @@ from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QTimeEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.standing.standing_question import Rhythm, StandingQuestion
+from desktop_rag.features.schedules.ui.standing_dialog import StandingDialog
+from desktop_rag.features.schedules.values.standing_question import Rhythm, StandingQuestion
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.standing.standing_dialog import StandingDialog
 from desktop_rag.ui.widgets.controls import PlainLabel
 
 COST = "Each run sends the question and its sources to a model, which may cost something. " * 2

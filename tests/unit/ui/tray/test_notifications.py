@@ -5,7 +5,7 @@ from pytestqt.qtbot import QtBot
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import IndexProgress, ProgressChanged, Stage
-from desktop_rag.ui.tray.notifications import Notifications
+from desktop_rag.ui.tray.presence import Notifications
 
 
 class Shown:

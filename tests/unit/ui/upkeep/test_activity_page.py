@@ -21,9 +21,12 @@ from desktop_rag.activity.event_search import FoundEvents
 from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.upkeep.activity_model import ActivityModel, time_of_day
-from desktop_rag.ui.upkeep.activity_page import ActivityPage
-from desktop_rag.ui.upkeep.activity_table import ActivityTable
+from desktop_rag.ui.upkeep.activity_page import (
+    ActivityModel,
+    ActivityPage,
+    ActivityTable,
+    time_of_day,
+)
 from desktop_rag.ui.widgets.controls import PlainLabel
 from tests.unit.ui.rooms import button, field, texts
 

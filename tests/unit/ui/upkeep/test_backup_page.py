@@ -16,8 +16,7 @@ from desktop_rag.core.settings import Settings
 from desktop_rag.store.opening import open_engine
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.upkeep.backup_page import BackupPage
-from desktop_rag.ui.upkeep.import_dialog import ImportDialog
+from desktop_rag.ui.upkeep.backup_page import BackupPage, ImportDialog
 from tests.unit.backup.filled_library import Place, fill
 from tests.unit.ui.rooms import button, texts
 

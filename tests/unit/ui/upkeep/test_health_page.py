@@ -16,8 +16,7 @@ from desktop_rag.diagnosis.finding import Finding, State
 from desktop_rag.diagnosis.repair_request import RepairRequest
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.upkeep.finding_row import CHECK_NAMES, FindingRow
-from desktop_rag.ui.upkeep.health_page import HealthPage
+from desktop_rag.ui.upkeep.health_page import CHECK_NAMES, FindingRow, HealthPage
 from tests.unit.ui.rooms import button, texts
 
 FOUND = [

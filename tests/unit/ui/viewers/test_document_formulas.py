@@ -7,9 +7,13 @@ from pytestqt.qtbot import QtBot
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.markdown.formula_object import OBJECT
 from desktop_rag.ui.markdown.markdown_html import MarkdownStyle
-from desktop_rag.ui.viewers.formula_pen import FormulaPen
-from desktop_rag.ui.viewers.page_browser import PageBrowser
-from desktop_rag.ui.viewers.page_source import PageSource, markdown_source, section_source
+from desktop_rag.ui.viewers.page_source import (
+    FormulaPen,
+    PageSource,
+    markdown_source,
+    section_source,
+)
+from desktop_rag.ui.viewers.page_viewer import PageBrowser
 from desktop_rag.ui.viewers.viewer import Hits
 
 TEXT = r"""The lamp turns once in $T = 2\pi/\omega$ seconds, said Brandt.

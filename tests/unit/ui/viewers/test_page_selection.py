@@ -7,9 +7,15 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.anchors import Box, PageWord
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.viewers.page_canvas import PageCanvas, PagePicture
 from desktop_rag.ui.viewers.page_layout import GAP_PX
-from desktop_rag.ui.viewers.page_selection import is_on_a_word, selected, text_of, word_at
+from desktop_rag.ui.viewers.pages_viewer import (
+    PageCanvas,
+    PagePicture,
+    is_on_a_word,
+    selected,
+    text_of,
+    word_at,
+)
 
 FIRST = (
     PageWord("The", Box(0.1, 0.1, 0.2, 0.15)),

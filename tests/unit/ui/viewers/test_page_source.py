@@ -9,7 +9,7 @@ from desktop_rag.core.parsed import Heading
 from desktop_rag.ui.foundation.word_search import MAX_HITS, found_spans
 from desktop_rag.ui.markdown.markdown_html import MarkdownStyle
 from desktop_rag.ui.viewers.page_source import PageSource, markdown_source, section_source
-from desktop_rag.ui.viewers.word_map import WordMap
+from desktop_rag.ui.viewers.page_viewer import WordMap
 
 COLOURS: dict[str, str] = dict.fromkeys(
     ("border_strong", "muted", "sunken", "code_surface", "code_text", "link"), "#000000"

@@ -34,9 +34,8 @@ from desktop_rag.ui.composer.question_field import QuestionField
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.messages.message_model import MessageModel
-from desktop_rag.ui.window.main_window import MainWindow
+from desktop_rag.ui.window.main_window import MainWindow, StatusStrip
 from desktop_rag.ui.window.navigation import NavigationRail
-from desktop_rag.ui.window.status_strip import StatusStrip
 from desktop_rag.ui.window.window_pages import CHAT, LIBRARY, SEARCH, SETTINGS
 from tests.unit.ui.rooms import make_chat, make_library, opened_store
 

@@ -1,7 +1,7 @@
 import pytest
 
 from desktop_rag.answer.checking.claims.alignment import align
-from desktop_rag.answer.checking.claims.features import compare
+from desktop_rag.answer.checking.claims.checker import compare
 from desktop_rag.answer.checking.claims.source_index import SourceIndex
 from desktop_rag.answer.checking.claims.tokens import TokenRole, tokenize, tokenize_claim
 from desktop_rag.answer.checking.claims.words import has_opposite, importance, stem

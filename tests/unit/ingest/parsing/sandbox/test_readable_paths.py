@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.ingest.parsing.sandbox.readable_paths import ReadablePaths, readable_paths
+from desktop_rag.ingest.parsing.sandbox.confinement import ReadablePaths, readable_paths
 
 
 def test_the_home_folder_is_not_readable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -6,8 +6,7 @@ import struct
 
 import pytest
 
-from desktop_rag.ingest.parsing.sandbox.seccomp_filter import filter_for
-from desktop_rag.ingest.parsing.sandbox.system_calls import ARCHITECTURES
+from desktop_rag.ingest.parsing.sandbox.confinement import ARCHITECTURES, filter_for
 
 ALLOWED, KILLED = 0x7FFF0000, 0x80000000
 REFUSED, MISSING = 0x50000 | errno.EPERM, 0x50000 | errno.ENOSYS

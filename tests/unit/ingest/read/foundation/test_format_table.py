@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.core.query import parse_query
+from desktop_rag.ingest.read.formats import reader_of
 from desktop_rag.ingest.read.foundation.format_table import FORMATS, WEB_PAGE, Format, kinds_read
-from desktop_rag.ingest.read.readers import reader_of
 from tests.unit.ingest.read.samples import cell, make_docx, make_pdf, make_xlsx, paragraph, parse
 
 ROOT = Path(__file__).parents[5]

@@ -1,4 +1,4 @@
-from desktop_rag.ingest.read.foundation.reading_order import Line, in_reading_order
+from desktop_rag.ingest.read.foundation.ocr import Line, in_reading_order
 
 
 def lines(left: float, top: float, *texts: str, width: float = 0) -> list[Line]:

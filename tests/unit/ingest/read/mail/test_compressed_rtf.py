@@ -2,7 +2,7 @@ import struct
 
 import pytest
 
-from desktop_rag.ingest.read.mail.compressed_rtf import NotCompressedRtfError, decompressed
+from desktop_rag.ingest.read.mail.outlook import NotCompressedRtfError, decompressed
 
 
 def packed(content: bytes, size_bytes: int) -> bytes:

@@ -6,7 +6,7 @@ import pytest
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.ingest.read.foundation.source_file import Unreadable
-from desktop_rag.ingest.read.old_office.old_slides_file import is_of_version_95
+from desktop_rag.ingest.read.old_office.old_slides import is_of_version_95
 from tests.unit.ingest.read.samples import make_ole, parse, text_at
 
 TITLE, BODY, NOTES, OTHER, TITLE_SLIDE = 0, 1, 2, 4, 6

@@ -16,10 +16,11 @@ from pypdf.generic import (
 
 from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.parsed import ParsedDocument
-from desktop_rag.ingest.read.formats import PDF, read_as
+from desktop_rag.ingest.read.formats import read_as
 from desktop_rag.ingest.read.foundation import ocr
+from desktop_rag.ingest.read.foundation.format_table import PDF
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
-from desktop_rag.ingest.read.pdf.right_to_left import parted
+from desktop_rag.ingest.read.pdf.pdf_pages import parted
 from tests.unit.ingest.read.pdf_samples import (
     Change,
     changed,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from desktop_rag.models.endpoints.client.answer_form import is_json, read_beginning
 from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError
+from desktop_rag.models.endpoints.client.endpoint_requests import is_json, read_beginning
 
 
 @pytest.mark.parametrize(

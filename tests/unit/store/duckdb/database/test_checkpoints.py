@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.store.duckdb.database import checkpoints
+from desktop_rag.store.duckdb.database import database as database_module
 from desktop_rag.store.duckdb.duckdb_engine import database_of
 from tests.engines import duckdb_in
 
@@ -29,7 +29,7 @@ def test_a_long_log_goes_into_the_file(tmp_path: Path) -> None:
 
 
 def test_without_room_the_log_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoints, "_LEAST_FREE_BYTES", 1 << 60)
+    monkeypatch.setattr(database_module, "_LEAST_FREE_BYTES", 1 << 60)
     engine = duckdb_in(tmp_path)
     database = database_of(engine)
     database.write(lambda con: con.execute("CREATE TABLE t (i BIGINT, m VARCHAR)"))

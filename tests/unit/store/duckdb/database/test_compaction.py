@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from desktop_rag.store.duckdb.database.bulk_rows import insert
-from desktop_rag.store.duckdb.database.compaction import compact
-from desktop_rag.store.duckdb.database.database import Connection, Database
+from desktop_rag.store.duckdb.database.connections import Connection
+from desktop_rag.store.duckdb.database.database import Database, compact
 
 ROWS = 40_000
 MB = 1_000_000

@@ -11,7 +11,8 @@ import pytest
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.store.duckdb.database.bulk_rows import insert
-from desktop_rag.store.duckdb.database.database import Connection, Database
+from desktop_rag.store.duckdb.database.connections import Connection
+from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.migrations import LATEST
 
 WAIT_S = 30.0

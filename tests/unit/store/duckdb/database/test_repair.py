@@ -3,7 +3,8 @@
 from contextlib import closing
 from pathlib import Path
 
-from desktop_rag.store.duckdb.database.database import Connection, Database
+from desktop_rag.store.duckdb.database.connections import Connection
+from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.repair import repair
 from desktop_rag.store.sql.documents.tag_store import TagStore
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from desktop_rag.store.duckdb.search import binary_vector_index
-from desktop_rag.store.duckdb.search.binary_vector_index import BinaryVectorIndex
+from desktop_rag.store.duckdb.search import index_cache
+from desktop_rag.store.duckdb.search.index_cache import BinaryVectorIndex
 from desktop_rag.store.sql.packed_vectors import sign_bits
 
 DIMENSIONS = 192
@@ -17,7 +17,7 @@ def random() -> np.random.Generator:
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(binary_vector_index, "_BLOCK", 1_000)
+    monkeypatch.setattr(index_cache, "_BLOCK", 1_000)
 
 
 def filled(bits: Bits, step: int) -> BinaryVectorIndex:

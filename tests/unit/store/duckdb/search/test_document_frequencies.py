@@ -1,7 +1,7 @@
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.snapshot_cache import Snapshot
-from desktop_rag.store.duckdb.search.document_frequencies import DocumentFrequencies
+from desktop_rag.store.duckdb.search.index_cache import DocumentFrequencies
 from desktop_rag.store.duckdb.search.postings import read_postings_state, sort_recent
 from desktop_rag.store.sql.text_sql import key_of
 from tests.stored_rows import put

@@ -7,12 +7,12 @@ import pytest
 from numpy.typing import NDArray
 
 from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
-from desktop_rag.store.duckdb.database.database import Connection, Database
+from desktop_rag.store.duckdb.database.connections import Connection
+from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.documents.chunk_store import ChunkStore
 from desktop_rag.store.duckdb.search import index_cache, vector_rows
-from desktop_rag.store.duckdb.search.binary_vector_index import BinaryVectorIndex
-from desktop_rag.store.duckdb.search.index_cache import IndexCache
-from desktop_rag.store.duckdb.search.vector_search import VectorSearch
+from desktop_rag.store.duckdb.search.index_cache import BinaryVectorIndex, IndexCache
+from desktop_rag.store.duckdb.search.model_store import VectorSearch
 from desktop_rag.store.duckdb.search.vector_store import VectorStore
 from desktop_rag.store.duckdb.search.vector_table import find_or_create
 

@@ -15,8 +15,7 @@ from desktop_rag.store.contract.tables import (
     QueryTable,
     TableColumn,
 )
-from desktop_rag.store.duckdb.tables.sql_allowlist import LONGEST_SQL_CHARS
-from desktop_rag.store.duckdb.tables.table_queries import MOST_ROWS, TableQueries
+from desktop_rag.store.duckdb.tables.table_queries import LONGEST_SQL_CHARS, MOST_ROWS, TableQueries
 
 ORDERS = QueryTable(
     "orders",

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.postgres.database.posting_blocks import (
+from desktop_rag.features.shared_library.postgres.database.posting_blocks import (
     BLOCK,
     MAX_COUNT,
     Blocks,
@@ -18,7 +17,8 @@ from desktop_rag.store.postgres.database.posting_blocks import (
     unpacked,
     unsigned,
 )
-from desktop_rag.store.postgres.database.server_database import ServerDatabase
+from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
+from desktop_rag.store.contract.engine import Engine
 
 POSTINGS = st.dictionaries(
     st.tuples(st.integers(-(2**63), 2**63 - 1), st.integers(1, 2**40)),

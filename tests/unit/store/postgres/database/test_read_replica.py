@@ -7,17 +7,17 @@ import pytest
 from psycopg_pool import ConnectionPool
 
 from desktop_rag.core.paths import Home
-from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.duckdb.tables.table_queries import TableQueries
-from desktop_rag.store.postgres.database.read_replica import (
+from desktop_rag.features.shared_library.postgres.database.read_replica import (
     SENT,
     ReadReplica,
     Replica,
     ReplicaLag,
 )
-from desktop_rag.store.postgres.database.server_connection import Own
-from desktop_rag.store.postgres.database.server_database import ServerDatabase
-from desktop_rag.store.postgres.postgres_engine import PostgresOpener
+from desktop_rag.features.shared_library.postgres.database.server_connection import Own
+from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
+from desktop_rag.features.shared_library.postgres.postgres_engine import PostgresOpener
+from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.duckdb.tables.table_queries import TableQueries
 from tests.engines import UNTESTED
 from tests.servers.postgres_replica import Pair, streaming_pair
 from tests.stored_rows import put

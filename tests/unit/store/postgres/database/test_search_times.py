@@ -1,6 +1,6 @@
 """The slowest searches are kept for a day, whatever their number."""
 
-from desktop_rag.store.postgres.database.search_times import SearchTimes
+from desktop_rag.features.shared_library.postgres.database.server_database import SearchTimes
 
 HOUR_S = 3_600.0
 

@@ -7,15 +7,17 @@ import pytest
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
+from desktop_rag.features.shared_library.postgres.database.server_connection import ServerConnection
+from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
+from desktop_rag.features.shared_library.postgres.documents.server_content import ServerContent
+from desktop_rag.features.shared_library.postgres.postgres_engine import (
+    PostgresOpener,
+    ServerPreciousStore,
+)
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.inspection import NoLibraryError
 from desktop_rag.store.duckdb.database.migrations import LATEST
 from desktop_rag.store.duckdb.tables.table_queries import TableQueries
-from desktop_rag.store.postgres.database.server_connection import ServerConnection
-from desktop_rag.store.postgres.database.server_database import ServerDatabase
-from desktop_rag.store.postgres.documents.server_content import ServerContent
-from desktop_rag.store.postgres.postgres_engine import PostgresOpener
-from desktop_rag.store.postgres.server_precious_store import ServerPreciousStore
 from tests.engines import postgres_in
 from tests.servers.postgres_server import address
 from tests.stored_rows import document, indexed, put

@@ -13,12 +13,12 @@ from psycopg.conninfo import make_conninfo
 
 from desktop_rag.core.paths import Home
 from desktop_rag.core.question import Readable
+from desktop_rag.features.shared_library.postgres.database import server_migrations
+from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
+from desktop_rag.features.shared_library.postgres.postgres_engine import PostgresOpener
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.duckdb.tables.table_queries import TableQueries
-from desktop_rag.store.postgres.database import server_migrations
-from desktop_rag.store.postgres.database.server_database import ServerDatabase
-from desktop_rag.store.postgres.postgres_engine import PostgresOpener
 from desktop_rag.store.sql.documents.row_values import DOCUMENT
 from tests.engines import postgres_in
 from tests.servers.postgres_server import address

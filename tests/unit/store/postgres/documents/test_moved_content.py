@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.precious import Entry
-from desktop_rag.store.postgres.database.server_database import ServerDatabase
 from tests.engines import postgres_in
 from tests.stored_rows import add_source, collection_id, found, put, ranked
 from tests.unit.store.contract.collections.test_moves import (

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.postgres.database.server_database import ServerDatabase
 from tests.engines import postgres_in
 
 

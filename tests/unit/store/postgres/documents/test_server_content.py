@@ -3,8 +3,8 @@
 from collections import Counter
 from dataclasses import replace
 
+from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.postgres.database.server_database import ServerDatabase
 from tests.stored_rows import add, add_source, document, found, indexed
 
 # Each means something in a literal of an array.

@@ -1,0 +1,287 @@
+"""The person's sets of questions with their runs and judgements. Worker threads only."""
+
+import time
+import uuid
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+from threading import Event, Lock
+
+from desktop_rag.answer.chat import Chat
+from desktop_rag.core.errors import AppError
+from desktop_rag.features.evaluation.experiments.set_up_answering import setup_of
+from desktop_rag.features.evaluation.values.answer_match import without_citations
+from desktop_rag.features.evaluation.values.experiment_events import ExperimentEvent, SetsChanged
+from desktop_rag.features.evaluation.values.experiment_store_contract import ExperimentStore
+from desktop_rag.features.evaluation.values.kappa import Agreement, agreement
+from desktop_rag.features.evaluation.values.model_judging import ModelJudging
+from desktop_rag.features.evaluation.values.question_set import (
+    RUBRIC,
+    QuestionSet,
+    SetQuestion,
+    validated_set,
+)
+from desktop_rag.features.evaluation.values.run import Judgement, Run, RunAnswer, RunState, SetUp
+from desktop_rag.features.evaluation.values.run_estimate import CostlyError, RunEstimate, estimate
+from desktop_rag.features.evaluation.values.run_names import named
+from desktop_rag.features.evaluation.values.scoring import RunScores, scored
+
+
+@dataclass(frozen=True, slots=True)
+class SetResults:
+    """A set with the scores of its runs, the oldest first, and all judgements."""
+
+    question_set: QuestionSet
+    runs: tuple[RunScores, ...]
+    judgements: tuple[Judgement, ...]
+
+
+class Experiments:
+    """Keeps sets, runs and judgements; `run_worker.py` answers."""
+
+    def __init__(self, store: ExperimentStore, chat: Chat) -> None:
+        self.store = store
+        self._chat = chat
+        self._listeners: list[Callable[[ExperimentEvent], None]] = []
+        self._changing = Lock()
+
+    def subscribe(self, listener: Callable[[ExperimentEvent], None]) -> Callable[[], None]:
+        """Call the listener after each change, on the thread that made it.
+
+        Returns a function that unsubscribes.
+        """
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def publish(self, event: ExperimentEvent) -> None:
+        """Tell the listeners."""
+        for listener in list(self._listeners):
+            listener(event)
+
+    # --- sets --------------------------------------------------------------------------------
+
+    def sets(self) -> list[QuestionSet]:
+        """All sets, by name."""
+        return self.store.sets()
+
+    def find(self, name: str) -> QuestionSet:
+        """The set of this name, ignoring case. AppError when there is none."""
+        every = self.sets()
+        for each in every:
+            if each.name.casefold() == name.strip().casefold():
+                return each
+        names = ", ".join(f"“{each.name}”" for each in every)
+        hint = f"There are: {names}." if names else "Make one on the page My questions."
+        raise AppError(f"There is no set of questions “{name}”.", hint)
+
+    def add(self, name: str, questions: Sequence[SetQuestion] = ()) -> QuestionSet:
+        """A new set. AppError when it is not valid or the name is taken."""
+        return self._stored(QuestionSet(uuid.uuid4().hex, name, tuple(questions), 0))
+
+    def change(self, question_set: QuestionSet) -> QuestionSet:
+        """Store a changed set as its next version; AppError as in `add`."""
+        return self._stored(question_set)
+
+    def extend(self, set_id: str, questions: Iterable[SetQuestion]) -> QuestionSet:
+        """Add questions that the set doesn't have yet. AppError when it is gone or too large."""
+        with self._changing:
+            present = self._get(set_id)
+            added = (replace(q, question_id=uuid.uuid4().hex) for q in questions)
+            return self._stored(replace(present, questions=(*present.questions, *added)))
+
+    def correct(self, set_id: str, question_id: str, expected: str) -> QuestionSet:
+        """Make a person's correction an expected answer. AppError when the set is gone."""
+        with self._changing:
+            present = self._get(set_id)
+            questions = tuple(
+                replace(q, expected=(*q.expected, without_citations(expected)))
+                if q.question_id == question_id else q
+                for q in present.questions
+            )  # fmt: skip
+            return self._stored(replace(present, questions=questions))
+
+    def set_rubric(self, set_id: str, rubric: str) -> None:
+        """Have a model judge the answers to this set by another rubric. AppError when it is gone.
+
+        The usual one is not written down, so that a better one takes its place.
+        """
+        with self._changing:
+            present, kept = self._get(set_id), "" if rubric == RUBRIC else rubric
+            if present.rubric != kept:
+                self.store.put_set(replace(present, rubric=kept, changed_at=time.time()))
+                self.publish(SetsChanged())
+
+    def remove(self, set_id: str) -> None:
+        """Remove a set with its runs and judgements."""
+        self.store.remove_set(set_id)
+        self.publish(SetsChanged())
+
+    def _get(self, set_id: str) -> QuestionSet:
+        for each in self.sets():
+            if each.set_id == set_id:
+                return each
+        raise AppError("This set of questions is gone.", "Choose another one.")
+
+    def _stored(self, given: QuestionSet) -> QuestionSet:
+        kept = validated_set(given)
+        taken = [s for s in self.sets() if s.name.casefold() == kept.name.casefold()]
+        if any(each.set_id != kept.set_id for each in taken):
+            raise AppError(f"There is another set called “{kept.name}”.", "Choose another name.")
+        kept = replace(kept, version=kept.version + 1, changed_at=time.time())
+        self.store.put_set(kept)
+        self.publish(SetsChanged())
+        return kept
+
+    # --- runs --------------------------------------------------------------------------------
+
+    def estimate(self, question_set: QuestionSet, set_ups: Sequence[SetUp]) -> RunEstimate:
+        """What asking the set with these set-ups may take. AppError when one can't be used."""
+        settings = [
+            self._chat.models.with_prices(setup_of(self._chat, set_up).settings)
+            for set_up in set_ups
+        ]
+        known: list[RunAnswer] = []
+        for run in self.store.runs():
+            known += self.store.answers(run.run_id)
+        return estimate(len(question_set.questions), settings, known)
+
+    def begin(
+        self, question_set: QuestionSet, set_ups: Sequence[SetUp], *, has_consent: bool = False
+    ) -> list[Run]:
+        """Store a run for each set-up, to be answered by the worker.
+
+        AppError, with nothing stored, when there is no question, a set-up can't be used, or it may
+        cost more than the person set and `has_consent` does not say that they saw that.
+        """
+        if not has_consent and (found := self.estimate(question_set, set_ups)).needs_consent:
+            raise CostlyError(found)
+        if not question_set.questions:
+            raise AppError(f"“{question_set.name}” has no questions.", "Add some first.")
+        for set_up in set_ups:
+            setup_of(self._chat, set_up)
+        runs = [
+            Run(
+                uuid.uuid4().hex, question_set.set_id, question_set.version, set_up,
+                question_set.questions, time.time(), app_version=_version(),
+            )
+            for set_up in set_ups
+        ]  # fmt: skip
+        for run in runs:
+            self.store.put_run(run)
+        self.publish(SetsChanged())
+        return runs
+
+    def pause(self, run_id: str) -> None:
+        """Ask no further question of a run; the one under way is given up."""
+        self._set_state(run_id, RunState.PAUSED)
+
+    def resume(self, run_id: str) -> None:
+        """Let a run go on: what is unanswered, and what failed, is asked."""
+        self._set_state(run_id, RunState.WAITING)
+
+    def remove_run(self, run_id: str) -> None:
+        """Remove a run with its answers."""
+        self.store.remove_run(run_id)
+        self.publish(SetsChanged())
+
+    def _set_state(self, run_id: str, state: RunState) -> None:
+        for run in self.store.runs():
+            if run.run_id == run_id and run.state is not state:
+                is_resumed = state is RunState.WAITING
+                resumed_at = time.time() if is_resumed else run.resumed_at
+                cleared = replace(run, state=state, resumed_at=resumed_at)
+                self.store.put_run(replace(cleared, error_title="", error_hint=""))
+        self.publish(SetsChanged())
+
+    def results(self, set_id: str) -> SetResults:
+        """A set with everything that is known of its runs. AppError when it is gone."""
+        question_set, judgements = self._get(set_id), self.store.judgements(set_id)
+        runs = [
+            scored(run, self.store.answers(run.run_id), judgements)
+            for run in self.store.runs(set_id)
+        ]
+        return SetResults(question_set, tuple(named(runs)), tuple(judgements))
+
+    # --- judging -----------------------------------------------------------------------------
+
+    def judge(self, judgement: Judgement) -> None:
+        """Store what a judge said; one with the id of another replaces it."""
+        self.store.put_judgement(judgement)
+        self.publish(SetsChanged())
+
+    def judge_by_model(
+        self,
+        first: RunScores,
+        second: RunScores,
+        cancel: Event,
+        rubric: str = RUBRIC,
+        among: Collection[str] | None = None,
+    ) -> ModelJudging:
+        """Have the background model compare two runs, where it did not yet by this rubric.
+
+        `among` are the ids of the questions, None for all.
+
+        AppError when no model is set, or the endpoint fails; what was judged before is kept.
+        """
+        model = self.judging_model()
+        set_id = first.run.set_id
+        pair = (first.run.run_id, second.run.run_id)
+        done = {
+            j.question_id
+            for j in self.store.judgements(set_id)
+            if j.judge and j.of_pair(*pair) and (j.rubric or RUBRIC) == rubric
+        }
+        count = known = unclear = missing = 0
+        for question in first.run.questions:
+            answers = [each.answers.get(question.question_id) for each in (first, second)]
+            one, other = answers
+            is_wanted = among is None or question.question_id in among
+            if cancel.is_set() or not is_wanted:
+                continue
+            if question.question_id in done:
+                known += 1
+            elif one and other and not one.has_failed and not other.has_failed:
+                texts = without_citations(one.text), without_citations(other.text)
+                preference = self._chat.grader.prefer(question.text, texts, rubric, cancel)
+                unclear += preference is None
+                if preference:
+                    count += 1
+                    self.judge(
+                        Judgement(
+                            uuid.uuid4().hex, set_id, question.question_id, pair[0], time.time(),
+                            pair[1], preference, judge=model,
+                            rubric="" if rubric == RUBRIC else rubric,
+                        )
+                    )  # fmt: skip
+            else:
+                missing += 1
+        return ModelJudging(model, count, known, unclear, missing)
+
+    def judging_model(self) -> str:
+        """The name of the model that judges. AppError when none is set."""
+        if model := self._chat.grader.model_name:
+            return model
+        raise AppError("No model is set that could judge.", "Set one up in the settings.")
+
+    def agreement(self, set_id: str) -> Agreement:
+        """How far the person and the model agree on the pairs that both judged."""
+        judgements = self.store.judgements(set_id)
+        by_model = {(j.question_id, j.first_run, j.second_run): j for j in judgements if j.judge}
+        own: list[str] = []
+        model: list[str] = []
+        for judgement in judgements:
+            if judgement.judge or not judgement.preference:
+                continue
+            for other in by_model.values():
+                said = other.of_pair(judgement.first_run, judgement.second_run)
+                if said and other.question_id == judgement.question_id:
+                    own.append(judgement.preference.value)
+                    model.append(said.value)
+        return agreement(own, model)
+
+
+def _version() -> str:
+    try:
+        return version("desktop-rag")
+    except PackageNotFoundError:
+        return "from source"

@@ -1,0 +1,130 @@
+"""Sets of questions and set-ups from files. Any worker thread."""
+
+import csv
+import io
+import json
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.parsed import ParsedDocument
+from desktop_rag.features.evaluation.experiments.workbook_rows import WORKBOOKS, workbook_rows
+from desktop_rag.features.evaluation.values.question_set import SetQuestion
+from desktop_rag.features.evaluation.values.record_json import decoded
+from desktop_rag.features.evaluation.values.run import SetUp
+
+Parse = Callable[[Path], ParsedDocument | None]
+
+_MOST_BYTES = 20 << 20
+# The names of a column or key, the first is ours.
+_QUESTION = ("question", "query", "frage")
+_EXPECTED = ("expected", "answer", "reference", "antwort")
+_LISTS = {"expected": _EXPECTED, "wrong": ("wrong",), "tags": ("tags", "tag"),
+          "sources": ("sources", "source")}  # fmt: skip
+_NEEDED = "It needs a column or key “question”; “expected”, “wrong” and “tags” may follow."
+
+
+def read_questions(path: Path, parse: Parse) -> list[SetQuestion]:
+    """The questions of a .csv, .jsonl or .xlsx file, with the number of each row as id.
+
+    `parse` reads workbooks in a process of its own. AppError when the file can't be read or has no
+    questions. In a table, several values of a cell are separated by |.
+    """
+    match path.suffix.casefold():
+        case ".jsonl" | ".json":
+            rows = _json_rows(path, _text(path))
+        case suffix if suffix in WORKBOOKS:
+            rows = workbook_rows(parse(path))
+        case _:
+            rows = _csv(_text(path))
+    found = [_question(number, row) for number, row in enumerate(rows, 1)]
+    questions = [question for question in found if question.text]
+    if not questions:
+        raise AppError(f"{path.name} has no questions.", _NEEDED)
+    return questions
+
+
+def read_set_ups(path: Path, ids: Callable[[str, str], str]) -> list[SetUp]:
+    """The set-ups of a .json file with a list, or a .toml file with [[setup]].
+
+    `ids` gives the id of an assistant or a collection by its name. AppError for a wrong field.
+    """
+    text = _text(path)
+    try:
+        parsed: Any = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except ValueError as exc:
+        raise AppError(f"{path.name} can't be read.", f"{exc}.") from exc
+    rows = cast("Any", parsed).get("setup") if isinstance(parsed, dict) else parsed
+    if not isinstance(rows, list) or not rows:
+        raise AppError(f"{path.name} has no set-ups.", "It needs a list of {name, model, …}.")
+    return [_set_up(number, row, ids) for number, row in enumerate(cast("list[Any]", rows), 1)]
+
+
+def _set_up(number: int, row: object, ids: Callable[[str, str], str]) -> SetUp:
+    try:
+        given = dict(cast("Mapping[str, Any]", row))
+        for kind in ("assistant", "collection"):
+            if name := given.pop(kind, ""):
+                given[f"{kind}_id"] = ids(kind, str(name))
+        return decoded(SetUp, {"name": f"set-up {number}"} | given)
+    except (TypeError, ValueError) as exc:
+        known = "name, assistant, model, base_url, collection, passages, source_tokens"
+        more = "lexical_weight, instructions, chunking {method, max_tokens, overlap_tokens}"
+        hint = f"The fields are {known}, {more}, embedder."
+        raise AppError(f"Set-up {number} has a wrong field.", hint) from exc
+
+
+def _text(path: Path) -> str:
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise AppError(f"{path.name} is too large.", "A set may have 20 MB.")
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as exc:
+        raise AppError(f"{path.name} is no text in UTF-8.", "Save it as CSV UTF-8.") from exc
+    except OSError as exc:
+        raise AppError(f"{path} can't be read.", f"{exc.strerror}.") from exc
+
+
+def _json_rows(path: Path, text: str) -> list[Mapping[str, Any]]:
+    rows: list[Mapping[str, Any]] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            try:
+                row: Any = json.loads(line)
+            except ValueError as exc:
+                title = f"Line {number} of {path.name} is no JSON."
+                raise AppError(title, f"{exc}.") from exc
+            if not isinstance(row, dict):
+                raise AppError(f"Line {number} of {path.name} is no object.", _NEEDED)
+            rows.append(cast("Mapping[str, Any]", row))
+    return rows
+
+
+def _csv(text: str) -> list[Mapping[str, Any]]:
+    try:
+        dialect = csv.Sniffer().sniff(text[:4096], delimiters=",;\t")
+    except csv.Error:
+        dialect = csv.excel
+    try:
+        rows = list(csv.DictReader(io.StringIO(text, newline=""), dialect=dialect))
+    except csv.Error as exc:
+        raise AppError("The file is no CSV.", f"{exc}.") from exc
+    return [{str(key): value or "" for key, value in row.items() if key} for row in rows]
+
+
+def _question(number: int, row: Mapping[str, Any]) -> SetQuestion:
+    folded = {key.strip().casefold(): value for key, value in row.items()}
+    text = next((str(folded[name]) for name in _QUESTION if folded.get(name)), "")
+    lists = {
+        field: tuple(t for name in names for t in _texts(folded.get(name)))
+        for field, names in _LISTS.items()
+    }
+    return SetQuestion(str(folded.get("id") or number), text.strip(), **lists)
+
+
+def _texts(value: object) -> Sequence[str]:
+    if isinstance(value, list):
+        return [str(each).strip() for each in cast("list[object]", value) if str(each).strip()]
+    return [part.strip() for part in str(value or "").split("|") if part.strip()]

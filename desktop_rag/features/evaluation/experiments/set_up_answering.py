@@ -1,0 +1,271 @@
+"""Answers the questions of a run as its set-up wants it. The caller's thread."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict, dataclass, replace
+from threading import Event
+from types import TracebackType
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+import psutil
+
+from desktop_rag.answer.chat import Chat
+from desktop_rag.core.assistant import Assistant
+from desktop_rag.core.conversation import Message, MessageState
+from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.core.question import SearchScope, Setup
+from desktop_rag.core.settings import EndpointSettings, Settings
+from desktop_rag.features.evaluation.values.answer_match import without_citations
+from desktop_rag.features.evaluation.values.question_set import SetQuestion
+from desktop_rag.features.evaluation.values.run import Memory, Run, RunAnswer, SetUp
+from desktop_rag.ingest.library import Library
+from desktop_rag.models.endpoints.client.chat_stream import Usage
+from desktop_rag.models.endpoints.client.rate_limits import cost_of
+
+# Memory of this process and of a local model server while an answer is made. Owns a thread.
+
+_EVERY_S = 0.1
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class MemoryMeter:
+    """Looks ten times a second between `__enter__` and `__exit__`."""
+
+    def __init__(self, server_pid: int = 0) -> None:
+        """`server_pid` is 0 for a server elsewhere or unknown."""
+        self._pids = (os.getpid(), server_pid)
+        self._seen: tuple[list[int], list[int]] = ([], [])
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="memory-meter", daemon=True)
+
+    def __enter__(self) -> "MemoryMeter":
+        self._look()
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._is_over.set()
+        self._thread.join()
+        self._look()
+
+    @property
+    def app(self) -> Memory:
+        """The memory of this process."""
+        return _memory(self._seen[0])
+
+    @property
+    def server(self) -> Memory:
+        """The memory of the server, without the processes that it started."""
+        return _memory(self._seen[1])
+
+    def _work(self) -> None:
+        while not self._is_over.wait(_EVERY_S):
+            self._look()
+
+    def _look(self) -> None:
+        for pid, seen in zip(self._pids, self._seen, strict=True):
+            if pid:
+                try:
+                    seen.append(psutil.Process(pid).memory_info().rss)
+                except psutil.Error:
+                    continue
+
+
+def server_pid(base_url: str) -> int:
+    """The process on this computer that listens at an address; 0 where there is none or no right.
+
+    0 also for this process itself, whose memory is known.
+    """
+    parts = urlsplit(base_url)
+    if parts.hostname not in _LOOPBACK:
+        return 0
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        found = psutil.net_connections(kind="tcp")
+    except (psutil.Error, OSError):
+        return 0
+    for connection in found:
+        is_listening = connection.status == psutil.CONN_LISTEN
+        is_there = is_listening and connection.laddr and connection.laddr.port == port
+        if is_there and connection.pid != os.getpid():
+            return connection.pid or 0
+    return 0
+
+
+def _memory(seen: list[int]) -> Memory:
+    return Memory(max(seen), sum(seen) // len(seen)) if seen else Memory()
+
+
+_LOOK_S = 0.5
+_SCRATCH = "Scratch"
+
+
+class OpenLibrary(Protocol):
+    """A library of its own for a run, removed afterwards."""
+
+    @property
+    def chat(self) -> Chat:
+        """Its chat."""
+        ...
+
+    @property
+    def library(self) -> Library:
+        """Its documents; it is started."""
+        ...
+
+
+OpenScratch = Callable[[Settings], AbstractContextManager[OpenLibrary]]
+
+
+@dataclass(frozen=True, slots=True)
+class Answerer:
+    """Answers with one set-up; `server` is the process of its endpoint, 0 if it is not known."""
+
+    chat: Chat
+    setup: Setup
+    server: int
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All settings that answer, without keys, which are none."""
+        return asdict(self.setup.settings)
+
+    def answer(self, run: Run, question: SetQuestion, cancel: Event) -> RunAnswer:
+        """The answer with all that was measured. InterruptedAnswer and Cancelled as the chat's."""
+        models = self.chat.models
+        before = models.tokens_counted()
+        with MemoryMeter(self.server) as memory:
+            message = self.chat.background.answer_as(question.text, self.setup, cancel)
+        after = models.tokens_counted()
+        used = Usage(after.asked - before.asked, after.answered - before.answered)
+        is_counted = bool(used.asked or used.answered)
+        is_checked = not message.is_excerpts
+        claims = self.chat.grader.claims(message, cancel) if is_checked else ()
+        grade = self._grade(question, message, cancel)
+        if cancel.is_set():
+            raise Cancelled
+        return RunAnswer(
+            answer_id=f"{run.run_id}-{question.question_id}", run_id=run.run_id,
+            question_id=question.question_id, text=message.text, answered_at=time.time(),
+            state=message.state, model=message.model, is_excerpts=message.is_excerpts,
+            seconds=message.seconds, sources=message.sources, claims=claims,
+            tokens_in=used.asked if is_counted else -1,
+            tokens_out=used.answered if is_counted else -1,
+            cost=self._cost(used) if is_counted else -1.0, app=memory.app, server=memory.server,
+            grade=grade, error_title=message.error_title, error_hint=message.error_hint,
+        )  # fmt: skip
+
+    def _cost(self, used: Usage) -> float:
+        endpoint = self.setup.settings.endpoint
+        return cost_of(used, endpoint) if endpoint.price_in or endpoint.price_out else -1.0
+
+    def _grade(self, question: SetQuestion, answer: Message, cancel: Event) -> str:
+        if not question.expected or answer.state is not MessageState.DONE:
+            return ""
+        expected = "\nor: ".join(question.expected)
+        try:
+            said = without_citations(answer.text)
+            return self.chat.grader.grade(question.text, expected, said, cancel)
+        except AppError:
+            # Without a grade the words of the expected answer count.
+            return ""
+
+
+def setup_of(chat: Chat, set_up: SetUp) -> Setup:
+    """What a question is answered with. AppError when a part of the set-up is gone."""
+    setup = chat.set_up(set_up.assistant_id, set_up.collection_id)
+    if set_up.assistant_id and setup.assistant is None:
+        raise AppError(f"The assistant of “{set_up.name}” is gone.", "Choose another assistant.")
+    if setup.refusal:
+        raise setup.refusal
+    settings = _with_model(setup.settings, set_up)
+    chosen = {
+        "passages": set_up.passages or settings.retrieval.passages,
+        "source_tokens": set_up.source_tokens or settings.retrieval.source_tokens,
+    }
+    retrieval = replace(settings.retrieval, **chosen)
+    if set_up.lexical_weight >= 0:
+        retrieval = replace(retrieval, lexical_weight=set_up.lexical_weight)
+    assistant = setup.assistant
+    if set_up.instructions:
+        assistant = assistant or Assistant("", set_up.name)
+        assistant = replace(assistant, instructions=set_up.instructions)
+    return replace(setup, settings=replace(settings, retrieval=retrieval), assistant=assistant)
+
+
+def _with_model(settings: Settings, set_up: SetUp) -> Settings:
+    if not set_up.model:
+        return settings
+    address = set_up.base_url or settings.endpoint.base_url
+    if all(endpoint.base_url != address for endpoint in settings.endpoints):
+        named = f"It names {address}" if address else "It names none"
+        hint = f"{named}; the settings list the endpoints."
+        raise AppError(f"The endpoint of “{set_up.name}” is not set up.", hint)
+    return settings.using(address, set_up.model)
+
+
+@contextmanager
+def answering(
+    chat: Chat,
+    library: Library,
+    open_scratch: OpenScratch,
+    set_up: SetUp,
+    say: Callable[[str], None],
+    cancel: Event,
+) -> Generator[Answerer]:
+    """An answerer for a set-up, over a library of its own where documents are to be indexed.
+
+    `say` hears what takes time. AppError when the set-up can't be used; Cancelled.
+    """
+    setup = setup_of(chat, set_up)
+    server = server_pid(_endpoint(setup).base_url)
+    if not set_up.needs_library:
+        yield Answerer(chat, setup, server)
+        return
+    index = setup.settings.index
+    if set_up.embedder:
+        index = replace(index, model_folder=set_up.embedder)
+    with open_scratch(replace(setup.settings, index=index)) as scratch:
+        _index(library, scratch.library, setup, set_up, say, cancel)
+        # All that is in it: collections have other ids there.
+        everything = replace(setup, reach=SearchScope(limits=setup.reach.limits))
+        yield Answerer(scratch.chat, everything, server)
+
+
+def _endpoint(setup: Setup) -> EndpointSettings:
+    return setup.settings.endpoint
+
+
+def _index(
+    library: Library,
+    scratch: Library,
+    setup: Setup,
+    set_up: SetUp,
+    say: Callable[[str], None],
+    cancel: Event,
+) -> None:
+    """Index the folders that the set-up asks into the scratch library."""
+    wanted = setup.reach.collection_ids
+    sources = [s for s in library.sources.all() if not wanted or s.collection_id in wanted]
+    folders = [source for source in sources if source.is_on_disk]
+    if not folders:
+        hint = "Chunks and embedding can be compared over folders, not over links."
+        raise AppError(f"“{set_up.name}” has no folder to index.", hint)
+    collection = scratch.collections.find_or_add(_SCRATCH)
+    if set_up.chunking:
+        scratch.collections.set_chunking(collection.collection_id, set_up.chunking)
+    for source in folders:
+        scratch.sources.add(source.path, collection.collection_id, source.rules)
+    while not scratch.indexing.wait_until_idle(_LOOK_S):
+        say(f"Indexing {len(folders):,} folders for “{set_up.name}”")
+        if cancel.is_set():
+            raise Cancelled

@@ -1,0 +1,602 @@
+"""What the page "My questions" does: sets made and asked, answers judged, reports. Qt thread."""
+
+import random
+import uuid
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QMarginsF, QObject, Qt, Signal, Slot
+from PySide6.QtGui import QPageLayout, QPageSize, QPdfWriter, QTextDocument
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QFileDialog,
+    QHBoxLayout,
+    QLineEdit,
+    QMessageBox,
+    QPlainTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
+from desktop_rag.core.parsed import ParsedDocument
+from desktop_rag.features.evaluation.experiments.document_questions import proposals
+from desktop_rag.features.evaluation.experiments.feedback_questions import questions_of_feedback
+from desktop_rag.features.evaluation.experiments.report_files import write_report
+from desktop_rag.features.evaluation.experiments.reports import report_html
+from desktop_rag.features.evaluation.experiments.set_files import read_questions
+from desktop_rag.features.evaluation.ui.answers_dialog import AnswersDialog
+from desktop_rag.features.evaluation.ui.judging_dialog import JudgingDialog, to_judge
+from desktop_rag.features.evaluation.ui.set_up_dialog import SetUpChoices, SetUpDialog
+from desktop_rag.features.evaluation.values.answer_matrix import AnswerMatrix, MatrixRow, matrix_of
+from desktop_rag.features.evaluation.values.judging_sample import Spread, drawn, groups
+from desktop_rag.features.evaluation.values.question_set import (
+    LONGEST_NAME,
+    RUBRIC,
+    QuestionSet,
+    SetQuestion,
+)
+from desktop_rag.features.evaluation.values.run import Judgement, SetUp
+from desktop_rag.features.evaluation.values.run_names import model_of
+from desktop_rag.features.evaluation.values.scoring import RunScores
+from desktop_rag.ui.documents.dialog_reading import DialogReading
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.error_words import failure_in_words
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+from desktop_rag.ui.widgets.form_fields import SettingsSection, fit_height, note, number_field
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
+    from desktop_rag.features.evaluation.experiments.experiments import Experiments, SetResults
+    from desktop_rag.ingest.library import Library
+
+# Writes a set of questions: its name, and a line for each question. Qt thread.
+
+_SIZE_PX = (640, 480)
+_TAGS, _EXPECTED = "#", "=>"
+_HELP = tr(
+    "One question a line. What follows => is the answer you expect, if you know one; words that"
+    " begin with # are tags: When is the lamp lit? => At dusk. #sea"
+)
+
+
+class SetDialog(QDialog):
+    """`submitted` carries the QuestionSet as written."""
+
+    submitted = Signal(object)
+
+    def __init__(self, edited: QuestionSet, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("setDialog")
+        self.setWindowTitle(tr("Questions"))
+        self._edited = edited
+        self._name = QLineEdit(edited.name)
+        self._name.setAccessibleName(tr("Name of the set"))
+        self._name.setMaxLength(LONGEST_NAME)
+        self._lines = QPlainTextEdit("\n".join(map(line_of, edited.questions)))
+        self._lines.setAccessibleName(tr("Questions, one a line"))
+        self._lines.setTabChangesFocus(True)
+        self._error = PlainLabel(tone="danger", wrap=True, selectable=True)
+        self._save = TextButton(tr("Save"), kind="primary")
+        self._cancel = TextButton(tr("Cancel"))
+        buttons = QHBoxLayout()
+        buttons.addWidget(self._error, 1)
+        buttons.addWidget(self._cancel)
+        buttons.addWidget(self._save)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 18, 20, 16)
+        column.setSpacing(10)
+        for words, field in (
+            (tr("Name of the set"), self._name),
+            (tr("Questions, one a line"), self._lines),
+        ):
+            label = PlainLabel(words)
+            label.setBuddy(field)
+            column.addWidget(label)
+            column.addWidget(field, int(field is self._lines))
+        column.addWidget(note(_HELP))
+        column.addLayout(buttons)
+        self._save.setDefault(True)
+        self.resize(*_SIZE_PX)
+        self._save.clicked.connect(self._on_saved)
+        self._cancel.clicked.connect(self.reject)
+
+    def show_error(self, error: AppError) -> None:
+        """Show why the set can't be saved."""
+        self._error.setText(failure_in_words(error))
+
+    @Slot()
+    def _on_saved(self) -> None:
+        lines = self._lines.toPlainText().splitlines()
+        questions = questions_of(lines, self._edited.questions)
+        if not any(question.text for question in questions):
+            self._error.setText(tr("There is no question yet. Write at least one."))
+            self._lines.setFocus(Qt.FocusReason.OtherFocusReason)
+            return
+        self.submitted.emit(replace(self._edited, name=self._name.text(), questions=questions))
+
+
+def line_of(question: SetQuestion) -> str:
+    """A question as a line; of several expected answers the first is shown."""
+    parts = [" ".join(question.text.split())]
+    if question.expected:
+        parts.append(f"{_EXPECTED} {' '.join(question.expected[0].split())}")
+    parts += [_TAGS + "_".join(tag.split()) for tag in question.tags]
+    return " ".join(parts)
+
+
+def questions_of(lines: list[str], known: tuple[SetQuestion, ...]) -> tuple[SetQuestion, ...]:
+    """The questions of these lines; one that only its answer changed in stays the same one."""
+    by_line = {line_of(question): question for question in known}
+    by_text = {" ".join(question.text.split()): question for question in known}
+    found: list[SetQuestion] = []
+    for line in filter(str.strip, lines):
+        if line in by_line:
+            found.append(by_line[line])
+            continue
+        text, _, rest = line.partition(_EXPECTED)
+        words = (rest if _EXPECTED in line else text).split()
+        tags = tuple(word[1:] for word in words if word.startswith(_TAGS) and word[1:])
+        plain = " ".join(word for word in words if not word.startswith(_TAGS))
+        asked, expected = (" ".join(text.split()), plain) if _EXPECTED in line else (plain, "")
+        same = by_text.get(asked, SetQuestion(uuid.uuid4().hex, asked))
+        answers = (expected, *same.expected[1:]) if expected else ()
+        found.append(replace(same, expected=answers, tags=tags))
+    return tuple(found)
+
+
+# Prints the report of a set into a PDF. Any thread: what is laid out here is shown nowhere.
+
+_MARGIN_MM = 14.0
+_DPI = 120
+
+
+def write_pdf(html: str, file: Path) -> None:
+    """Write or replace the file. AppError when it can't be written.
+
+    `html` is our own report, in which all foreign text is escaped and nothing is loaded.
+    """
+    writer = QPdfWriter(str(file))
+    writer.setResolution(_DPI)
+    writer.setPageSize(QPageSize(QPageSize.PageSizeId.A4))
+    margins = QMarginsF(_MARGIN_MM, _MARGIN_MM, _MARGIN_MM, _MARGIN_MM)
+    writer.setPageMargins(margins, QPageLayout.Unit.Millimeter)
+    document = QTextDocument()
+    document.setHtml(html)
+    document.setPageSize(writer.pageLayout().paintRectPixels(_DPI).size().toSizeF())
+    document.print_(writer)
+    del writer
+    if not file.is_file() or not file.stat().st_size:
+        raise AppError(tr("The PDF could not be written."), str(file))
+
+
+# Chooses how many answers are judged, which, and by what rubric. Qt thread.
+
+_WIDTH_PX = 560
+_RUBRIC_PX = 110
+_MODEL = tr(
+    "“{model}”, the helper model, compares the two answers to each question by this rubric, in"
+    " both orders. Another rubric has them compared anew."
+)
+_OWN = tr(
+    "“{model}” wrote some of these answers itself, and models favour their own. Choose another"
+    " helper model under Models, or judge blind."
+)
+_PERSON = tr("Answers are shown without names. What you judged before is left out.")
+
+
+@dataclass(frozen=True, slots=True)
+class JudgingPlan:
+    """`most` questions, 0 for all; the rubric is for a model."""
+
+    most: int
+    spread: Spread
+    rubric: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelJudge:
+    """The model that judges, its rubric, and whether it wrote answers that it would judge."""
+
+    model: str
+    rubric: str
+    is_author: bool
+
+
+class JudgingStartDialog(QDialog):
+    """`submitted` carries the JudgingPlan."""
+
+    submitted = Signal(object)
+
+    def __init__(self, count: int, parent: QWidget, judge: ModelJudge | None = None) -> None:
+        """`count` questions could be judged, by the person without a model."""
+        super().__init__(parent)
+        self.setObjectName("judgingStartDialog")
+        self.setWindowTitle(tr("Let the model judge") if judge else tr("Judge blind"))
+        self._most = number_field(0, max(1, count), 1, "")
+        self._most.setSpecialValueText(tr("All {count:,}", count=count))
+        self._most.setAccessibleName(tr("How many questions"))
+        self._spread = QComboBox()
+        self._spread.setAccessibleName(tr("Which questions are drawn"))
+        for spread in Spread:
+            self._spread.addItem(spread.in_words(), spread.value)
+        self._rubric = QPlainTextEdit(judge.rubric if judge else "")
+        self._rubric.setAccessibleName(tr("Rubric"))
+        self._rubric.setFixedHeight(_RUBRIC_PX)
+        self._rubric.setTabChangesFocus(True)
+        self._reset = TextButton(tr("Reset the rubric"))
+        self._cancel = TextButton(tr("Cancel"))
+        self._start = TextButton(tr("Begin"), kind="primary")
+        self._build(judge)
+        self._reset.clicked.connect(self._on_reset_clicked)
+        self._cancel.clicked.connect(self.reject)
+        self._start.clicked.connect(self._on_start_clicked)
+
+    def _build(self, judge: ModelJudge | None) -> None:
+        section = SettingsSection(tr("Sample"))
+        section.add_row(tr("Questions"), self._most)
+        section.add_row(tr("Drawn"), self._spread, is_wide=True)
+        if judge:
+            section.add_row(tr("Rubric"), self._rubric, is_wide=True)
+        buttons = QHBoxLayout()
+        if judge:
+            buttons.addWidget(self._reset)
+        buttons.addStretch(1)
+        buttons.addWidget(self._cancel)
+        buttons.addWidget(self._start)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 18, 20, 16)
+        column.setSpacing(10)
+        said = _MODEL.format(model=one_line(judge.model)) if judge else _PERSON
+        column.addWidget(PlainLabel(said, tone="muted", wrap=True))
+        if judge and judge.is_author:
+            own = _OWN.format(model=one_line(judge.model))
+            column.addWidget(PlainLabel(own, tone="warning", wrap=True))
+        column.addWidget(section)
+        column.addLayout(buttons)
+        self._start.setDefault(True)
+        fit_height(self, _WIDTH_PX)
+
+    @Slot()
+    def _on_reset_clicked(self) -> None:
+        self._rubric.setPlainText(RUBRIC)
+
+    @Slot()
+    def _on_start_clicked(self) -> None:
+        rubric = self._rubric.toPlainText().strip() or RUBRIC
+        spread = Spread(self._spread.currentData())
+        self.submitted.emit(JudgingPlan(self._most.value(), spread, rubric))
+        self.accept()
+
+
+_PROPOSED = 10
+_NEW = QuestionSet("", "")
+
+
+class ExperimentActions(QObject):
+    """`said` carries a sentence for the page, `failed` an AppError, `made` the id of a new set.
+
+    `endpoint_requested` asks for the page where an endpoint is added.
+    """
+
+    said = Signal(str)
+    failed = Signal(object)
+    made = Signal(str)
+    endpoint_requested = Signal()
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        experiments: "Experiments",
+        library: "Library",
+        chat: "Chat",
+        theme: Theme,
+        window: QWidget,
+    ) -> None:
+        """Dialogs open over the `window`."""
+        super().__init__(window)
+        self.experiments = experiments
+        self._bridge = bridge
+        self._library = library
+        self._chat = chat
+        self._theme = theme
+        self._window = window
+        # The set-ups of a dialog that was left to add an endpoint, by the id of their set.
+        self._begun: dict[str, list[SetUp]] = {}
+
+    def run(self, work: Callable[[], object], words: str = "") -> None:
+        """Do something on a worker thread, and say these words once it is done."""
+        self._bridge.run(self, work, lambda _: self.said.emit(words), self.failed.emit)
+
+    # --- sets --------------------------------------------------------------------------------
+
+    @Slot()
+    def write_new_set(self) -> None:
+        """Let the person write a new set."""
+        self.write_set(_NEW)
+
+    def write_set(self, edited: QuestionSet) -> None:
+        """Let the person change a set, or write a new one."""
+        dialog = SetDialog(edited, self._window)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+
+        def save(written: QuestionSet) -> None:
+            def work() -> QuestionSet:
+                if written.set_id:
+                    return self.experiments.change(written)
+                return self.experiments.add(written.name, written.questions)
+
+            def finish(kept: QuestionSet) -> None:
+                dialog.accept()
+                self.made.emit(kept.set_id)
+
+            self._bridge.run(dialog, work, finish, dialog.show_error)
+
+        dialog.submitted.connect(save)
+        dialog.open()
+
+    def add_from_chats(self, into: QuestionSet | None) -> None:
+        """Make or extend a set by the questions with feedback."""
+
+        def work() -> QuestionSet:
+            found = questions_of_feedback(self._chat)
+            if not found:
+                hint = tr("Press 👍 or 👎 below answers, or write your own version.")
+                raise AppError(tr("There is no feedback on answers yet."), hint)
+            return self._put(into, tr("From my chats"), found)
+
+        self._make(work)
+
+    def add_from_file(self, into: QuestionSet | None) -> None:
+        """Make or extend a set by a file."""
+        dialog = QFileDialog(self._window, tr("Questions from a file"))
+        dialog.setObjectName("questionsFileDialog")
+        dialog.setNameFilter(tr("Questions") + " (*.csv *.jsonl *.xlsx)")
+        dialog.fileSelected.connect(
+            lambda name: self._make(
+                lambda: self._put(into, Path(name).stem, read_questions(Path(name), self._parse))
+            )
+        )
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def _parse(self, path: Path) -> ParsedDocument | None:
+        return self._library.documents.parsed(path, cancel=Event())
+
+    def propose(self, into: QuestionSet | None) -> None:
+        """Have the model propose questions from documents, each checked, and add them to a set."""
+
+        def propose(cancel: Event) -> Iterable[SetQuestion]:
+            if not self._chat.grader.model_name:
+                title = tr("No model is set that could propose questions.")
+                raise AppError(title, tr("Set one up in the settings."))
+            return proposals(self._library, self._chat, _PROPOSED, cancel)
+
+        found: list[SetQuestion] = []
+
+        def hear(question: SetQuestion) -> None:
+            found.append(question)
+            self.said.emit(tr("{count:,} questions proposed so far", count=len(found)))
+
+        def finish() -> None:
+            if found:
+                self._make(lambda: self._put(into, tr("From my documents"), found))
+            else:
+                self.said.emit(tr("No question came that the documents answer."))
+
+        self.said.emit(tr("The model reads passages and proposes questions…"))
+        self._bridge.stream(self, propose, hear, finish, self.failed.emit)
+
+    def _put(
+        self, into: QuestionSet | None, name: str, found: Sequence[SetQuestion]
+    ) -> QuestionSet:
+        if into:
+            return self.experiments.extend(into.set_id, found)
+        taken = {each.name.casefold() for each in self.experiments.sets()}
+        names = chain([name], (f"{name} {n}" for n in range(2, 1_000)))
+        free = next(each for each in names if each.casefold() not in taken)
+        return self.experiments.add(free, [replace(q, question_id=uuid.uuid4().hex) for q in found])
+
+    def _make(self, work: Callable[[], QuestionSet]) -> None:
+        def finish(kept: QuestionSet) -> None:
+            self.said.emit("")
+            self.made.emit(kept.set_id)
+
+        self._bridge.run(self, work, finish, self.failed.emit)
+
+    def delete(self, question_set: QuestionSet) -> None:
+        """Delete a set with its runs, after a question."""
+        title = tr("Delete “{name}” with all its runs?", name=one_line(question_set.name))
+        self._confirm(title, lambda: self.experiments.remove(question_set.set_id))
+
+    def remove_runs(self, runs: Sequence[RunScores]) -> None:
+        """Remove runs with their answers, after a question."""
+        names = ", ".join(one_line(scores.name) for scores in runs)
+        ids = [scores.run.run_id for scores in runs]
+        self._confirm(
+            tr("Remove the answers of {names}?", names=names),
+            lambda: [self.experiments.remove_run(run_id) for run_id in ids],
+        )
+
+    def _confirm(self, title: str, work: Callable[[], object]) -> None:
+        box = QMessageBox(self._window)
+        box.setObjectName("experimentConfirmation")
+        box.setTextFormat(Qt.TextFormat.PlainText)
+        box.setText("\n\n".join((title, tr("This can't be undone."))))
+        remove = box.addButton(tr("Delete"), QMessageBox.ButtonRole.DestructiveRole)
+        box.setDefaultButton(box.addButton(tr("Cancel"), QMessageBox.ButtonRole.RejectRole))
+        remove.clicked.connect(lambda: self.run(work))
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.open()
+
+    # --- runs --------------------------------------------------------------------------------
+
+    def ask(self, question_set: QuestionSet) -> None:
+        """Let the person choose set-ups, and ask the set with them in the background."""
+
+        def load() -> SetUpChoices:
+            endpoints = self._chat.models.settings.endpoints
+            models = [
+                (f"{name} · {endpoint.label}", (endpoint.base_url, name))
+                for endpoint in endpoints
+                for name in dict.fromkeys(
+                    (endpoint.model, *self._chat.models.offered(endpoint.base_url))
+                )
+                if name
+            ]
+            every = self._chat.assistants.all()
+            assistants = [(a.name, a.assistant_id) for a in every]
+            own_models = frozenset(a.assistant_id for a in every if a.has_model)
+            collections = [(c.name, c.collection_id) for c in self._library.collections.all()]
+            endpoint = self._chat.models.endpoint
+            usual = endpoint.model or tr("Excerpts")
+            return SetUpChoices(models, assistants, collections, usual, endpoint.is_set, own_models)
+
+        def show(choices: SetUpChoices) -> None:
+            dialog = SetUpDialog(
+                self._bridge, choices,
+                lambda set_ups: self.experiments.estimate(question_set, set_ups), self._window,
+                self._begun.pop(question_set.set_id, ()),
+            )  # fmt: skip
+            dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            dialog.submitted.connect(begin)
+            dialog.endpoint_requested.connect(leave)
+            dialog.open()
+
+        def leave(set_ups: list[SetUp]) -> None:
+            self._begun[question_set.set_id] = set_ups
+            self.endpoint_requested.emit()
+
+        def begin(set_ups: list[SetUp]) -> None:
+            # The dialog said what it may cost.
+            self.run(lambda: self.experiments.begin(question_set, set_ups, has_consent=True))
+
+        self._bridge.run(self, load, show, self.failed.emit)
+
+    def show_answers(
+        self,
+        matrix: AnswerMatrix,
+        rows: Sequence[MatrixRow],
+        at: int,
+        chosen: Collection[str],
+        set_id: str,
+    ) -> None:
+        """Show the answers of the `chosen` runs to a question beside each other."""
+        dialog = AnswersDialog(matrix, rows, at, chosen, self._theme, self._window)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.corrected.connect(
+            lambda question_id, text: self.run(
+                lambda: self.experiments.correct(set_id, question_id, text),
+                tr("Expected from the next run on."),
+            )
+        )
+        self._let_read(dialog)
+        dialog.open()
+
+    def _let_read(self, dialog: AnswersDialog | JudgingDialog) -> None:
+        reading = DialogReading(self._bridge, self._library, self._theme, dialog)
+        dialog.read_requested.connect(reading.read)
+
+    # --- judging and reports -----------------------------------------------------------------
+
+    def judge(
+        self, matrix: AnswerMatrix, run_ids: Sequence[str], done: Sequence[Judgement], set_id: str
+    ) -> None:
+        """Let the person judge one run or two, blind."""
+        tasks = to_judge(matrix, run_ids, done, random.Random())
+        if not tasks:
+            self.said.emit(tr("There is nothing left to judge in these runs."))
+            return
+        by_id = {task.question.question_id: task for task in tasks}
+
+        def begin(plan: JudgingPlan) -> None:
+            chosen = self._drawn(matrix, run_ids, list(by_id), plan)
+            chosen_tasks = [by_id[each] for each in chosen]
+            dialog = JudgingDialog(set_id, chosen_tasks, self._theme, self._window)
+            dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            dialog.judged.connect(
+                lambda judgement: self.run(lambda: self.experiments.judge(judgement))
+            )
+            self._let_read(dialog)
+            dialog.open()
+
+        self._start_judging(len(tasks), None, begin)
+
+    def judge_by_model(self, results: "SetResults", run_ids: Sequence[str]) -> None:
+        """Have the background model judge two runs, with the order swapped."""
+        asked, scores = results.question_set, {each.run.run_id: each for each in results.runs}
+        first, second = (scores[run_id] for run_id in run_ids)
+        both = [each for each in first.answers if each in second.answers]
+        if not both:
+            self.said.emit(tr("No question is answered in both runs yet."))
+            return
+
+        def begin(plan: JudgingPlan) -> None:
+            chosen = self._drawn(matrix_of(asked.questions, results.runs), run_ids, both, plan)
+            self._let_judge(results, first, second, plan.rubric, chosen)
+
+        def start(model: str) -> None:
+            is_author = model in {model_of(first), model_of(second)}
+            self._start_judging(
+                len(both), ModelJudge(model, asked.rubric or RUBRIC, is_author), begin
+            )
+
+        self._bridge.run(self, self.experiments.judging_model, start, self.failed.emit)
+
+    def _start_judging(
+        self, count: int, judge: ModelJudge | None, begin: Callable[[JudgingPlan], None]
+    ) -> None:
+        dialog = JudgingStartDialog(count, self._window, judge)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.submitted.connect(begin)
+        dialog.open()
+
+    def _drawn(
+        self, matrix: AnswerMatrix, run_ids: Sequence[str], among: Sequence[str], plan: JudgingPlan
+    ) -> list[str]:
+        return drawn(among, groups(matrix, run_ids, plan.spread), plan.most, random.Random())
+
+    def _let_judge(
+        self,
+        results: "SetResults",
+        first: RunScores,
+        second: RunScores,
+        rubric: str,
+        among: Sequence[str],
+    ) -> None:
+        self.said.emit(tr("The model compares the answers…"))
+
+        def work() -> str:
+            self.experiments.set_rubric(results.question_set.set_id, rubric)
+            done = self.experiments.judge_by_model(first, second, Event(), rubric, among)
+            agreed = self.experiments.agreement(results.question_set.set_id)
+            return f"{done.in_words()} {agreed.in_words()}"
+
+        self._bridge.run(self, work, self.said.emit, self.failed.emit)
+
+    def save_report(self, results: "SetResults") -> None:
+        """Let the person choose a file, whose ending says what is written."""
+        dialog = QFileDialog(self._window, tr("Save a report"))
+        dialog.setObjectName("reportDialog")
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setNameFilters(["HTML (*.html)", "PDF (*.pdf)", "CSV (*.csv)", "JSONL (*.jsonl)"])
+        dialog.setDefaultSuffix("html")
+
+        def save(name: str) -> None:
+            file, words = Path(name), tr("Saved: {name}", name=Path(name).name)
+            if file.suffix.casefold() != ".pdf":
+                self.run(lambda: write_report(results, file), words)
+                return
+            self.run(lambda: write_pdf(report_html(results), file), words)
+
+        dialog.fileSelected.connect(save)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()

@@ -1,0 +1,658 @@
+"""The page "My questions": sets, their runs, and the matrix of answers. Qt thread."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QRect,
+    QSignalBlocker,
+    Qt,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import QPainter, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QComboBox,
+    QHBoxLayout,
+    QHeaderView,
+    QListWidgetItem,
+    QMenu,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import count_of, decimal_in_words, told, tr
+from desktop_rag.features.evaluation.ui.experiment_actions import ExperimentActions
+from desktop_rag.features.evaluation.ui.run_charts import ChartValues, RunCharts, chart_values
+from desktop_rag.features.evaluation.values.answer_matrix import (
+    AnswerFilter,
+    AnswerMatrix,
+    MatrixCell,
+    MatrixRow,
+    matrix_of,
+)
+from desktop_rag.features.evaluation.values.experiment_events import RunWentOn, SetsChanged
+from desktop_rag.features.evaluation.values.question_set import QuestionSet
+from desktop_rag.features.evaluation.values.run import Run, RunState
+from desktop_rag.features.evaluation.values.run_names import model_of
+from desktop_rag.features.evaluation.values.run_summary import compare_runs, summary
+from desktop_rag.features.evaluation.values.scoring import RunScores
+from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.foundation.days import clock_in_words
+from desktop_rag.ui.foundation.error_words import failure_in_words
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, plain_tooltip
+from desktop_rag.ui.widgets.flow_row import FlowRow
+from desktop_rag.ui.widgets.item_list import ItemList
+
+if TYPE_CHECKING:
+    from desktop_rag.features.evaluation.experiments.experiments import SetResults
+
+# The runs of a set, of which one or several are chosen. Qt thread.
+
+# The runs that somebody wants to compare first.
+_NEWEST = 2
+_ID_ROLE = Qt.ItemDataRole.UserRole
+_STATES = {
+    RunState.WAITING: tr("being answered"),
+    RunState.PAUSED: tr("paused"),
+    RunState.DONE: tr("done"),
+    RunState.FAILED: tr("failed"),
+}
+
+
+class RunList(ItemList):
+    """A line for each run; the choice stays while runs go on."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(tr("Runs"), tr("No runs yet."), parent)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+
+    @property
+    def chosen_ids(self) -> set[str]:
+        """The ids of the chosen runs."""
+        return {item.data(_ID_ROLE) for item in self.selectedItems()}
+
+    def show_runs(self, runs: Sequence[RunScores]) -> None:
+        """Show these; the newest two are chosen when there are others than before."""
+        chosen = self.chosen_ids
+        known = {self.item(n).data(_ID_ROLE) for n in range(self.count())}
+        if known != {scores.run.run_id for scores in runs}:
+            chosen = {scores.run.run_id for scores in runs[-_NEWEST:]}
+        with QSignalBlocker(self):
+            self.clear()
+            for scores in runs:
+                item = QListWidgetItem(run_in_words(scores), self)
+                item.setData(_ID_ROLE, scores.run.run_id)
+                item.setToolTip(plain_tooltip(_details(scores)))
+                item.setSelected(scores.run.run_id in chosen)
+
+
+def run_in_words(scores: RunScores) -> str:
+    """`small · done · 40 of 40 · score 75 % · 1.2 s`."""
+    run, figures = scores.run, summary(scores)
+    answered = tr("{done:,} of {total:,}", done=figures.answered, total=figures.questions)
+    score = "" if figures.score is None else tr("score {share:.0f} %", share=100 * figures.score)
+    seconds = "" if figures.seconds is None else f"{decimal_in_words(figures.seconds, 1)} s"
+    cost = "" if figures.cost is None else tr("cost {cost:,.4g}", cost=figures.cost)
+    parts = (one_line(scores.name), _STATES[run.state], answered, score, seconds, cost,
+             one_line(told(run.error_title)))  # fmt: skip
+    return " · ".join(part for part in parts if part)
+
+
+def _details(scores: RunScores) -> str:
+    """When a run was begun, and what answered, for a tooltip."""
+    model = model_of(scores)
+    begun = tr("Begun {time}", time=clock_in_words(scores.run.made_at))
+    parts = (scores.name, tr("Model: {name}", name=model) if model else "", begun)
+    return "\n".join(part for part in parts if part)
+
+
+# The matrix of questions and runs for a table view. Qt thread.
+
+Index = QModelIndex | QPersistentModelIndex
+NO_INDEX = QModelIndex()
+CELL_ROLE = Qt.ItemDataRole.UserRole
+_EMPTY = AnswerMatrix((), ())
+
+
+class MatrixModel(QAbstractTableModel):
+    """A row for each question; the first column is the question, the others are runs."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._matrix = _EMPTY
+        self._rows: list[MatrixRow] = []
+
+    @property
+    def matrix(self) -> AnswerMatrix:
+        """All of it, whatever the filter."""
+        return self._matrix
+
+    @property
+    def rows(self) -> Sequence[MatrixRow]:
+        """The questions that pass the filter."""
+        return self._rows
+
+    def show(self, matrix: AnswerMatrix, chosen: AnswerFilter, tag: str) -> None:
+        """Show what passes the filter; where only cells changed, the view stays where it is."""
+        rows = matrix.shown(chosen, tag)
+        is_same = matrix.runs and [run.run_id for run in matrix.runs] == [
+            run.run_id for run in self._matrix.runs
+        ]
+        ids = [row.question.question_id for row in rows]
+        if is_same and ids == [row.question.question_id for row in self._rows]:
+            self._matrix, self._rows = matrix, rows
+            last = self.index(max(0, len(rows) - 1), self.columnCount() - 1)
+            self.dataChanged.emit(self.index(0, 0), last)
+            self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, self.columnCount() - 1)
+            return
+        self.beginResetModel()
+        self._matrix, self._rows = matrix, rows
+        self.endResetModel()
+
+    def row_at(self, row: int) -> MatrixRow | None:
+        """The question in this row."""
+        return self._rows[row] if 0 <= row < len(self._rows) else None
+
+    def cell_at(self, index: Index) -> MatrixCell | None:
+        """The answer in a cell; None for the question itself and where there is none."""
+        row = self.row_at(index.row()) if index.isValid() else None
+        at = index.column() - 1
+        return row.cells[at] if row and 0 <= at < len(row.cells) else None
+
+    def rowCount(self, parent: Index = NO_INDEX) -> int:
+        return 0 if parent.isValid() else len(self._rows)
+
+    def columnCount(self, parent: Index = NO_INDEX) -> int:
+        return 0 if parent.isValid() else len(self._matrix.runs) + 1
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
+        if orientation != Qt.Orientation.Horizontal or role != Qt.ItemDataRole.DisplayRole:
+            return None
+        if section == 0:
+            return tr("Question")
+        return one_line(self._matrix.names[section - 1])
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        row = self.row_at(index.row()) if index.isValid() else None
+        if row is None:
+            return None
+        cell = self.cell_at(index)
+        if role == CELL_ROLE:
+            return cell
+        if role == Qt.ItemDataRole.DisplayRole:
+            return one_line(row.question.text) if index.column() == 0 else cell and cell.text
+        if role == Qt.ItemDataRole.AccessibleTextRole and cell:
+            return f"{cell.text} {cell.foot}"
+        return None
+
+
+# The table of questions and runs: some lines of each answer, its badges, its score. Qt thread.
+
+_Index = QModelIndex | QPersistentModelIndex
+_LINES = 3
+_PADDING_PX = 8
+_STRIPE_PX = 4
+_LEAST_COLUMN_PX = 190
+_GOOD, _POOR = 0.75, 0.4
+_WRAPPED = Qt.AlignmentFlag.AlignTop | Qt.TextFlag.TextWordWrap
+
+
+class AnswerDelegate(QStyledItemDelegate):
+    """Paints a question or an answer; a stripe in a colour stands beside its score in words."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        painter.save()
+        painter.setClipRect(option.rect)
+        is_chosen = bool(option.state & QStyle.StateFlag.State_Selected)
+        painter.fillRect(option.rect, self._theme.colour("accent_wash" if is_chosen else "surface"))
+        painter.setPen(self._theme.colour("border"))
+        painter.drawLine(option.rect.bottomLeft(), option.rect.bottomRight())
+        painter.drawLine(option.rect.topRight(), option.rect.bottomRight())
+        area = option.rect.adjusted(_PADDING_PX, _PADDING_PX, -_PADDING_PX, -_PADDING_PX)
+        cell: MatrixCell | None = index.data(CELL_ROLE)
+        if cell:
+            self._paint_cell(painter, option, area, cell)
+        elif index.column() == 0:
+            painter.setPen(self._theme.colour("text"))
+            painter.drawText(area, _WRAPPED, index.data())
+        painter.restore()
+
+    def _paint_cell(
+        self, painter: QPainter, option: QStyleOptionViewItem, area: QRect, cell: MatrixCell
+    ) -> None:
+        line = option.fontMetrics.height()
+        tone = _tone(cell)
+        stripe = QRect(option.rect.left(), option.rect.top(), _STRIPE_PX, option.rect.height() - 1)
+        painter.fillRect(stripe, self._theme.colour(tone))
+        text = QRect(area.left(), area.top(), area.width(), _LINES * line)
+        painter.setPen(self._theme.colour("danger" if cell.answer.has_failed else "text"))
+        painter.drawText(text, _WRAPPED, cell.text)
+        foot = QRect(area.left(), area.bottom() - line, area.width(), line)
+        painter.setPen(self._theme.colour("muted"))
+        score = "" if cell.score is None else f"{100 * cell.score:.0f} %"
+        room = area.width() - option.fontMetrics.horizontalAdvance(score) - _PADDING_PX
+        elided = option.fontMetrics.elidedText(cell.foot, Qt.TextElideMode.ElideRight, room)
+        painter.drawText(foot, Qt.AlignmentFlag.AlignLeft, elided)
+        painter.setPen(self._theme.colour(tone if tone != "border" else "muted"))
+        painter.drawText(foot, Qt.AlignmentFlag.AlignRight, score)
+
+
+class MatrixView(QTableView):
+    """`opened` carries the row of a question whose answers are to be shown whole."""
+
+    opened = Signal(int)
+
+    def __init__(self, theme: Theme, model: MatrixModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setModel(model)
+        self.setItemDelegate(AnswerDelegate(theme, self))
+        self.setAccessibleName(tr("Questions and answers"))
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setShowGrid(False)
+        self.setTabKeyNavigation(False)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        rows = self.verticalHeader()
+        rows.hide()
+        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        line = self.fontMetrics().height()
+        rows.setDefaultSectionSize((_LINES + 1) * line + 3 * _PADDING_PX)
+        model.modelReset.connect(self._fit)
+        self.activated.connect(self._on_activated)
+        theme.changed.connect(self.viewport().update)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    @Slot()
+    def _fit(self) -> None:
+        count = self.model().columnCount()
+        share = self.viewport().width() // max(1, count)
+        for column in range(count):
+            self.setColumnWidth(column, max(_LEAST_COLUMN_PX, share))
+
+    @Slot(QModelIndex)
+    def _on_activated(self, index: QModelIndex) -> None:
+        self.opened.emit(index.row())
+
+
+def _tone(cell: MatrixCell) -> str:
+    if cell.answer.has_failed:
+        return "danger"
+    if cell.score is None:
+        return "border"
+    if cell.score >= _GOOD:
+        return "success"
+    return "danger" if cell.score < _POOR else "warning"
+
+
+_SIDE_PX = 22
+_PAIR = 2
+_INTRO = tr(
+    "Is the other model better? Write the questions that you would ask, have each set-up answer"
+    " them, and see which answers are better, and whether that is more than chance."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What the page shows of a set, made on a worker thread."""
+
+    sets: Sequence[QuestionSet]
+    results: "SetResults | None"
+    matrix: AnswerMatrix
+    charts: ChartValues
+
+
+class ExperimentsPage(QWidget):
+    """Reads what it shows whenever it is shown, and after each change while it is."""
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        actions: ExperimentActions,
+        theme: Theme,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setProperty("kind", "page")
+        self._bridge = bridge
+        self._actions = actions
+        self._shown = _Shown((), None, AnswerMatrix((), ()), ChartValues((), {}))
+        self._wanted_id = ""
+        self._job: Job | None = None
+        self._is_stale = False
+        self._make_controls(theme)
+        self._model = MatrixModel(self)
+        self._matrix = MatrixView(theme, self._model)
+        self._charts = RunCharts(theme)
+        self._build()
+        self._connect()
+
+    def _make_controls(self, theme: Theme) -> None:
+        self._new = TextButton(tr("New set"), kind="primary", icon="plus:accent_text", theme=theme)
+        self._new.setMenu(self._set_menu(is_new=True))
+        self._sets = QComboBox()
+        self._sets.setAccessibleName(tr("Set of questions"))
+        self._sets.setMinimumContentsLength(20)
+        # A long name is no reason to wrap the row.
+        self._sets.setSizeAdjustPolicy(
+            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        )
+        self._edit = TextButton(tr("Edit…"))
+        self._more = TextButton(tr("Add questions"))
+        self._more.setMenu(self._set_menu(is_new=False))
+        self._delete = TextButton(tr("Delete"), kind="danger")
+        self._ask = TextButton(tr("Ask…"), kind="primary")
+        self._runs = RunList()
+        self._pause = TextButton(tr("Pause"))
+        self._remove = TextButton(tr("Remove"))
+        self._judge = TextButton(tr("Judge blind…"))
+        self._let_judge = TextButton(tr("Let the model judge"))
+        self._report = TextButton(tr("Report…"))
+        self._beside = TextButton(tr("Side by side…"))
+        self._beside.setAccessibleDescription(tr("The answers of the chosen runs"))
+        self._filter = QComboBox()
+        self._filter.setAccessibleName(tr("Which questions"))
+        for chosen in AnswerFilter:
+            self._filter.addItem(chosen.in_words(), chosen.value)
+        self._tag = QComboBox()
+        self._tag.setAccessibleName(tr("Tag"))
+        self._said = PlainLabel(wrap=True, selectable=True)
+        self._compared = PlainLabel(wrap=True, selectable=True)
+        self._empty = PlainLabel(_INTRO, tone="muted", wrap=True)
+
+    def _set_menu(self, *, is_new: bool) -> QMenu:
+        menu = QMenu(self)
+        actions = self._actions
+
+        def into() -> QuestionSet | None:
+            return None if is_new else self._chosen_set
+
+        if is_new:
+            menu.addAction(tr("Write questions…")).triggered.connect(actions.write_new_set)
+        for words, act in (
+            (tr("From answers I judged or rewrote"), actions.add_from_chats),
+            (tr("From a file…"), actions.add_from_file),
+            (tr("Proposed from my documents"), actions.propose),
+        ):
+            menu.addAction(words).triggered.connect(lambda _=False, a=act: a(into()))
+        return menu
+
+    def _build(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(_SIDE_PX, 18, _SIDE_PX, 14)
+        column.setSpacing(10)
+        top = QHBoxLayout()
+        top.addWidget(PlainLabel(tr("My questions"), scale="title"))
+        top.addStretch(1)
+        top.addWidget(self._new)
+        column.addLayout(top)
+        column.addWidget(self._empty)
+        self._body = QWidget()
+        column.addWidget(self._body, 1)
+        column.addStretch(0)  # keeps the words at the top while there is no set
+        column.addWidget(self._said)
+        inside = QVBoxLayout(self._body)
+        inside.setContentsMargins(0, 0, 0, 0)
+        inside.setSpacing(10)
+        inside.addLayout(_row(self._sets, self._edit, self._more, self._delete, self._ask))
+        band = QHBoxLayout()
+        left = QVBoxLayout()
+        left.addWidget(self._runs, 1)
+        below = QHBoxLayout()
+        below.addWidget(self._pause)
+        below.addWidget(self._remove)
+        below.addStretch(1)
+        left.addLayout(below)
+        band.addLayout(left, 2)
+        band.addWidget(self._charts, 3)
+        inside.addLayout(band)
+        inside.addWidget(self._compared)
+        inside.addLayout(
+            _row(self._filter, self._tag, self._beside, self._judge, self._let_judge, self._report)
+        )
+        inside.addWidget(self._matrix, 1)
+        # In a small window it gives way to the buttons below it.
+        self._runs.setMinimumHeight(64)
+        self._runs.setMaximumHeight(150)
+        self._body.hide()
+
+    def _connect(self) -> None:
+        self._bridge.posted.connect(self._on_posted)
+        self._sets.activated.connect(self._on_set_chosen)
+        self._edit.clicked.connect(self._on_edit_clicked)
+        self._delete.clicked.connect(self._on_delete_clicked)
+        self._ask.clicked.connect(self._on_ask_clicked)
+        self._runs.itemSelectionChanged.connect(self._on_runs_chosen)
+        self._pause.clicked.connect(self._on_pause_clicked)
+        self._remove.clicked.connect(self._on_remove_clicked)
+        self._judge.clicked.connect(self._on_judge_clicked)
+        self._let_judge.clicked.connect(self._on_let_judge_clicked)
+        self._report.clicked.connect(self._on_report_clicked)
+        self._filter.activated.connect(self._show_matrix)
+        self._tag.activated.connect(self._show_matrix)
+        self._beside.clicked.connect(self._on_beside_clicked)
+        self._matrix.opened.connect(self._on_row_opened)
+        self._actions.said.connect(self._say)
+        self._actions.failed.connect(self._on_failed)
+        self._actions.made.connect(self._on_made)
+
+    # --- what is there -----------------------------------------------------------------------
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._refresh()
+
+    @Slot(object)
+    def _on_posted(self, event: object) -> None:
+        if isinstance(event, (SetsChanged, RunWentOn)) and self.isVisible():
+            self._refresh()
+        if isinstance(event, RunWentOn) and event.doing:
+            self._say(event.doing)
+
+    def _refresh(self) -> None:
+        """Read once more; while that is under way, once again afterwards."""
+        if self._job:
+            self._is_stale = True
+            return
+        wanted = self._wanted_id or (self._chosen_set.set_id if self._chosen_set else "")
+        self._job = self._bridge.run(self, lambda: self._read(wanted), self._show, self._on_failed)
+
+    def _read(self, wanted: str) -> _Shown:
+        experiments = self._actions.experiments
+        sets = experiments.sets()
+        chosen = next((s for s in sets if s.set_id == wanted), sets[0] if sets else None)
+        if chosen is None:
+            return _Shown(sets, None, AnswerMatrix((), ()), ChartValues((), {}))
+        results = experiments.results(chosen.set_id)
+        matrix = matrix_of(results.question_set.questions, results.runs)
+        return _Shown(sets, results, matrix, chart_values(results.runs))
+
+    def _show(self, shown: _Shown) -> None:
+        self._job, self._wanted_id = None, ""
+        self._shown = shown
+        self._empty.setVisible(not shown.sets)
+        self._body.setVisible(bool(shown.sets))
+        if results := shown.results:
+            with QSignalBlocker(self._sets):
+                self._sets.clear()
+                for each in shown.sets:
+                    count = count_of(len(each.questions), tr("question"), tr("questions"))
+                    self._sets.addItem(f"{one_line(each.name)} · {count}", each.set_id)
+                ids = [each.set_id for each in shown.sets]
+                self._sets.setCurrentIndex(ids.index(results.question_set.set_id))
+            self._show_tags(results.question_set.tags)
+            self._runs.show_runs(results.runs)
+            self._on_runs_chosen()
+            self._charts.show_values(shown.charts)
+            self._show_matrix()
+        if self._is_stale:
+            self._is_stale = False
+            self._refresh()
+
+    def _show_tags(self, tags: Sequence[str]) -> None:
+        before = self._tag.currentData()
+        self._tag.clear()
+        self._tag.addItem(tr("All tags"), "")
+        for tag in tags:
+            self._tag.addItem(one_line(tag), tag)
+        self._tag.setCurrentIndex(max(0, self._tag.findData(before)))
+        self._tag.setVisible(bool(tags))
+
+    @property
+    def _chosen_set(self) -> QuestionSet | None:
+        results = self._shown.results
+        return results.question_set if results else None
+
+    @property
+    def _chosen_runs(self) -> list[Run]:
+        ids, results = self._runs.chosen_ids, self._shown.results
+        return [s.run for s in results.runs if s.run.run_id in ids] if results else []
+
+    @Slot()
+    def _on_runs_chosen(self) -> None:
+        chosen = self._chosen_runs
+        is_waiting = any(run.state is RunState.WAITING for run in chosen)
+        can_resume = any(run.state in {RunState.PAUSED, RunState.FAILED} for run in chosen)
+        self._pause.setText(tr("Pause") if is_waiting or not can_resume else tr("Resume"))
+        self._pause.setEnabled(is_waiting or can_resume)
+        self._remove.setEnabled(bool(chosen))
+        self._judge.setEnabled(len(chosen) in {1, _PAIR})
+        self._let_judge.setEnabled(len(chosen) == _PAIR)
+        for button in (self._report, self._beside):
+            button.setEnabled(bool(self._shown.matrix.runs))
+        self._ask.setEnabled(bool(self._chosen_set and self._chosen_set.questions))
+        self._compared.setText(self._comparison())
+        self._compared.setVisible(bool(self._compared.text()))
+
+    def _comparison(self) -> str:
+        results, chosen = self._shown.results, [run.run_id for run in self._chosen_runs]
+        if results is None:
+            return ""
+        if not results.question_set.questions and not results.runs:
+            return tr("This set has no questions yet. “Edit…” and “Add questions” give it some.")
+        if not results.runs:
+            return tr("Press “Ask…” to have the questions answered.")
+        if len(chosen) != _PAIR:
+            return tr("Choose two runs to compare them.") if len(results.runs) > 1 else ""
+        first, second = (s for s in results.runs if s.run.run_id in chosen)
+        return compare_runs(first, second, results.judgements).in_words()
+
+    @Slot()
+    def _show_matrix(self) -> None:
+        chosen = AnswerFilter(self._filter.currentData())
+        self._model.show(self._shown.matrix, chosen, self._tag.currentData() or "")
+
+    @Slot(str)
+    def _say(self, words: str) -> None:
+        self._said.set_tone("muted")
+        self._said.setText(words)
+        self._said.setVisible(bool(words))
+
+    @Slot(object)
+    def _on_failed(self, error: AppError) -> None:
+        self._job = None
+        self._said.set_tone("danger")
+        self._said.setText(failure_in_words(error))
+        self._said.show()
+
+    # --- actions -----------------------------------------------------------------------------
+
+    @Slot(str)
+    def _on_made(self, set_id: str) -> None:
+        self._wanted_id = set_id
+        self._refresh()
+
+    @Slot()
+    def _on_set_chosen(self) -> None:
+        self._wanted_id = self._sets.currentData()
+        self._refresh()
+
+    @Slot()
+    def _on_edit_clicked(self) -> None:
+        if chosen := self._chosen_set:
+            self._actions.write_set(chosen)
+
+    @Slot()
+    def _on_delete_clicked(self) -> None:
+        if chosen := self._chosen_set:
+            self._actions.delete(chosen)
+
+    @Slot()
+    def _on_ask_clicked(self) -> None:
+        if chosen := self._chosen_set:
+            self._actions.ask(chosen)
+
+    @Slot()
+    def _on_pause_clicked(self) -> None:
+        experiments, chosen = self._actions.experiments, self._chosen_runs
+        waiting = [run.run_id for run in chosen if run.state is RunState.WAITING]
+        if waiting:
+            self._actions.run(lambda: [experiments.pause(run_id) for run_id in waiting])
+        else:
+            stopped = [run.run_id for run in chosen if run.state is not RunState.DONE]
+            self._actions.run(lambda: [experiments.resume(run_id) for run_id in stopped])
+
+    @Slot()
+    def _on_remove_clicked(self) -> None:
+        results, ids = self._shown.results, self._runs.chosen_ids
+        if results:
+            self._actions.remove_runs([s for s in results.runs if s.run.run_id in ids])
+
+    @Slot()
+    def _on_judge_clicked(self) -> None:
+        if results := self._shown.results:
+            ids = [run.run_id for run in self._chosen_runs]
+            done, set_id = results.judgements, results.question_set.set_id
+            self._actions.judge(self._shown.matrix, ids, done, set_id)
+
+    @Slot()
+    def _on_let_judge_clicked(self) -> None:
+        if results := self._shown.results:
+            self._actions.judge_by_model(results, [run.run_id for run in self._chosen_runs])
+
+    @Slot()
+    def _on_report_clicked(self) -> None:
+        if results := self._shown.results:
+            self._actions.save_report(results)
+
+    @Slot()
+    def _on_beside_clicked(self) -> None:
+        self._on_row_opened(max(0, self._matrix.currentIndex().row()))
+
+    @Slot(int)
+    def _on_row_opened(self, at: int) -> None:
+        if (rows := self._model.rows) and (chosen := self._chosen_set):
+            runs, at = self._runs.chosen_ids, min(at, len(rows) - 1)
+            self._actions.show_answers(self._model.matrix, rows, at, runs, chosen.set_id)
+
+
+def _row(*widgets: QWidget) -> FlowRow:
+    """Widgets side by side, in further lines where there is no more room."""
+    row = FlowRow(spacing=10)
+    for widget in widgets:
+        row.addWidget(widget)
+    return row

@@ -1,0 +1,188 @@
+"""Judges answers blind: which of two is better, or how good one is, from 1 to 5. Qt thread.
+
+The sides are drawn by chance and no name is shown, so that nobody favours a model.
+"""
+
+import random
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from desktop_rag.core.language.translation import tr
+from desktop_rag.features.evaluation.ui.answer_text import AnswerText, CitedSources
+from desktop_rag.features.evaluation.values.answer_matrix import AnswerMatrix
+from desktop_rag.features.evaluation.values.question_set import SetQuestion
+from desktop_rag.features.evaluation.values.run import Judgement, Preference, RunAnswer
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+
+_SIZE_PX = (900, 560)
+# What the buttons say, as (preference, rating).
+_PAIR = tuple((each, 0) for each in (Preference.FIRST, Preference.SAME, Preference.SECOND))
+_RATINGS = tuple((None, rating) for rating in range(1, 6))
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedAnswers:
+    """A question with one answer or two, in the order shown."""
+
+    question: SetQuestion
+    answers: tuple[RunAnswer, ...]
+
+
+def to_judge(
+    matrix: AnswerMatrix,
+    run_ids: Sequence[str],
+    done: Sequence[Judgement],
+    chance: random.Random,
+) -> list[JudgedAnswers]:
+    """What the person did not judge yet, with random sides."""
+    columns = [n for n, run in enumerate(matrix.runs) if run.run_id in run_ids]
+    found: list[JudgedAnswers] = []
+    for row in matrix.rows:
+        cells = [row.cells[n] for n in columns]
+        given = [cell.answer for cell in cells if cell and not cell.answer.has_failed]
+        own = [j for j in done if not j.judge and j.question_id == row.question.question_id]
+        if len(given) < len(run_ids) or any(_is_about(j, run_ids) for j in own):
+            continue
+        chance.shuffle(given)
+        found.append(JudgedAnswers(row.question, tuple(given)))
+    return found
+
+
+def _is_about(judgement: Judgement, run_ids: Sequence[str]) -> bool:
+    pair = {judgement.first_run, judgement.second_run} - {""}
+    return pair == set(run_ids)
+
+
+class JudgingDialog(QDialog):
+    """`judged` carries each Judgement as it is made, and once more when it is changed.
+
+    `read_requested` carries a SourceRef.
+    """
+
+    judged = Signal(object)
+    read_requested = Signal(object)
+
+    def __init__(
+        self, set_id: str, tasks: Sequence[JudgedAnswers], theme: Theme, parent: QWidget
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("judgingDialog")
+        self.setWindowTitle(tr("Judge blind"))
+        self._set_id = set_id
+        self._tasks = tasks
+        self._at = 0
+        self._made: dict[int, Judgement] = {}
+        is_pair = bool(tasks) and len(tasks[0].answers) > 1
+        self._place = PlainLabel(tone="muted")
+        self._question = PlainLabel(scale="heading", wrap=True, selectable=True)
+        numbers = range(1, 3 if is_pair else 2)
+        self._texts = [AnswerText(theme, tr("Answer {number}", number=n)) for n in numbers]
+        self._sources = [CitedSources() for _ in numbers]
+        self._comment = QLineEdit()
+        self._comment.setAccessibleName(tr("Comment"))
+        self._comment.setPlaceholderText(tr("Comment, if you like"))
+        self._skip = TextButton(tr("Skip"))
+        self._back = TextButton(tr("Back"))
+        said = (tr("1, 2 and 3 choose, S skips, Backspace goes back.") if is_pair
+                else tr("1 to 5 choose, S skips, Backspace goes back."))  # fmt: skip
+        self._keys = PlainLabel(said, tone="muted")
+        self._values = _PAIR if is_pair else _RATINGS
+        self._buttons = self._make_buttons()
+        self._build()
+        self._skip.clicked.connect(self._next)
+        self._back.clicked.connect(self._on_back_clicked)
+        for shown in (*self._texts, *self._sources):
+            shown.read_requested.connect(self.read_requested)
+        # The shortcut of a button acts a moment later, in which the next key would be lost.
+        keys = (*map(str, range(1, len(self._buttons) + 1)), Qt.Key.Key_S, Qt.Key.Key_Backspace)
+        for key, button in zip(keys, (*self._buttons, self._skip, self._back), strict=True):
+            QShortcut(QKeySequence(key), self).activated.connect(button.click)
+        self._show()
+
+    def _make_buttons(self) -> list[TextButton]:
+        worst, best = tr("1, wrong or useless"), tr("5, right and complete")
+        pair = (tr("Left is better"), tr("Same"), tr("Right is better"))
+        words = pair if len(self._values) == len(pair) else (worst, "2", "3", "4", best)
+        buttons = [TextButton(word) for word in words]
+        for button, value in zip(buttons, self._values, strict=True):
+            button.clicked.connect(lambda _=False, v=value: self._judge(*v))
+        return buttons
+
+    def _build(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 18, 20, 16)
+        column.setSpacing(10)
+        column.addWidget(self._place)
+        column.addWidget(self._question)
+        beside = QHBoxLayout()
+        for text, sources in zip(self._texts, self._sources, strict=True):
+            side = QVBoxLayout()
+            side.addWidget(text, 1)
+            side.addWidget(sources)
+            beside.addLayout(side, 1)
+        column.addLayout(beside, 1)
+        column.addWidget(self._comment)
+        buttons = QHBoxLayout()
+        for button in self._buttons:
+            buttons.addWidget(button)
+        buttons.addStretch(1)
+        buttons.addWidget(self._back)
+        buttons.addWidget(self._skip)
+        column.addLayout(buttons)
+        column.addWidget(self._keys)
+        self.resize(*_SIZE_PX)
+
+    def _show(self) -> None:
+        task = self._tasks[self._at]
+        place = tr("{number:,} of {count:,}", number=self._at + 1, count=len(self._tasks))
+        self._place.setText(" · ".join(part for part in (place, self._said_before()) if part))
+        self._question.setText(task.question.text)
+        shown = zip(self._texts, self._sources, task.answers, strict=True)
+        for text, sources, answer in shown:
+            text.show_answer(answer)
+            sources.show_sources(answer)
+        self._back.setEnabled(self._at > 0)
+        made = self._made.get(self._at)
+        self._comment.setText(made.comment if made else "")
+        # The keys choose here; in the comment they would write.
+        self._texts[0].setFocus()
+
+    def _said_before(self) -> str:
+        made = self._made.get(self._at)
+        if made is None:
+            return ""
+        chosen = self._buttons[self._values.index((made.preference, made.rating))]
+        return tr("You said: {words}", words=chosen.text())
+
+    def _judge(self, preference: Preference | None, rating: int) -> None:
+        task = self._tasks[self._at]
+        runs = [answer.run_id for answer in task.answers]
+        before = self._made.get(self._at)
+        judgement = Judgement(
+            before.judgement_id if before else uuid.uuid4().hex, self._set_id,
+            task.question.question_id, runs[0], time.time(), runs[1] if len(runs) > 1 else "",
+            preference, rating, self._comment.text().strip(),
+        )  # fmt: skip
+        self._made[self._at] = judgement
+        self.judged.emit(judgement)
+        self._next()
+
+    @Slot()
+    def _on_back_clicked(self) -> None:
+        self._at -= 1
+        self._show()
+
+    @Slot()
+    def _next(self) -> None:
+        self._at += 1
+        if self._at < len(self._tasks):
+            self._show()
+        else:
+            self.accept()

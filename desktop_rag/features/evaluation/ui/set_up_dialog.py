@@ -1,0 +1,289 @@
+"""Chooses the set-ups that a set is asked with, with what that may take. Qt thread."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from PySide6.QtCore import QSignalBlocker, Signal, Slot
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QHBoxLayout,
+    QLineEdit,
+    QPlainTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
+from desktop_rag.core.parsed import ChunkSettings
+from desktop_rag.features.evaluation.values.run import SetUp
+from desktop_rag.features.evaluation.values.run_estimate import RunEstimate
+from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.foundation.error_words import failure_in_words
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.widgets.content_scroll import ContentScroll
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+from desktop_rag.ui.widgets.form_fields import SettingsSection, note, number_field, show_number
+from desktop_rag.ui.widgets.item_list import ItemList
+
+_WIDTH_PX = 720
+_LEAST_PX = 480
+_LIST_PX = 92
+_LINES_PX = 64
+_MOST_SET_UPS = 6
+_MOST_PASSAGES = 40
+_BALANCES = (-1.0, 0.0, 0.25, 0.75, 1.0)
+_CHUNKINGS = (
+    None, ChunkSettings(), ChunkSettings(max_tokens=200), ChunkSettings(max_tokens=100),
+    ChunkSettings("tokens", 200), ChunkSettings("words", 200),
+)  # fmt: skip
+_CHUNKS = tr("Other chunks are made in a library of their own, which takes long.")
+_NO_MODEL = tr("Excerpts ask no model, so instructions change nothing.")
+_INTRO = tr(
+    "Each set-up answers every question. Change one thing at a time, and you learn what it is good"
+    " for. What is left as usual is as in the settings."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SetUpChoices:
+    """What can be chosen, as (words, value): models as (address, name), the rest as ids.
+
+    `usual` is the name of the model that answers as usual; without `has_model` it is excerpts, but
+    with an assistant of `own_models`, whose ids are those of assistants with models of their own.
+    """
+
+    models: Sequence[tuple[str, tuple[str, str]]]
+    assistants: Sequence[tuple[str, str]]
+    collections: Sequence[tuple[str, str]]
+    usual: str
+    has_model: bool
+    own_models: frozenset[str]
+
+    def asks_model(self, set_up: SetUp) -> bool:
+        """False where a set-up answers by excerpts."""
+        return bool(self.has_model or set_up.model or set_up.assistant_id in self.own_models)
+
+
+class SetUpDialog(QDialog):
+    """`submitted` carries the SetUps, `endpoint_requested` those chosen so far."""
+
+    submitted = Signal(object)
+    endpoint_requested = Signal(object)
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        choices: SetUpChoices,
+        estimate: Callable[[Sequence[SetUp]], RunEstimate],
+        parent: QWidget,
+        begun: Sequence[SetUp] = (),
+    ) -> None:
+        """`estimate` runs on a worker thread. `begun` are those of a dialog that was left."""
+        super().__init__(parent)
+        self.setObjectName("setUpDialog")
+        self.setWindowTitle(tr("Ask the questions"))
+        self._bridge = bridge
+        self._estimate = estimate
+        self._job: Job | None = None
+        self._offered = choices
+        self._set_ups = [*begun] or [SetUp(choices.usual)]
+        self._list = ItemList(tr("Set-ups"))
+        self._list.setFixedHeight(_LIST_PX)
+        self._add = TextButton(tr("Another set-up"))
+        self._remove = TextButton(tr("Remove"))
+        self._name = QLineEdit()
+        usual = tr("As usual")
+        answering = tr("As usual ({model})", model=choices.usual)
+        self._model = _choice(tr("Model"), [(answering, ("", "")), *choices.models])
+        self._add_endpoint = TextButton(tr("Add endpoint"))
+        self._assistant = _choice(tr("Assistant"), [(tr("None"), ""), *choices.assistants])
+        every = (tr("All documents"), "")
+        self._collection = _choice(tr("Documents"), [every, *choices.collections])
+        self._passages = number_field(0, _MOST_PASSAGES, 1, "")
+        self._passages.setSpecialValueText(usual)
+        self._balance = _choice(tr("Search by"), _balances(usual))
+        self._chunking = _choice(tr("Chunks"), _chunkings(usual))
+        self._instructions = QPlainTextEdit()
+        self._instructions.setFixedHeight(_LINES_PX)
+        self._instructions.setTabChangesFocus(True)
+        self._no_model = PlainLabel(_NO_MODEL, tone="warning", scale="small", wrap=True)
+        self._said = PlainLabel(tone="muted", wrap=True)
+        self._start = TextButton(tr("Ask"), kind="primary")
+        self._cancel = TextButton(tr("Cancel"))
+        self._build()
+        # As high as all of it, and no higher than the window under it.
+        room_px = max(_LEAST_PX, parent.window().height())
+        self.resize(_WIDTH_PX, min(self.sizeHint().height(), room_px))
+        self._connect()
+        self._fill(0)
+
+    def _build(self) -> None:
+        section = SettingsSection(tr("Set-up"))
+        section.add_row(tr("Name"), self._name, is_wide=True)
+        section.add_row(tr("Model"), self._model, self._add_endpoint, is_wide=True)
+        section.add_row(tr("Assistant"), self._assistant, is_wide=True)
+        section.add_row(tr("Documents"), self._collection, is_wide=True)
+        section.add_row(tr("Passages"), self._passages)
+        section.add_row(tr("Search by"), self._balance, is_wide=True)
+        section.add_row(tr("Chunks"), self._chunking, is_wide=True)
+        section.add_note(note(_CHUNKS))
+        section.add_row(tr("Instructions"), self._instructions, is_wide=True)
+        section.add_note(self._no_model)
+        beside = QHBoxLayout()
+        beside.addWidget(self._add)
+        beside.addWidget(self._remove)
+        beside.addStretch(1)
+        buttons = QHBoxLayout()
+        buttons.addWidget(self._said, 1)
+        buttons.addWidget(self._cancel)
+        buttons.addWidget(self._start)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 18, 20, 16)
+        column.setSpacing(10)
+        column.addWidget(PlainLabel(_INTRO, tone="muted", wrap=True))
+        column.addWidget(self._list)
+        column.addLayout(beside)
+        column.addWidget(ContentScroll(section), 1)
+        column.addLayout(buttons)
+        self._start.setDefault(True)
+
+    def _connect(self) -> None:
+        self._add_endpoint.clicked.connect(self._on_add_endpoint_clicked)
+        self._list.currentRowChanged.connect(self._on_chosen)
+        self._add.clicked.connect(self._on_add_clicked)
+        self._remove.clicked.connect(self._on_remove_clicked)
+        self._name.textEdited.connect(self._on_edited)
+        self._passages.valueChanged.connect(self._on_edited)
+        self._instructions.textChanged.connect(self._on_edited)
+        for field in self._choices:
+            field.activated.connect(self._on_edited)
+        self._start.clicked.connect(self._on_start_clicked)
+        self._cancel.clicked.connect(self.reject)
+
+    @property
+    def _choices(self) -> tuple[QComboBox, ...]:
+        return (self._model, self._assistant, self._collection, self._balance, self._chunking)
+
+    def _fill(self, chosen: int) -> None:
+        with QSignalBlocker(self._list):
+            self._list.clear()
+            self._list.addItems([one_line(each.name) for each in self._set_ups])
+            self._list.setCurrentRow(chosen)
+        self._add.setEnabled(len(self._set_ups) < _MOST_SET_UPS)
+        self._remove.setEnabled(len(self._set_ups) > 1)
+        self._on_chosen()
+        self._look_up()
+
+    @Slot()
+    def _on_chosen(self) -> None:
+        chosen = self._set_ups[max(0, self._list.currentRow())]
+        values = ((chosen.base_url, chosen.model), chosen.assistant_id, chosen.collection_id,
+                  chosen.lexical_weight, chosen.chunking)  # fmt: skip
+        for field, value in zip(self._choices, values, strict=True):
+            _choose(field, value)
+        with QSignalBlocker(self._instructions):
+            self._instructions.setPlainText(chosen.instructions)
+        self._name.setText(chosen.name)
+        show_number(self._passages, chosen.passages)
+        self._warn()
+
+    @Slot()
+    def _on_edited(self) -> None:
+        row = max(0, self._list.currentRow())
+        address, model = self._model.currentData()
+        before = self._set_ups[row]
+        name = self._name.text()
+        if name == before.name and model != before.model:
+            name = model or self._offered.usual
+        self._set_ups[row] = replace(
+            before, name=name, base_url=address, model=model,
+            assistant_id=self._assistant.currentData(),
+            collection_id=self._collection.currentData(), passages=self._passages.value(),
+            lexical_weight=self._balance.currentData(), chunking=self._chunking.currentData(),
+            instructions=self._instructions.toPlainText(),
+        )  # fmt: skip
+        if name != self._name.text():
+            self._name.setText(name)
+        self._list.item(row).setText(one_line(name))
+        self._warn()
+        self._look_up()
+
+    def _warn(self) -> None:
+        """Say that instructions are for nobody."""
+        chosen = self._set_ups[max(0, self._list.currentRow())]
+        is_idle = chosen.instructions.strip() and not self._offered.asks_model(chosen)
+        self._no_model.setVisible(bool(is_idle))
+
+    @Slot()
+    def _on_add_clicked(self) -> None:
+        before = self._set_ups[max(0, self._list.currentRow())]
+        name = tr("Set-up {number}", number=len(self._set_ups) + 1)
+        self._set_ups.append(replace(before, name=name))
+        self._fill(len(self._set_ups) - 1)
+
+    @Slot()
+    def _on_add_endpoint_clicked(self) -> None:
+        self.endpoint_requested.emit(list(self._set_ups))
+        self.reject()
+
+    @Slot()
+    def _on_remove_clicked(self) -> None:
+        del self._set_ups[max(0, self._list.currentRow())]
+        self._fill(0)
+
+    def _look_up(self) -> None:
+        if self._job:
+            self._job.cancel()
+        wanted = tuple(self._set_ups)
+        self._job = self._bridge.run(
+            self, lambda: self._estimate(wanted), self._show_estimate, self._show_error
+        )
+
+    def _show_estimate(self, found: RunEstimate) -> None:
+        self._said.set_tone("warning" if found.needs_consent else "muted")
+        self._said.setText(found.in_words())
+        self._start.setText(tr("Ask all the same") if found.needs_consent else tr("Ask"))
+        self._start.setEnabled(True)
+
+    def _show_error(self, error: AppError) -> None:
+        self._said.set_tone("danger")
+        self._said.setText(failure_in_words(error))
+        self._start.setEnabled(False)
+
+    @Slot()
+    def _on_start_clicked(self) -> None:
+        names = [each.name.strip() or tr("Unnamed") for each in self._set_ups]
+        named = [replace(each, name=n) for each, n in zip(self._set_ups, names, strict=True)]
+        self.submitted.emit(named)
+        self.accept()
+
+
+def _choice(name: str, items: Sequence[tuple[str, object]]) -> QComboBox:
+    field = QComboBox()
+    field.setAccessibleName(name)
+    field.setMinimumContentsLength(16)
+    for words, value in items:
+        field.addItem(one_line(words), value)
+    return field
+
+
+def _choose(field: QComboBox, value: object) -> None:
+    # Qt makes lists of tuples.
+    given = [field.itemData(n) for n in range(field.count())]
+    every = [tuple(each) if isinstance(each, list) else each for each in given]
+    field.setCurrentIndex(every.index(value) if value in every else 0)
+
+
+def _balances(usual: str) -> list[tuple[str, object]]:
+    words = (usual, tr("Meaning alone"), tr("Meaning more"), tr("Words more"), tr("Words alone"))
+    return list(zip(words, _BALANCES, strict=True))
+
+
+def _chunkings(usual: str) -> list[tuple[str, object]]:
+    said = (
+        usual, tr("By structure"), tr("By structure, up to 200 tokens"),
+        tr("By structure, up to 100 tokens"), tr("200 tokens each"), tr("By words"),
+    )  # fmt: skip
+    return list(zip(said, _CHUNKINGS, strict=True))

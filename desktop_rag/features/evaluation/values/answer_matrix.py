@@ -1,0 +1,132 @@
+"""The answers of all runs of a set, a row for each question and a column for each run. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from desktop_rag.core.answer_claims import SIGNS
+from desktop_rag.core.claims import Verdict
+from desktop_rag.core.language.translation import count_of, decimal_in_words, tr
+from desktop_rag.core.markup.plain_markdown import plain_markdown
+from desktop_rag.features.evaluation.values.answer_match import token_f1, without_citations
+from desktop_rag.features.evaluation.values.question_set import SetQuestion
+from desktop_rag.features.evaluation.values.run import Run, RunAnswer
+from desktop_rag.features.evaluation.values.scoring import RunScores
+
+# Answers with a token F1 below this say something else, as far as words tell.
+_SAME_WORDS = 0.9
+_LESS = 1e-9
+_SHOWN_CHARS = 400
+_READ_CHARS = 4 * _SHOWN_CHARS
+
+
+class AnswerFilter(StrEnum):
+    """Which questions are shown."""
+
+    ALL = "all"
+    DIFFERENT = "different"
+    WORSE = "worse"
+    FAILED = "failed"
+    UNSUPPORTED = "unsupported"
+    UNANSWERED = "unanswered"
+
+    def in_words(self) -> str:
+        """For a list to choose from."""
+        return {
+            AnswerFilter.ALL: tr("All questions"),
+            AnswerFilter.DIFFERENT: tr("Answered differently"),
+            AnswerFilter.WORSE: tr("Worse than in the first run"),
+            AnswerFilter.FAILED: tr("Failed"),
+            AnswerFilter.UNSUPPORTED: tr("With unsupported sentences"),
+            AnswerFilter.UNANSWERED: tr("Without sources"),
+        }[self]
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixCell:
+    """An answer as it is shown: its text, a line of badges, sources and seconds, and its score."""
+
+    answer: RunAnswer
+    text: str
+    foot: str
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixRow:
+    """A question with its cells, None where it was not answered yet, and the filters it passes."""
+
+    question: SetQuestion
+    cells: tuple[MatrixCell | None, ...]
+    filters: frozenset[AnswerFilter]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerMatrix:
+    """The columns with their names, and the rows; questions that left the set come last."""
+
+    runs: tuple[Run, ...]
+    rows: tuple[MatrixRow, ...]
+    names: tuple[str, ...] = ()
+
+    def shown(self, chosen: AnswerFilter, tag: str = "") -> list[MatrixRow]:
+        """The rows that pass a filter, and have a tag if one is given."""
+        return [
+            row for row in self.rows
+            if chosen in row.filters and (not tag or tag in row.question.tags)
+        ]  # fmt: skip
+
+
+def matrix_of(questions: Sequence[SetQuestion], runs: Sequence[RunScores]) -> AnswerMatrix:
+    """The matrix of these runs."""
+    asked = {question.question_id: question for question in questions}
+    for scores in runs:
+        asked |= {q.question_id: q for q in scores.run.questions if q.question_id not in asked}
+    rows = [_row(question, runs) for question in asked.values()]
+    columns, names = tuple(s.run for s in runs), tuple(s.name for s in runs)
+    return AnswerMatrix(columns, tuple(rows), names)
+
+
+def _row(question: SetQuestion, runs: Sequence[RunScores]) -> MatrixRow:
+    cells = tuple(_cell(scores, question.question_id) for scores in runs)
+    given = [cell for cell in cells if cell]
+    found = {AnswerFilter.ALL}
+    if any(cell.answer.has_failed for cell in given):
+        found.add(AnswerFilter.FAILED)
+    if any(cell.answer.unsupported for cell in given):
+        found.add(AnswerFilter.UNSUPPORTED)
+    if any(cell.answer.is_unanswered for cell in given):
+        found.add(AnswerFilter.UNANSWERED)
+    if _differ([cell.answer for cell in given if not cell.answer.has_failed]):
+        found.add(AnswerFilter.DIFFERENT)
+    scores = [cell.score if cell else None for cell in cells]
+    first = scores[0] if scores else None
+    if first is not None and any(s is not None and s < first - _LESS for s in scores[1:]):
+        found.add(AnswerFilter.WORSE)
+    return MatrixRow(question, cells, frozenset(found))
+
+
+def _differ(answers: Sequence[RunAnswer]) -> bool:
+    return any(token_f1(answers[0].text, o.text) < _SAME_WORDS for o in answers[1:])
+
+
+def _cell(scores: RunScores, question_id: str) -> MatrixCell | None:
+    answer = scores.answers.get(question_id)
+    if answer is None:
+        return None
+    text = answer.error_title if answer.has_failed else without_citations(answer.text)
+    shown = " ".join(plain_markdown(text[:_READ_CHARS]).text.split())[:_SHOWN_CHARS]
+    return MatrixCell(answer, shown, _foot(answer), scores.best(question_id))
+
+
+def _foot(answer: RunAnswer) -> str:
+    """`✓ 3 ? 1 · 2 sources · 1.4 s`."""
+    if answer.has_failed:
+        return tr("failed")
+    counts = {v: sum(claim.verdict is v for claim in answer.claims) for v in Verdict}
+    badges = " ".join(f"{SIGNS[v][0]} {n}" for v, n in counts.items() if n)
+    cited = len({(s.path, s.url) for s in answer.sources if s.is_cited})
+    sources = count_of(cited, tr("source"), tr("sources"))
+    return " · ".join(
+        part for part in (badges, sources, f"{decimal_in_words(answer.seconds, 1)} s") if part
+    )

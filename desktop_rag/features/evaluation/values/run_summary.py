@@ -1,0 +1,183 @@
+"""The figures of a run, and of two runs beside each other, as they are shown and printed. Pure."""
+
+import statistics
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from desktop_rag.core.language.translation import tr
+from desktop_rag.features.evaluation.values.paired_comparison import Outcome, PairedComparison
+from desktop_rag.features.evaluation.values.run import Judgement
+from desktop_rag.features.evaluation.values.scoring import RunScores, backed, compared, differences
+
+_DIGITS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """A run in figures; None where nothing is known.
+
+    `score` is from 0 to 1 by what was judged or expected, `preferred` the share of the comparisons
+    with other runs that it won by the person's judgement, `supported` the share of its sentences
+    that sources back, which is no measure of quality. `excerpts` is the number of its answers that
+    no model wrote, in which nothing is checked. `seconds` is the median of an answer,
+    `peak_bytes` the most memory that the app took while it answered, `server_bytes` that of a model
+    server on this computer.
+    """
+
+    run_id: str
+    name: str
+    state: str
+    questions: int
+    answered: int
+    failed: int
+    unanswered: int
+    unsupported: int
+    excerpts: int
+    score: float | None
+    preferred: float | None
+    supported: float | None
+    seconds: float | None
+    tokens: int | None
+    cost: float | None
+    peak_bytes: int
+    mean_bytes: int
+    server_bytes: int
+
+    def to_json(self) -> dict[str, Any]:
+        """The keys of the command line."""
+        return asdict(self)
+
+
+def summary(scores: RunScores) -> RunSummary:
+    """The figures of a run as far as it is."""
+    run, answers = scores.run, list(scores.answers.values())
+    given = [answer for answer in answers if not answer.has_failed]
+    claims = [claim for answer in given for claim in answer.claims]
+    counted = [answer for answer in answers if answer.tokens_in >= 0]
+    priced = [answer.cost for answer in answers if answer.cost >= 0]
+    score = scores.mean()
+    supported = sum((a.supported_share or 0.0) * len(a.claims) for a in given)
+    return RunSummary(
+        run.run_id, scores.name, run.state.value, len(run.questions), len(answers),
+        failed=len(answers) - len(given),
+        unanswered=sum(answer.is_unanswered for answer in given),
+        unsupported=sum(answer.unsupported > 0 for answer in given),
+        excerpts=sum(answer.is_excerpts for answer in given),
+        score=None if score is None else round(score, _DIGITS),
+        preferred=None if scores.preferred is None else round(scores.preferred, _DIGITS),
+        supported=round(supported / len(claims), _DIGITS) if claims else None,
+        seconds=round(statistics.median(a.seconds for a in given), 3) if given else None,
+        tokens=sum(a.tokens_in + a.tokens_out for a in counted) if counted else None,
+        cost=sum(priced) if priced else None,
+        peak_bytes=max((a.app.peak for a in answers), default=0),
+        mean_bytes=sum(a.app.mean for a in answers) // len(answers) if answers else 0,
+        server_bytes=max((a.server.peak for a in answers), default=0),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RunComparison:
+    """The second run beside the first, over the questions of either.
+
+    `bases` are what the scores rest on with the number of questions, the commonest first. Without
+    any, nothing was judged, and `paired` compares how much of the answers is backed by sources.
+    Of the questions that don't count, `failed` have no finished answer in a run, `open` are not
+    answered in both yet, `excerpts` have an answer that no model wrote and no score in both, and of
+    the others nothing is known in both.
+    """
+
+    first: str
+    second: str
+    paired: PairedComparison
+    bases: tuple[tuple[str, int], ...]
+    questions: int
+    failed: int
+    open: int
+    excerpts: int
+
+    @property
+    def outcome(self) -> Outcome:
+        """What to think of it; that sources back an answer says nothing of its quality."""
+        return self.paired.outcome if self.bases else Outcome.NOT_JUDGED
+
+    def in_words(self) -> str:
+        """The verdict, what it rests on, and what it leaves out, so that the numbers add up."""
+        said = [*(self._judged() if self.bases else self._not_judged()), self._left_out()]
+        return " ".join(sentence for sentence in said if sentence)
+
+    def _judged(self) -> Iterator[str]:
+        yield self.paired.in_words(self.first, self.second)
+        if len(self.bases) == 1:
+            yield tr("It rests on {basis}.", basis=self.bases[0][0])
+        else:
+            named = ", ".join(f"{words} ({count:,})" for words, count in self.bases)
+            yield tr("It rests on {basis}.", basis=named)
+
+    def _not_judged(self) -> Iterator[str]:
+        yield tr("Nothing was judged yet, so neither is called better.")
+        if self.paired.questions:
+            yield tr(
+                "More of the answer is backed by sources: {second} in {better:,}, {first} in"
+                " {worse:,}, equal in {same:,}.",
+                second=self.second, better=self.paired.better, first=self.first,
+                worse=self.paired.worse, same=self.paired.same,
+            )  # fmt: skip
+
+    def _left_out(self) -> str:
+        excerpts = 0 if self.bases else self.excerpts
+        rest = self.questions - self.paired.questions - self.failed - self.open - excerpts
+        counted = (
+            (self.failed, tr("{count:,} failed", count=self.failed)),
+            (self.open, tr("{count:,} not answered yet", count=self.open)),
+            (excerpts, tr("{count:,} answered by excerpts, which only quote", count=excerpts)),
+            (rest, tr("{count:,} not judged", count=rest) if self.bases
+                   else tr("{count:,} without a sentence to check", count=rest)),
+        )  # fmt: skip
+        parts = ", ".join(words for count, words in counted if count > 0)
+        return tr("Left out: {parts}.", parts=parts) if parts else ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The keys of the command line."""
+        return {
+            "first": self.first,
+            "second": self.second,
+            **asdict(self.paired),
+            "outcome": self.outcome.value,
+            "bases": [words for words, _ in self.bases],
+            "questions": self.questions,
+            "failed": self.failed,
+            "open": self.open,
+            "excerpts": self.excerpts,
+            "words": self.in_words(),
+        }
+
+
+def compare_runs(
+    first: RunScores, second: RunScores, judgements: Sequence[Judgement]
+) -> RunComparison:
+    """Compare two runs over the questions that both answered."""
+    found = differences(first, second, judgements)
+    bases = Counter(each.basis for each in found)
+    asked = {q.question_id for scores in (first, second) for q in scores.run.questions}
+    answers = [(first.answers.get(each), second.answers.get(each)) for each in asked]
+    counted = {each.question_id for each in found}
+    failed = sum(
+        any(a and a.has_failed for a in pair)
+        for each, pair in zip(asked, answers, strict=True)
+        if each not in counted
+    )
+    is_open = sum(None in pair and not any(a and a.has_failed for a in pair) for pair in answers)
+    answered = [pair for pair in answers if all(a and not a.has_failed for a in pair)]
+    excerpts = sum(any(a and a.is_excerpts for a in pair) for pair in answered)
+    return RunComparison(
+        first.name,
+        second.name,
+        compared(found) if found else backed(first, second),
+        tuple((basis.in_words(), count) for basis, count in bases.most_common()),
+        len(asked),
+        failed,
+        is_open,
+        excerpts,
+    )

@@ -1,0 +1,187 @@
+"""Scores of answers from what is known of them: opinions, grades, expected answers. Pure.
+
+Two runs are compared question by question by the best that both have, so that a rated answer is
+never set against one that only its words are known of. That sources back the sentences of an answer
+is no score: they may be about something else.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from desktop_rag.core.language.translation import tr
+from desktop_rag.features.evaluation.values.answer_match import match, without_citations
+from desktop_rag.features.evaluation.values.paired_comparison import PairedComparison, compare
+from desktop_rag.features.evaluation.values.run import Judgement, Preference, Run, RunAnswer
+
+_BEST_RATING = 5
+# Of the first run and the second.
+_POINTS = {
+    Preference.FIRST: (1.0, 0.0),
+    Preference.SECOND: (0.0, 1.0),
+    Preference.SAME: (0.5, 0.5),
+}
+_GRADES = {"correct": 1.0, "partly": 0.5, "wrong": 0.0}
+
+
+class Basis(StrEnum):
+    """What a score rests on, the most telling first."""
+
+    PEOPLE = "people"
+    JUDGE = "judge"
+    GRADE = "grade"
+    EXPECTED = "expected"
+
+    def in_words(self) -> str:
+        """For people."""
+        return {
+            Basis.PEOPLE: tr("your judgement"),
+            Basis.JUDGE: tr("the model's judgement"),
+            Basis.GRADE: tr("the model's comparison with the expected answer"),
+            Basis.EXPECTED: tr("the words of the expected answer"),
+        }[self]
+
+
+@dataclass(frozen=True, slots=True)
+class RunScores:
+    """A run with its answers, and the scores of each, from 0 to 1, by what they rest on.
+
+    `name` tells it apart from the other runs of its set. `preferences` are the person's choices
+    between its answers and those of other runs: 1 where it was better, 0.5 the same, 0 worse.
+    """
+
+    run: Run
+    answers: Mapping[str, RunAnswer]
+    scores: Mapping[str, Mapping[Basis, float]]
+    name: str
+    preferences: tuple[float, ...] = ()
+
+    @property
+    def preferred(self) -> float | None:
+        """The share of comparisons that it won, the same counted half; None without any."""
+        return sum(self.preferences) / len(self.preferences) if self.preferences else None
+
+    def best(self, question_id: str) -> float | None:
+        """The most telling score of an answer; None when nothing is known of it."""
+        scores = self.scores.get(question_id, {})
+        return next((scores[basis] for basis in Basis if basis in scores), None)
+
+    def mean(self) -> float | None:
+        """The mean of the best scores; None without any."""
+        found = [s for s in map(self.best, self.scores) if s is not None]
+        return sum(found) / len(found) if found else None
+
+
+def scored(run: Run, answers: Iterable[RunAnswer], judgements: Sequence[Judgement]) -> RunScores:
+    """The scores of a run. A failed answer scores 0 where one was expected.
+
+    Excerpts are words of the sources, which back them whatever was asked: they make no claims.
+    """
+    own_claims = (replace(a, claims=()) if a.is_excerpts else a for a in answers)
+    by_question = {answer.question_id: answer for answer in own_claims}
+    ratings = [j for j in judgements if j.rating and j.first_run == run.run_id]
+    questions = {question.question_id: question for question in run.questions}
+    scores: dict[str, Mapping[Basis, float]] = {}
+    for question_id, answer in by_question.items():
+        own = [j for j in ratings if j.question_id == question_id]
+        question = questions.get(question_id)
+        expected = question.expected if question else ()
+        scores[question_id] = _scores(answer, expected, own)
+    chosen = _preferences(run.run_id, judgements)
+    return RunScores(run, by_question, scores, run.set_up.name, chosen)
+
+
+def _scores(
+    answer: RunAnswer, expected: Sequence[str], ratings: Sequence[Judgement]
+) -> Mapping[Basis, float]:
+    found: dict[Basis, float] = {}
+    for rating in ratings:
+        basis = Basis.JUDGE if rating.judge else Basis.PEOPLE
+        found[basis] = (rating.rating - 1) / (_BEST_RATING - 1)
+    if answer.has_failed:
+        return found | ({Basis.GRADE: 0.0, Basis.EXPECTED: 0.0} if expected else {})
+    if answer.grade in _GRADES:
+        found[Basis.GRADE] = _GRADES[answer.grade]
+    if expected:
+        found[Basis.EXPECTED] = match(without_citations(answer.text), expected)
+    return found
+
+
+def _preferences(run_id: str, judgements: Iterable[Judgement]) -> tuple[float, ...]:
+    """What the person said of this run's answers beside others, the last word for each pair."""
+    latest: dict[tuple[str, str], float] = {}
+    for judgement in sorted(judgements, key=lambda j: j.judged_at):
+        runs = {judgement.first_run, judgement.second_run}
+        if judgement.judge or judgement.preference is None or run_id not in runs:
+            continue
+        [other] = runs - {run_id}
+        preference = judgement.of_pair(run_id, other)
+        latest[judgement.question_id, other] = _POINTS[preference or Preference.SAME][0]
+    return tuple(latest.values())
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionDifference:
+    """What one question says of two runs; the difference is the second's score less the first's."""
+
+    question_id: str
+    first: float
+    second: float
+    basis: Basis
+
+    @property
+    def difference(self) -> float:
+        """Above 0 where the second run is better."""
+        return self.second - self.first
+
+
+def differences(
+    first: RunScores, second: RunScores, judgements: Sequence[Judgement]
+) -> list[QuestionDifference]:
+    """Question by question, by the most telling that both runs have; the others are left out.
+
+    A pairwise judgement of people comes first, then their ratings, then those of a model.
+    """
+    found: list[QuestionDifference] = []
+    for question_id in first.answers:
+        if question_id not in second.answers:
+            continue
+        own = [j for j in judgements if j.question_id == question_id]
+        one, other = first.scores[question_id], second.scores[question_id]
+        for basis in Basis:
+            pair = _preferred(own, first.run.run_id, second.run.run_id, basis)
+            if pair is None and basis in one and basis in other:
+                pair = one[basis], other[basis]
+            if pair is not None:
+                found.append(QuestionDifference(question_id, *pair, basis))
+                break
+    return found
+
+
+def backed(first: RunScores, second: RunScores) -> PairedComparison:
+    """The shares of sentences that sources back, over the questions where both made a claim."""
+    pairs = [
+        (answer.supported_share, second.answers[question_id].supported_share)
+        for question_id, answer in first.answers.items()
+        if question_id in second.answers
+    ]
+    both = [(one, other) for one, other in pairs if one is not None and other is not None]
+    return compare([one for one, _ in both], [other for _, other in both])
+
+
+def compared(found: Sequence[QuestionDifference]) -> PairedComparison:
+    """The two tests over these questions."""
+    return compare([each.first for each in found], [each.second for each in found])
+
+
+def _preferred(
+    judgements: Iterable[Judgement], first: str, second: str, basis: Basis
+) -> tuple[float, float] | None:
+    """The latest preference of people or of a model between two runs, as scores."""
+    if basis not in {Basis.PEOPLE, Basis.JUDGE}:
+        return None
+    for judgement in sorted(judgements, key=lambda j: -j.judged_at):
+        preference = judgement.of_pair(first, second)
+        if preference and bool(judgement.judge) == (basis is Basis.JUDGE):
+            return _POINTS[preference]
+    return None

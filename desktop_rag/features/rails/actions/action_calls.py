@@ -1,0 +1,150 @@
+"""Calls of actions on threads of their own, so that none of them can hang a conversation."""
+
+import asyncio
+import inspect
+import logging
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.features.rails.actions.rail_action import AROUND, CONTEXT, Action, ActionResult
+from desktop_rag.features.rails.events.rail_events import ActionStatus, plain
+
+log = logging.getLogger(__name__)
+
+# Python can't end a thread: an action that never returns keeps its own until the app ends.
+MOST_THREADS = 32
+_LOOK_S = 0.1
+_IDLE_S = 0.25
+_running = threading.BoundedSemaphore(MOST_THREADS)
+
+
+@dataclass(frozen=True, slots=True)
+class CallOutcome:
+    """How a call ended; `problem` is for the person, in words.
+
+    With a `proposal`, the id of a command, nothing was done yet: the person is to be asked.
+    """
+
+    status: ActionStatus
+    result: ActionResult
+    problem: str = ""
+    proposal: str = ""
+
+
+def call_action(
+    action: Action,
+    parameters: Mapping[str, Any],
+    around: Any,  # noqa: ANN401  whatever the app's own actions take
+    context: Mapping[str, Any],
+    timeout_s: float,
+    cancel: threading.Event | None = None,
+) -> CallOutcome:
+    """Call an action and wait until it is done, its time is over, or `cancel` is set.
+
+    Whatever the action raises is in the outcome.
+    """
+    given = dict(parameters)
+    if action.takes(CONTEXT):
+        given[CONTEXT] = plain(context)
+    if action.is_our_own and action.takes(AROUND):
+        given[AROUND] = around
+    try:
+        action.signature.bind(**given)
+    except TypeError as exc:
+        return _failed(f"The action {action.name} can't be called: {exc}.")
+    if not _running.acquire(blocking=False):
+        return _failed("Too many actions never ended.")
+    call = _Call(action, given)
+    _start(call)
+    ends = time.monotonic() + timeout_s
+    while not call.done.wait(max(0.0, min(_LOOK_S, ends - time.monotonic()))):
+        if cancel is not None and cancel.is_set():
+            return _failed("It was stopped.")
+        if time.monotonic() >= ends:
+            problem = f"The action {action.name} took longer than {timeout_s:g} seconds."
+            return CallOutcome(ActionStatus.TIMEOUT, ActionResult(), problem)
+    return call.outcome
+
+
+def _failed(problem: str) -> CallOutcome:
+    return CallOutcome(ActionStatus.FAILED, ActionResult(), problem)
+
+
+class _Call:
+    """One call; its outcome is there once `done` is set."""
+
+    def __init__(self, action: Action, given: Mapping[str, Any]) -> None:
+        self._action = action
+        self._given = given
+        self.done = threading.Event()
+        self.outcome = _failed("It didn't run.")
+
+    def carry_out(self) -> None:
+        try:
+            value = self._action.function(**self._given)
+            if inspect.iscoroutine(value):
+                value = asyncio.run(value)
+            self.outcome = CallOutcome(ActionStatus.SUCCESS, self._result(value))
+        except AppError as exc:
+            self.outcome = _failed(str(exc))
+        except Exception as exc:
+            # The code of others may raise anything, and only they can mend it. The message may
+            # hold the person's words, so the log has none of it.
+            level = logging.ERROR if self._action.is_our_own else logging.INFO
+            log.log(level, "The action %s failed: %s", self._action.name, type(exc).__name__)
+            self.outcome = _failed(f"{type(exc).__name__}: {exc}")
+
+    def _result(self, value: object) -> ActionResult:
+        found = value if isinstance(value, ActionResult) else ActionResult(value)
+        updates = plain(found.context_updates)
+        events = found.events if self._action.is_our_own else ()
+        return ActionResult(plain(found.value), updates, events)
+
+
+class _Worker(threading.Thread):
+    """Carries out calls one by one, and ends when none has come for a moment."""
+
+    def __init__(self) -> None:
+        super().__init__(name="rail-action", daemon=True)
+        self._calls: SimpleQueue[_Call] = SimpleQueue()
+
+    def take(self, call: _Call) -> None:
+        """Carry this out next."""
+        self._calls.put(call)
+
+    def run(self) -> None:
+        while True:
+            try:
+                call = self._calls.get(timeout=_IDLE_S)
+            except Empty:
+                with _choosing:
+                    if self in _idle:
+                        _idle.remove(self)
+                        return
+                continue  # a call is on its way
+            try:
+                call.carry_out()
+            finally:
+                _running.release()
+                with _choosing:
+                    _idle.append(self)
+                call.done.set()
+
+
+_choosing = threading.Lock()
+_idle: list[_Worker] = []
+
+
+def _start(call: _Call) -> None:
+    """Have a thread carry out a call: one that has just done another, if there is one."""
+    with _choosing:
+        worker = _idle.pop() if _idle else None
+    if worker is None:
+        worker = _Worker()
+        worker.start()
+    worker.take(call)

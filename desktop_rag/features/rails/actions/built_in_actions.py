@@ -1,0 +1,159 @@
+"""All actions of the app's own, and the other names that configurations know them by.
+
+Any thread.
+"""
+
+from collections.abc import Iterable
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.features.rails.actions import stage_actions
+from desktop_rag.features.rails.actions.local_checks import mask_personal_data, takes_over
+from desktop_rag.features.rails.actions.rail_action import Action, ActionRegistry, ActionResult
+from desktop_rag.features.rails.actions.rails_world import Around, Passage
+from desktop_rag.features.rails.events.rail_events import BotSaid
+from desktop_rag.features.rails.language.expression_values import as_text
+from desktop_rag.features.rails.prompts.stage_prompts import read_yes
+
+# The actions that check: facts against documents, what goes in and what comes out.
+#
+# Rail threads.
+
+
+def check_facts(around: Around) -> ActionResult:
+    """The probability that its passages support the last answer; 0 where that is too little.
+
+    So `not $accurate` and `$accurate < 0.4` both mean what they say. Without anything to check it
+    by this fails, and so does what it was to protect.
+    """
+    answer = as_text(around.context.get("bot_message") or "")
+    rows = around.context.get("relevant_passages") or []
+    passages = [Passage(str(row["text"]), str(row["source"])) for row in rows]
+    if around.world.check_facts is not None:
+        score = float(around.world.check_facts(answer, passages)) if passages and answer else 0.0
+    else:
+        score = _checked_by_model(answer, passages, around)
+    return ActionResult(score if score >= around.settings.facts_from else 0.0)
+
+
+def check_input(around: Around) -> ActionResult:
+    """Whether what the user said may be answered."""
+    text = as_text(around.context.get("user_message") or "")
+    return ActionResult(not takes_over(text) and _passes("self_check_input", text, around))
+
+
+def check_output(around: Around) -> ActionResult:
+    """Whether the message of the bot may be shown."""
+    text = as_text(around.context.get("bot_message") or "")
+    return ActionResult(not takes_over(text) and _passes("self_check_output", text, around))
+
+
+def detect_jailbreak(around: Around) -> ActionResult:
+    """Whether what the user said is an attempt to take over, by the local patterns alone."""
+    return ActionResult(takes_over(as_text(around.context.get("user_message") or "")))
+
+
+def hide_personal_data(text: str) -> ActionResult:
+    """The text with personal data covered."""
+    return ActionResult(mask_personal_data(text))
+
+
+def _passes(task: str, text: str, around: Around) -> bool:
+    """What the model says, if one is set; an answer that is neither yes nor no doesn't pass."""
+    if around.world.complete is None:
+        return True
+    shown = text.replace('"', "'")
+    user = as_text(around.context.get("user_message") or "").replace('"', "'")
+    prompt = around.prompts.write(
+        task, message=shown, user_input=user, bot_response=shown, user_message=user
+    )
+    return read_yes(around.model.ask(task, prompt)) is False
+
+
+def _checked_by_model(answer: str, passages: list[Passage], around: Around) -> float:
+    if around.world.complete is None or not around.prompts.has_own("self_check_facts"):
+        raise AppError("There is nothing to check the answer by.")
+    evidence = "\n".join(passage.text for passage in passages)
+    prompt = around.prompts.write("self_check_facts", evidence=evidence, response=answer)
+    return 1.0 if read_yes(around.model.ask("self_check_facts", prompt)) else 0.0
+
+
+_ALIASES = {
+    "self_check_input": "check_input",
+    "check_jailbreak": "check_input",
+    "self_check_output": "check_output",
+    "output_moderation": "check_output",
+    "self_check_facts": "check_facts",
+    "alignscore_check_facts": "check_facts",
+    "jailbreak_detection_heuristics": "detect_jailbreak",
+}
+# A model on this computer may take minutes for an answer, and an answer from every file longer.
+_MODEL_S = 180.0
+_LONG_S = 1800.0
+# Longer than a program of the person's may run.
+_COMMAND_S = 900.0
+
+
+def make_registry(own: Iterable[Action] = ()) -> ActionRegistry:
+    """The built-in actions with those of the person, which take the place of equal names."""
+    return ActionRegistry([*_BUILT_IN, *own], _ALIASES)
+
+
+def remove_last_message(around: Around) -> ActionResult:
+    """Take back what the bot said last; the result is its text."""
+    said = (event.content for event in reversed(around.events) if isinstance(event, BotSaid))
+    return ActionResult(next(said, ""))
+
+
+def search(around: Around, query: str) -> ActionResult:
+    """The passages that fit a query best, each with its source."""
+    if around.world.search is None:
+        raise AppError("There is no library to search.")
+    found = around.world.search(query)
+    return ActionResult([{"text": p.text, "source": p.source} for p in found])
+
+
+def ask_every_file(around: Around, question: str) -> ActionResult:
+    """The answer to a question that is put to each document."""
+    if around.world.ask_every_file is None:
+        raise AppError("There is no library to ask.")
+    return ActionResult(around.world.ask_every_file(question))
+
+
+def is_command(around: Around) -> ActionResult:
+    """Whether the user asked word for word for something that is done after consent."""
+    words = as_text(around.context.get("user_message") or "")
+    changes = around.world.changes
+    return ActionResult(changes is not None and changes.is_asked_for(words))
+
+
+# --- after consent -------------------------------------------------------------------------------
+
+
+def run_command(around: Around, **values: object) -> ActionResult:
+    """What the person agreed to; the values were for the proposal."""
+    assert around.world.changes is not None, "nothing is agreed to where nobody can"
+    return ActionResult(around.world.changes.carry_out(around.command_id))
+
+
+_BUILT_IN = [
+    Action(function.__name__, function, timeout_s, is_our_own=True)
+    for function, timeout_s in (
+        (stage_actions.generate_user_intent, _MODEL_S),
+        (stage_actions.generate_next_step, _MODEL_S),
+        (stage_actions.retrieve_relevant_chunks, _MODEL_S),
+        (stage_actions.generate_bot_message, _MODEL_S),
+        (stage_actions.generate_value, _MODEL_S),
+        (check_facts, _MODEL_S),
+        (check_input, _MODEL_S),
+        (check_output, _MODEL_S),
+        (detect_jailbreak, _MODEL_S),
+        (hide_personal_data, _MODEL_S),
+        (remove_last_message, _MODEL_S),
+        (search, _MODEL_S),
+        (ask_every_file, _LONG_S),
+        (is_command, _MODEL_S),
+    )
+] + [
+    Action(name, run_command, _COMMAND_S, is_our_own=True, changes=True)
+    for name in ("save_note", "add_folder", "run_program", "do_as_asked")
+]

@@ -1,0 +1,102 @@
+"""What changes something is proposed to the person, and only if they asked for it themselves.
+
+The values of a proposal are words of theirs, or stand in the flow: whatever a document or a model
+said can't get into one. A thread of the turn.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.features.rails.actions.action_calls import CallOutcome
+from desktop_rag.features.rails.actions.rail_action import ActionResult
+from desktop_rag.features.rails.actions.rails_world import Changes
+from desktop_rag.features.rails.events.rail_events import (
+    ActionFinished,
+    ActionStatus,
+    RailEvent,
+    StartAction,
+    UserSaid,
+)
+from desktop_rag.features.rails.language.expression_syntax import Constant, Text
+from desktop_rag.features.rails.language.flow_program import Program, Run
+
+NOBODY = "Nothing is changed from here, since nobody could agree to it."
+NOT_ASKED = "Nothing was proposed: what would be done is not in your own words."
+# How many sentences of the person may hold the values of a proposal.
+_MOST_WORDS = 12
+_INTENT = "generate_user_intent"
+
+
+def proposed(
+    started: StartAction,
+    program: Program,
+    events: Sequence[RailEvent],
+    words: Sequence[str],
+    changes: Changes | None,
+) -> CallOutcome:
+    """The proposal of an action that changes something, or the reason why there is none."""
+    if changes is None:
+        return _refused(NOBODY)
+    written = set(_written(program, started.action_name))
+    said = _plain("\n".join(words[-_MOST_WORDS:]))
+    texts = [_plain(text) for text in _texts(started.parameters)]
+    is_theirs = all(text and (text in said or text in written) for text in texts)
+    if not words or not is_theirs or not _is_theirs(events, words[-1]):
+        return _refused(NOT_ASKED)
+    try:
+        command_id = changes.propose(started.action_name, started.parameters, words[-1])
+    except AppError as exc:
+        return _refused(" ".join(filter(None, (exc.title, exc.hint))))
+    return CallOutcome(ActionStatus.SUCCESS, ActionResult(), proposal=command_id)
+
+
+def _refused(reason: str) -> CallOutcome:
+    return CallOutcome(ActionStatus.REFUSED, ActionResult(reason))
+
+
+def _is_theirs(events: Sequence[RailEvent], words: str) -> bool:
+    """Whether the person's sentence was understood as it is.
+
+    Not where a flow made one of something else, nor where a model said what was meant: it also
+    read what documents say.
+    """
+    for event in reversed(events):
+        if isinstance(event, UserSaid):
+            return event.content == words
+        if isinstance(event, ActionFinished) and event.action_name == _INTENT:
+            found = cast("object", event.result)
+            if isinstance(found, Mapping) and found.get("by") == "model":
+                return False
+    return False
+
+
+def _written(program: Program, action: str) -> Iterator[str]:
+    """The values that the flows themselves give to the action."""
+    for flow in program.flows.values():
+        for instruction in flow.instructions:
+            if isinstance(instruction, Run) and instruction.action == action:
+                for _, value in instruction.arguments:
+                    if isinstance(value, Text) and not {"$", "{"} & {*value.text}:
+                        yield _plain(value.text)
+                    elif isinstance(value, Constant):
+                        yield str(value.value)
+
+
+def _texts(values: object) -> Iterator[str]:
+    """All values within a value, as texts."""
+    if isinstance(values, Mapping):
+        yield from _each(cast("Mapping[str, Any]", values).values())
+    elif isinstance(values, list | tuple):
+        yield from _each(cast("Sequence[Any]", values))
+    else:
+        yield str(values)
+
+
+def _each(values: Iterable[object]) -> Iterator[str]:
+    for value in values:
+        yield from _texts(value)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,227 @@
+"""Folders of rails that a person writes: listed, opened, saved as topics, taught by a sentence.
+
+Any worker thread. Only the file of topics is ever written, and only where it holds nothing else.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from threading import Lock
+
+from desktop_rag.answer.conversations.answer_rails import TriedSentence
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.files.atomic_file import read_object, write_atomically, write_object
+from desktop_rag.features.rails.actions.rails_world import RailsWorld
+from desktop_rag.features.rails.assistants.opened_rails import (
+    OpenedRails,
+    RailsDraft,
+    draft_of,
+    draft_to_json,
+)
+from desktop_rag.features.rails.assistants.rail_names import is_built_in
+from desktop_rag.features.rails.assistants.rail_sets import OUR_ACTIONS
+from desktop_rag.features.rails.assistants.tried_sentence import tried
+from desktop_rag.features.rails.configuration.rails_folder import read_rails
+from desktop_rag.features.rails.configuration.yaml_reading import read_text
+from desktop_rag.features.rails.rail_engine import Rails
+from desktop_rag.features.rails.topics.rail_topic import RailTopic, problems
+from desktop_rag.features.rails.topics.topic_file import read_topics, write_topics
+
+TOPICS_FILE = "topics.co"
+_DRAFT_FILE = "unsaved.json"
+_ONLY_SHOWN = "They are more than topics with examples: change their files in an editor."
+_NO_NAME = re.compile(r'[\\/:*?"<>|\x00-\x1f]+')
+_LONGEST_NAME = 60
+_MOST_SHOWN = 200_000
+
+
+class OwnRails:
+    """Reads and writes folders of rails. `root` is where those made here are."""
+
+    def __init__(self, root: Path, world: RailsWorld) -> None:
+        self._root = root
+        self._world = world
+        self._tried: tuple[Path, str, Rails] | None = None
+        self._lock = Lock()
+
+    def folders(self, assigned: Sequence[str]) -> list[Path]:
+        """The folders made here, and those that assistants have, by their names."""
+        found = {Path(rails) for rails in assigned if rails and not is_built_in(rails)}
+        try:
+            found |= {path for path in self._root.iterdir() if path.is_dir()}
+        except FileNotFoundError:
+            pass
+        except OSError as exc:
+            raise _unusable(self._root, exc) from exc
+        return sorted(found, key=lambda path: (path.name.casefold(), str(path)))
+
+    def create(self, name: str) -> OpenedRails:
+        """A new empty folder with this name; AppError when there is one already."""
+        plain = " ".join(_NO_NAME.sub(" ", name).split())[:_LONGEST_NAME].strip(". ")
+        if not plain:
+            raise AppError("These rails have no name.", "Write a few words.")
+        folder = self._root / plain
+        try:
+            folder.mkdir(parents=True)
+            write_atomically(folder / TOPICS_FILE, "")
+        except FileExistsError as exc:
+            raise AppError(
+                f"There are rails with the name “{plain}”.", "Choose another name."
+            ) from exc
+        except OSError as exc:
+            raise _unusable(folder, exc) from exc
+        return self.open(folder)
+
+    def open(self, folder: Path) -> OpenedRails:
+        """The folder as it is on the disk; AppError where it can't be read at all."""
+        if not folder.is_dir():
+            hint = "It was moved or deleted. Choose another."
+            raise AppError(f"There is no folder {folder}.", hint)
+        file, others = _files(folder)
+        opened = OpenedRails(folder, file, others=others)
+        try:
+            if not file.name:
+                raise AppError(
+                    f"These rails are in several files, of which none is {TOPICS_FILE}.",
+                    "They are shown as they are and never changed here.",
+                )  # fmt: skip
+            opened = replace(opened, text=read_text(file) if file.exists() else "")
+            topics = read_topics(opened.text, file.name)
+            write_topics(topics, opened.text)
+            if topics or others:
+                read_rails(folder)
+            return replace(opened, topics=topics)
+        except AppError as fault:
+            return replace(opened, fault=fault, shown=_shown(folder))
+
+    def save(self, opened: OpenedRails, topics: Sequence[RailTopic]) -> OpenedRails:
+        """Write topics, and give the folder as it is then.
+
+        AppError, and nothing is written, when something is missing in them, when the folder would
+        be broken by them, or when its file changed since it was read.
+        """
+        text = self._text(opened, topics)
+        if topics or opened.others:
+            read_rails(opened.folder, {opened.file: text})
+        with self._lock:
+            now = read_text(opened.file) if opened.file.exists() else ""
+            if now != opened.text:
+                raise AppError(
+                    f"{opened.file.name} was changed by another program.",
+                    "Nothing was saved. Read it again, or save once more after putting it back.",
+                )
+            try:
+                write_atomically(opened.file, text)
+            except OSError as exc:
+                raise _unusable(opened.file, exc) from exc
+        tidied = tuple(topic.tidied() for topic in topics)
+        return replace(opened, text=text, topics=tidied)
+
+    def try_sentence(
+        self, opened: OpenedRails, topics: Sequence[RailTopic], sentence: str
+    ) -> TriedSentence:
+        """What these topics, saved or not, would do with a sentence. No document is searched."""
+        text = self._text(opened, topics)
+        with self._lock:
+            if self._tried is None or self._tried[:2] != (opened.folder, text):
+                configuration = read_rails(opened.folder, {opened.file: text})
+                self._tried = (
+                    opened.folder, text, Rails(configuration, self._world, OUR_ACTIONS)
+                )  # fmt: skip
+            rails = self._tried[2]
+        return tried(rails, self._world, sentence)
+
+    # --- drafts ------------------------------------------------------------------------------
+
+    def keep_draft(self, draft: RailsDraft | None) -> None:
+        """Keep unsaved topics over a restart; None drops them."""
+        if draft is None:
+            self._draft_path.unlink(missing_ok=True)
+            return
+        self._root.mkdir(parents=True, exist_ok=True)
+        write_object(self._draft_path, draft_to_json(draft))
+
+    def draft(self) -> RailsDraft | None:
+        """The unsaved topics that were kept last; None without any."""
+        return draft_of(read_object(self._draft_path))
+
+    @property
+    def _draft_path(self) -> Path:
+        return self._root / _DRAFT_FILE
+
+    # --- teaching ----------------------------------------------------------------------------
+
+    def topic_names(self, rails: str) -> tuple[str, ...]:
+        """The topics that a sentence can be taught to; none for sets of the app and for folders
+        that can only be shown.
+        """
+        if not rails or is_built_in(rails) or not Path(rails).is_dir():
+            return ()
+        return tuple(topic.name for topic in self.open(Path(rails)).topics or ())
+
+    def teach(self, rails: str, name: str, sentence: str) -> Callable[[], None]:
+        """Add a sentence to the examples of a topic; what undoes it comes back.
+
+        AppError when the topic is gone, the folder can't be written, or the sentence is there.
+        """
+        example = " ".join(sentence.split())
+
+        def add(topic: RailTopic) -> RailTopic:
+            if example in topic.examples:
+                raise AppError(f"“{name}” knows this sentence already.", "Nothing is left to do.")
+            return replace(topic, examples=(*topic.examples, example))
+
+        def take(topic: RailTopic) -> RailTopic:
+            return replace(topic, examples=tuple(e for e in topic.examples if e != example))
+
+        self._change(Path(rails), name, add)
+        return lambda: self._change(Path(rails), name, take)
+
+    def _change(self, folder: Path, name: str, change: Callable[[RailTopic], RailTopic]) -> None:
+        opened = self.open(folder)
+        if opened.topics is None:
+            raise opened.fault or AppError("These rails can only be shown.", _ONLY_SHOWN)
+        if all(topic.name != name for topic in opened.topics):
+            raise AppError(f"There is no topic “{name}” any more.", "Choose another topic.")
+        changed = [change(topic) if topic.name == name else topic for topic in opened.topics]
+        self.save(opened, changed)
+
+    def _text(self, opened: OpenedRails, topics: Sequence[RailTopic]) -> str:
+        if opened.topics is None:
+            raise opened.fault or AppError("These rails can only be shown.", _ONLY_SHOWN)
+        if problem := next(problems(topics), None):
+            raise AppError(problem.words)
+        return write_topics(topics, opened.text) if topics else ""
+
+
+def _files(folder: Path) -> tuple[Path, tuple[str, ...]]:
+    """The file for topics, without a name where it isn't clear which; and the files beside it."""
+    every = sorted(
+        path
+        for pattern in ("*.co", "*.yml", "*.yaml", "*.py")
+        for path in folder.rglob(pattern)
+        if path.is_file() and not any(p.startswith(".") for p in path.relative_to(folder).parts)
+    )
+    flows = [path for path in every if path.suffix == ".co"]
+    file = folder / TOPICS_FILE
+    if file not in flows and flows:
+        file = flows[0] if len(flows) == 1 else Path()
+    return file, tuple(p.relative_to(folder).as_posix() for p in every if p != file)
+
+
+def _shown(folder: Path) -> str:
+    """The text of the files of flows, each below its name, with the numbers of the lines."""
+    parts: list[str] = []
+    for path in sorted(folder.rglob("*.co")):
+        try:
+            text = read_text(path)
+        except AppError as error:
+            text = f"{error.title} {error.hint}"
+        lines = [f"{number:>4}  {line}" for number, line in enumerate(text.rstrip().split("\n"), 1)]
+        parts.append("\n".join([path.relative_to(folder).as_posix(), *lines]))
+    return "\n\n".join(parts)[:_MOST_SHOWN]
+
+
+def _unusable(path: Path, exc: OSError) -> AppError:
+    return AppError(f"{path} can't be used.", f"{exc.strerror}.")

@@ -1,0 +1,62 @@
+"""What the verbs about rails use of the world: the bundled model, and the library on request."""
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from threading import Event
+from typing import TYPE_CHECKING
+
+from desktop_rag.features.rails.actions.rails_world import Passage, RailsWorld
+
+if TYPE_CHECKING:
+    from desktop_rag.app import Services
+    from desktop_rag.models.ports import Vectors
+
+    Embed = Callable[[Sequence[str]], Vectors]
+
+
+@contextmanager
+def open_world(*, is_library_used: bool) -> Generator[RailsWorld]:
+    """The functions that actions call; without the library only the bundled model for examples."""
+    embed, embed_examples = bundled_embeddings()
+    if not is_library_used:
+        yield RailsWorld(embed=embed, embed_examples=embed_examples)
+        return
+    from desktop_rag.cli.terminal import open_services
+
+    with open_services() as services:
+        yield RailsWorld(
+            complete=completion(services),
+            retrieve=lambda question: _passages(services, question),
+            search=lambda query: _passages(services, query),
+            embed=embed,
+            embed_examples=embed_examples,
+        )
+
+
+def bundled_embeddings() -> "tuple[Embed, Embed]":
+    """The bundled models for sentences and for examples, loaded when the first text needs them."""
+    from desktop_rag.core.paths import find_home
+    from desktop_rag.models.embedding.joined_embedding import bundled_opener, rail_embeddings
+
+    return rail_embeddings(find_home().rail_vectors, bundled_opener())
+
+
+def completion(services: "Services") -> Callable[[str], str] | None:
+    """The model of the settings; None without one."""
+    from desktop_rag.models.ports import ChatTurn, HeardAnswer
+
+    model = services.chat.models.main()
+    if model is None:
+        return None
+
+    def complete(prompt: str) -> str:
+        heard = HeardAnswer()
+        for delta in model.stream([ChatTurn("user", prompt)], Event()):
+            heard.add(delta)
+        return heard.text
+
+    return complete
+
+
+def _passages(services: "Services", question: str) -> list[Passage]:
+    return [Passage(p.text, p.title) for p in services.chat.search(question, limit=5)]

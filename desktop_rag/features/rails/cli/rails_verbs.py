@@ -1,0 +1,310 @@
+"""The verbs about rails: `rails check`, `rails test` and `rails run`, each over a folder."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from desktop_rag.cli.argument_types import add_json, not_empty
+from desktop_rag.cli.terminal import open_services, print_document, say
+from desktop_rag.core.errors import AppError
+from desktop_rag.features.rails.actions.own_actions import (
+    installed_actions,
+    load_confirmed,
+    look_at,
+)
+from desktop_rag.features.rails.actions.rail_action import Action
+from desktop_rag.features.rails.actions.rails_world import RailsWorld
+from desktop_rag.features.rails.assistants.rail_names import BUILT_IN, is_built_in
+from desktop_rag.features.rails.cli.opened_world import open_world
+from desktop_rag.features.rails.configuration.rails_folder import read_rails
+from desktop_rag.features.rails.events.rail_events import RailEvent, event_json
+from desktop_rag.features.rails.rail_engine import Rails, transcript
+from desktop_rag.features.rails.runtime.rail_loop import Conversation
+from desktop_rag.features.rails.runtime.run_files import read_run, shown_run, write_run
+
+# The verbs about the rails of assistants: `rails sets`, `use`, `try` and `show`.
+
+_NONE = "none"
+# Chats that are looked through for the last answer with rails.
+_MOST_CHATS = 50
+
+
+def add_assistant_rails(add_parser: "Callable[..., argparse.ArgumentParser]") -> None:
+    """Add the verbs below `rails` that are about assistants."""
+    _add(add_parser, "sets", "List the sets of rails that come with the app.", _sets)
+    added = _add(add_parser, "use", "Give an assistant rails: a set, a folder, or none.", _use)
+    added.add_argument("assistant", type=not_empty, help="its name")
+    added.add_argument("rails", type=not_empty, metavar="SET|DIR|none")
+    added = _add(add_parser, "try", "Say what rails would do with a sentence; asks no model.", _try)
+    added.add_argument("rails", type=not_empty, metavar="SET|DIR")
+    added.add_argument("text", type=not_empty, metavar="SENTENCE")
+    _add(
+        add_parser, "show", "Show what happened in the last answer that went through rails.", _show
+    )
+
+
+def _add(
+    add_parser: "Callable[..., argparse.ArgumentParser]",
+    name: str,
+    text: str,
+    run: "Callable[[argparse.Namespace], int]",
+) -> argparse.ArgumentParser:
+    added = add_parser(name, help=text, description=text)
+    added.set_defaults(run=run)
+    add_json(added)
+    return added
+
+
+def _sets(arguments: argparse.Namespace) -> int:
+    rows = [{"name": s.name, "title": s.title, "explanation": s.explanation} for s in BUILT_IN]
+    print_document(rows, _set_lines, as_json=arguments.json)
+    return 0
+
+
+def _set_lines(rows: list[dict[str, str]]) -> list[str]:
+    return [f"{row['name']:16} {row['explanation']}" for row in rows]
+
+
+def _use(arguments: argparse.Namespace) -> int:
+    from dataclasses import replace
+
+    wanted = "" if arguments.rails == _NONE else _rails(arguments.rails)
+    with open_services() as services:
+        assistants = services.chat.assistants
+        kept = assistants.change(replace(assistants.find(arguments.assistant), rails=wanted))
+    found = {"assistant": kept.name, "rails": kept.rails}
+    print_document(
+        found, lambda f: [f"{f['assistant']}: {f['rails'] or _NONE}"], as_json=arguments.json
+    )
+    return 0
+
+
+def _rails(given: str) -> str:
+    """A set by its name, else the whole path of a folder."""
+    from pathlib import Path
+
+    return given if is_built_in(given) else str(Path(given).expanduser().absolute())
+
+
+def _try(arguments: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
+    from desktop_rag.core.paths import find_home
+    from desktop_rag.features.rails.assistants.rail_service import AssistantRails
+    from desktop_rag.features.rails.cli.opened_world import bundled_embeddings
+
+    tried = AssistantRails(*bundled_embeddings(), find_home().rails).try_sentence(
+        _rails(arguments.rails), arguments.text
+    )
+    lines = [*tried.in_words().splitlines(), *tried.events]
+    print_document(asdict(tried), lambda _: lines, as_json=arguments.json)
+    return 0
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    with open_services() as services:
+        history = services.chat.history
+        for conversation in history.all()[:_MOST_CHATS]:
+            for message in reversed(history.messages(conversation.conversation_id)):
+                if message.notes and message.notes.rails:
+                    found: dict[str, Any] = {
+                        "conversation": conversation.title,
+                        "answer": message.text,
+                        "events": list(message.notes.rails),
+                    }
+                    print_document(found, _show_lines, as_json=arguments.json)
+                    return 0
+    raise AppError("No answer went through rails yet.", "Ask an assistant that has some.")
+
+
+def _show_lines(found: dict[str, Any]) -> list[str]:
+    return [found["conversation"], *found["events"], found["answer"]]
+
+
+_ENDED = ("", "/quit")
+
+
+def add_rails(parser: argparse.ArgumentParser) -> None:
+    """Add the verbs below `rails`."""
+    verbs = parser.add_subparsers(required=True)
+    text = "Read a folder of rails and say what is wrong with it, with line and column."
+    added = verbs.add_parser("check", help=text, description=text)
+    _add_folder(added, _check)
+    text = "Say the sentences of tests.jsonl and compare intents and answers; 1 if one differs."
+    added = verbs.add_parser("test", help=text, description=text)
+    _add_folder(added, _test)
+    text = "lines {text, intent[, says]}; tests.jsonl of the folder without it"
+    added.add_argument("--tests", type=Path, metavar="FILE.jsonl", help=text)
+    text = "Hold a conversation in the terminal. What has no given text needs a model."
+    added = verbs.add_parser("run", help=text, description=text)
+    _add_folder(added, _run)
+    text = "say this and end; may be repeated"
+    added.add_argument("--say", action="append", default=[], metavar="TEXT", help=text)
+    added.add_argument("--events", action="store_true", help="show the stream of events")
+    added.add_argument("--save", type=Path, metavar="FILE", help="write the events into a file")
+    text = "show the events of a file instead, and whether they lead to the same conversation"
+    added.add_argument("--replay", type=Path, metavar="FILE", help=text)
+    add_assistant_rails(verbs.add_parser)
+
+
+def _add_folder(parser: argparse.ArgumentParser, run: Callable[..., int]) -> None:
+    parser.set_defaults(run=run)
+    parser.add_argument("folder", type=Path, metavar="DIR", help="with *.co and config.yml")
+    text = "a Python file with actions; it is run after you agreed"
+    parser.add_argument("--actions", type=Path, metavar="FILE.py", help=text)
+    parser.add_argument("--yes", action="store_true", help="agree to the file of actions")
+    text = "use the model of the settings and the documents of the library"
+    parser.add_argument("--library", action="store_true", help=text)
+    add_json(parser)
+
+
+@contextmanager
+def _opened(arguments: argparse.Namespace) -> Generator[Rails]:
+    """The rails of a folder, with their actions."""
+    configuration = read_rails(arguments.folder)
+    with open_world(is_library_used=arguments.library) as world:
+        yield Rails(configuration, world, _own_actions(arguments, configuration.program.actions))
+
+
+def _own_actions(arguments: argparse.Namespace, wanted: Iterable[str]) -> list[Action]:
+    found = installed_actions(set(wanted))
+    if arguments.actions is None:
+        return found
+    file = look_at(arguments.actions)
+    if not arguments.yes:
+        say(f"{file.path} is a program and may do anything. Its actions: {file.functions}.")
+        if not sys.stdin.isatty() or input("Run it? [y/N] ").strip().casefold() != "y":
+            raise AppError("The file of actions was not run.", "Add --yes to agree to it.")
+    return [*found, *load_confirmed(file)]
+
+
+# --- check ---------------------------------------------------------------------------------------
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    configuration = read_rails(arguments.folder)
+    own = _own_actions(arguments, configuration.program.actions)
+    unknown = list(Rails(configuration, RailsWorld(), own).unknown_actions())
+    written = [path.name for path in configuration.python_files]
+    found: dict[str, Any] = {
+        "name": configuration.name,
+        "flows": len(configuration.program.written_flows),
+        "user_forms": len(configuration.program.user_forms),
+        "unknown_actions": unknown,
+        "left_out": list(configuration.left_out),
+        "python_files_not_run": written,
+    }
+    print_document(found, _check_lines, as_json=arguments.json)
+    return 1 if unknown else 0
+
+
+def _check_lines(found: dict[str, Any]) -> list[str]:
+    lines = [f"{found['name']}: {found['flows']} flows, {found['user_forms']} forms of users."]
+    lines += [f"No action is called “{name}”." for name in found["unknown_actions"]]
+    lines += [f"Left out: {text}" for text in found["left_out"]]
+    lines += [f"Not run: {name}" for name in found["python_files_not_run"]]
+    return lines
+
+
+# --- test ----------------------------------------------------------------------------------------
+
+
+def _test(arguments: argparse.Namespace) -> int:
+    path = arguments.tests or arguments.folder / "tests.jsonl"
+    cases = _cases(path)
+    with _opened(arguments) as rails:
+        results = [_tested(rails, case) for case in cases]
+    wrong = [result for result in results if not result["is_right"]]
+    found = {"tests": len(results), "right": len(results) - len(wrong), "wrong": wrong}
+    print_document(found, _test_lines, as_json=arguments.json)
+    return 1 if wrong else 0
+
+
+def _cases(path: Path) -> list[dict[str, str]]:
+    """The rows of a file of tests; AppError with the line of one that is none."""
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as exc:
+        raise AppError(f"{path} can't be read.", f"{exc}.") from exc
+    cases: list[dict[str, str]] = []
+    for number, line in enumerate(lines, 1):
+        try:
+            row = json.loads(line)
+            cases.append(
+                {name: str(row[name]) for name in ("text", "intent", "says") if name in row}
+            )
+            if not {"text", "intent"} <= set(cases[-1]):
+                raise ValueError("text and intent are needed")
+        except (ValueError, TypeError) as exc:
+            raise AppError(f"{path.name}:{number}: This is no test.", f"{exc}.") from exc
+    return cases
+
+
+def _tested(rails: Rails, case: dict[str, str]) -> dict[str, Any]:
+    events = list(rails.say(rails.begin(), case["text"]))
+    rows = [event_json(event) for event in events]
+    intent = next((str(row["intent"]) for row in rows if row["type"] == "user_intent"), "")
+    said = [text for who, text in transcript(events) if who == "bot"]
+    is_right = intent == case["intent"] and case.get("says") in (None, "\n".join(said), *said)
+    return {**case, "found": intent, "said": said, "is_right": is_right}
+
+
+def _test_lines(found: dict[str, Any]) -> list[str]:
+    lines = [f"{found['right']} of {found['tests']} are right."]
+    lines += [
+        f"“{row['text']}”: {row['found']}, not {row['intent']}. Said: {row['said']}"
+        for row in found["wrong"]
+    ]
+    return lines
+
+
+# --- run -----------------------------------------------------------------------------------------
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    with _opened(arguments) as rails:
+        if arguments.replay is not None:
+            return _replay(rails, read_run(arguments.replay), as_json=arguments.json)
+        conversation = rails.begin()
+        for text in arguments.say or _typed():
+            conversation = _turn(rails, conversation, text, arguments)
+    if arguments.save is not None:
+        write_run(arguments.save, conversation.events)
+    return 0
+
+
+def _typed() -> Iterable[str]:
+    while True:
+        try:
+            text = input("> ").strip() if sys.stdin.isatty() else sys.stdin.readline().strip()
+        except EOFError:
+            return
+        if text in _ENDED:
+            return
+        yield text
+
+
+def _turn(
+    rails: Rails, conversation: Conversation, text: str, arguments: argparse.Namespace
+) -> Conversation:
+    before = len(conversation.events)
+    turn = rails.say(conversation, text)
+    events = list(turn)
+    rows = [event_json(event) for event in events]
+    said = [text for who, text in transcript(events) if who == "bot"]
+    found = {"said": said, "events": rows, "model_calls": len(turn.model_calls)}
+    lines = [*(shown_run(events) if arguments.events else ()), *said]
+    print_document(found, lambda _: lines or ["(nothing)"], as_json=arguments.json)
+    assert len(turn.conversation.events) == before + len(events)
+    return turn.conversation
+
+
+def _replay(rails: Rails, events: Sequence[RailEvent], *, as_json: bool) -> int:
+    said = transcript(rails.replay(events).events)
+    found = {"events": [event_json(event) for event in events], "said": said}
+    print_document(found, lambda _: list(shown_run(events)), as_json=as_json)
+    return 0

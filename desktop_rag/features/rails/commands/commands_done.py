@@ -1,0 +1,123 @@
+"""The history of commands in a backup: what was asked for and what came of it. Worker threads.
+
+It tells of what was done, and can do nothing: what would be carried out or taken back stays out,
+so that no backup makes the app change a file.
+"""
+
+import json
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from desktop_rag.backup.archive_reader import Archive
+from desktop_rag.backup.archive_writer import ArchiveWriter
+from desktop_rag.backup.manifest import COMMANDS
+from desktop_rag.backup.value_rules import (
+    Check,
+    WrongValueError,
+    exactly,
+    fields,
+    identifier,
+    list_of,
+    moment,
+    one_of,
+    strict_json,
+    text,
+)
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.files.atomic_file import read_object, write_atomically
+from desktop_rag.core.paths import Home
+from desktop_rag.features.rails.commands.command import Command, CommandKind, CommandState
+from desktop_rag.features.rails.commands.command_history import (
+    MOST_KEPT,
+    from_content,
+    merged,
+    settled,
+    to_text,
+)
+
+log = logging.getLogger(__name__)
+
+_OVER = exactly(*(state.value for state in CommandState if state.is_over))
+_LEFT_OUT = ("target", "undo")
+_FIELDS: dict[str, Check] = {
+    "command_id": identifier(),
+    "kind": one_of(CommandKind),
+    "title": text(),
+    "prompt": text(),
+    "details": list_of(list_of(text(), length=2)),
+    "proposed_at": moment(),
+    "conversation_id": identifier(may_be_empty=True),
+    "assistant_id": identifier(may_be_empty=True),
+    "state": _OVER,
+    "outcome": text(),
+    "said": text(),
+    "decided_at": moment(),
+    "ended_at": moment(),
+}
+_ROW = fields(_FIELDS)
+_CONTENT = fields({"commands": list_of(_ROW, MOST_KEPT)})
+
+
+def add_commands(archive: ArchiveWriter, home: Home) -> None:
+    """Add the history, if there is any."""
+    if rows := _rows_of(home):
+        archive.add(COMMANDS, [json.dumps({"commands": rows}, ensure_ascii=False).encode()])
+
+
+def commands_in(archive: Archive) -> list[Command]:
+    """The history in a backup; WrongValueError for what the app does not write."""
+    if COMMANDS not in archive.manifest.files:
+        return []
+    rows = _checked(archive.text(COMMANDS))["commands"]
+    if len({row["command_id"] for row in rows}) != len(rows):
+        raise WrongValueError(COMMANDS)
+    return [Command.from_json({**row, "target": {}}) for row in rows]
+
+
+def has_other_commands(archive: Archive, home: Home) -> bool:
+    """True when the history is not the one in the backup."""
+    before = _checked(archive.text(COMMANDS)) if COMMANDS in archive.manifest.files else {}
+    return before.get("commands", []) != _rows_of(home)
+
+
+def take_into_file(home: Home, taken: Sequence[Command]) -> int:
+    """Merge these into the file of a home whose commands nothing holds; how many were new.
+
+    AppError when it can't be written.
+    """
+    present = from_content(read_object(home.commands))
+    known = {command.command_id for command in present}
+    news = [command for command in taken if command.command_id not in known]
+    if news:
+        try:
+            write_atomically(home.commands, to_text(merged(present, news)))
+        except OSError as exc:
+            hint = f"{home.commands}: {exc.strerror}. Import the backup again to complete it."
+            raise AppError("The history of commands could not be written.", hint) from exc
+    return len(news)
+
+
+def _rows_of(home: Home) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for command in from_content(read_object(home.commands)):
+        # In a backup nothing waits: an older moment than now would make each one another.
+        row = settled(command, command.proposed_at).to_json()
+        for name in _LEFT_OUT:
+            del row[name]
+        try:
+            _ROW(row, COMMANDS)
+        except WrongValueError as exc:
+            log.info("a command was left out: %s", exc)
+            continue
+        rows.append(row)
+    return rows[-MOST_KEPT:]
+
+
+def _checked(content: str) -> dict[str, Any]:
+    try:
+        found = strict_json(content)
+    except ValueError:
+        raise WrongValueError(COMMANDS) from None
+    _CONTENT(found, COMMANDS)
+    return found

@@ -1,0 +1,187 @@
+"""A configuration of rails: flows, prompts, settings and documents, read and compiled.
+
+Any thread.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.features.rails.actions.rails_world import StageSettings
+from desktop_rag.features.rails.language.flow_compiler import compile_flows
+from desktop_rag.features.rails.language.flow_program import Program
+from desktop_rag.features.rails.language.flow_syntax import FlowFile
+from desktop_rag.features.rails.prompts.stage_prompts import Prompts
+from desktop_rag.features.rails.runtime.library_flows import library_flows
+
+_RAIL = re.compile(r"(?P<name>[^\W\d][\w \-']*\w)(?P<arguments>(?:\s+\$\w+=[\w.\-\"']+)*)")
+_ARGUMENT = re.compile(r"\$(\w+)=[\"']?([\w.\-]+)")
+# Entries of config.yml that say something to this app; all others are named as left out.
+_KNOWN = {
+    "instructions", "sample_conversation", "rails", "prompts", "models", "colang_version",
+    "enable_rails_exceptions", "knowledge_base", "custom_data", "streaming",
+}  # fmt: skip
+_LEFT_OUT = {
+    "models": "The models are those of the app.",
+    "streaming": "Whether answers stream is a setting of the app.",
+    "custom_data": "It is for config.py, which is not run.",
+    "knowledge_base": "The documents are those of the library.",
+}
+
+
+@dataclass(frozen=True)
+class RailsConfiguration:
+    """A configuration ready to run.
+
+    `documents` are the files of its folder `kb`; `own_actions` and `left_out` name the Python files
+    it brings and what of it has no effect here, with the reason. `output_rails` names the rails
+    that every message passes before anybody sees it; with `shows_pieces` its finished sentences
+    are shown as soon as they passed.
+    """
+
+    name: str
+    program: Program
+    prompts: Prompts
+    settings: StageSettings
+    context: Mapping[str, Any]
+    documents: tuple[Path, ...] = ()
+    python_files: tuple[Path, ...] = ()
+    left_out: tuple[str, ...] = ()
+    output_rails: tuple[str, ...] = ()
+    shows_pieces: bool = False
+
+
+def make_configuration(
+    name: str,
+    files: Sequence[FlowFile],
+    entries: Mapping[str, Any] | None = None,
+    *,
+    documents: Sequence[Path] = (),
+    python_files: Sequence[Path] = (),
+) -> RailsConfiguration:
+    """The configuration of these flows and the entries of a config.yml; AppError for any fault."""
+    entries = entries or {}
+    if str(entries.get("colang_version", "1.0")).startswith("2"):
+        hint = "Write them in Colang 1.0, which docs/rails.md describes."
+        raise AppError("These rails are written in Colang 2, which is not supported.", hint)
+    rails = _mapping(entries.get("rails"), "rails")
+    kinds = ("input", "output", "retrieval")
+    calls = {kind: _calls(_mapping(rails.get(kind), kind).get("flows"), kind) for kind in kinds}
+    known = {flow.name for file in files for flow in file.flows}
+    known |= {flow.name for flow in library_flows().flows}
+    for names in calls.values():
+        for call in names:
+            if call.name not in known:
+                hint = "Define it by `define subflow`, or take it out of config.yml."
+                raise AppError(f"There is no rail “{call.name}”.", hint)
+    library = library_flows(
+        *(tuple(call.statement for call in calls[kind]) for kind in kinds),
+        is_grounded=bool(rails.get("grounding")),
+    )
+    called = {call.name for names in calls.values() for call in names}
+    program = compile_flows(library, files, called)
+    flags = {"enable_rails_exceptions": bool(entries.get("enable_rails_exceptions"))}
+    arguments = {
+        key: value for names in calls.values() for c in names for key, value in c.arguments
+    }
+    streaming = _mapping(_mapping(rails.get("output"), "output").get("streaming"), "streaming")
+    return RailsConfiguration(
+        name, program, _prompts(entries), _settings(rails), {"config": flags, **arguments},
+        tuple(documents), tuple(python_files), tuple(_left_out(entries, rails)),
+        tuple(call.name for call in calls["output"]),
+        bool(streaming.get("enabled")),
+    )  # fmt: skip
+
+
+# --- entries -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    name: str
+    arguments: tuple[tuple[str, str], ...]
+
+    @property
+    def statement(self) -> str:
+        return f"do {self.name}"
+
+
+def _calls(names: object, kind: str) -> list[_Call]:
+    """The rails named below `flows`, whose names go into flows of the library."""
+    if names is None:
+        return []
+    found: list[_Call] = []
+    for name in _texts(names, f"rails: {kind}: flows"):
+        match = _RAIL.fullmatch(" ".join(name.split()))
+        if match is None:
+            raise AppError(f"“{name}” is no name of a rail.")
+        found.append(_Call(match["name"], tuple(_ARGUMENT.findall(match["arguments"]))))
+    return found
+
+
+def _texts(value: object, where: str) -> list[str]:
+    listed = cast("list[object]", value) if isinstance(value, list) else [value]
+    if not all(isinstance(item, str) for item in listed):
+        raise AppError(f"“{where}” of config.yml has to be a list of names.")
+    return [str(item) for item in listed]
+
+
+def _mapping(value: object, where: str) -> dict[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise AppError(f"“{where}” of config.yml has to hold entries such as `key: value`.")
+    return {str(key): inner for key, inner in cast("dict[object, Any]", value).items()}
+
+
+def _rows(value: object, where: str) -> list[dict[str, Any]]:
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise AppError(f"“{where}” of config.yml has to be a list.")
+    return [_mapping(row, where) for row in cast("list[object]", value)]
+
+
+def _settings(rails: Mapping[str, Any]) -> StageSettings:
+    dialog = _mapping(rails.get("dialog"), "dialog")
+    said = _mapping(dialog.get("user_messages"), "user_messages")
+    return StageSettings(
+        is_by_examples_only=bool(said.get("embeddings_only")),
+        least_similarity=_number(said.get("embeddings_only_similarity_threshold")),
+        fallback_intent=str(said.get("embeddings_only_fallback_intent") or ""),
+    )
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _prompts(entries: Mapping[str, Any]) -> Prompts:
+    told = _rows(entries.get("instructions"), "instructions")
+    general = [str(row.get("content", "")) for row in told if row.get("type") == "general"]
+    templates: dict[str, str] = {}
+    for row in _rows(entries.get("prompts"), "prompts"):
+        task = str(row.get("task", ""))
+        content = row.get("content")
+        if content is None:
+            parts = _rows(row.get("messages"), "messages")
+            content = "\n\n".join(str(part.get("content", "")) for part in parts)
+        if task and not row.get("models"):
+            templates[task] = str(content)
+    return Prompts("\n".join(general), str(entries.get("sample_conversation") or ""), templates)
+
+
+def _left_out(entries: Mapping[str, Any], rails: Mapping[str, Any]) -> list[str]:
+    """What of the entries has no effect, each with the reason."""
+    found = [f"{key}: {why}" for key, why in _LEFT_OUT.items() if key in entries]
+    found += [f"{key}: It is not known." for key in entries if key not in _KNOWN]
+    if "config" in rails:
+        found.append("rails: config: The checks are those of the app.")
+    if _mapping(rails.get("dialog"), "dialog").get("single_call"):
+        found.append("rails: dialog: single_call: The stages are asked one by one.")
+    known = ("input", "output", "retrieval", "dialog", "config", "grounding")
+    found += [f"rails: {key}: It is not known." for key in rails if key not in known]
+    return found

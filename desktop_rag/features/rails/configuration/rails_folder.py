@@ -1,0 +1,80 @@
+"""Reads a folder of rails: *.co, config.yml, prompts.yml and kb. Nothing in it is run.
+
+Any thread.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.features.rails.configuration.rails_configuration import (
+    RailsConfiguration,
+    make_configuration,
+)
+from desktop_rag.features.rails.configuration.yaml_reading import read_text, read_yaml
+from desktop_rag.features.rails.language.flow_parser import parse_flows
+
+_MOST_FILES = 500
+_YAML = ("*.yml", "*.yaml")
+
+
+def read_rails(folder: Path, instead: Mapping[Path, str] | None = None) -> RailsConfiguration:
+    """The configuration of a folder; AppError, with the place, for whatever is wrong with it.
+
+    `instead` has texts that are taken for those of files of flows, which need not exist yet.
+    """
+    if not folder.is_dir():
+        raise AppError(f"{folder} is no folder.", "Name a folder with *.co files and config.yml.")
+    instead = instead or {}
+    flow_files = sorted({*_files(folder, "*.co"), *instead})
+    yaml_files = sorted({path for pattern in _YAML for path in _files(folder, pattern)})
+    if not flow_files and not yaml_files:
+        raise AppError(f"There are no rails in {folder}.", "They are in *.co and config.yml.")
+    files = [
+        parse_flows(
+            instead[path] if path in instead else read_text(path),
+            path.relative_to(folder).as_posix(),
+        )
+        for path in flow_files
+    ]
+    kept = folder / "kb"
+    return make_configuration(
+        folder.name,
+        files,
+        _entries(yaml_files),
+        documents=[path for path in _files(kept, "*") if path.is_file()] if kept.is_dir() else [],
+        python_files=_files(folder, "*.py"),
+    )
+
+
+def _files(folder: Path, pattern: str) -> list[Path]:
+    """The files of a pattern below the folder; links that lead out of it are not followed."""
+    root = folder.resolve()
+    found = [
+        path
+        for path in sorted(folder.rglob(pattern))
+        if path.is_file()
+        and path.resolve().is_relative_to(root)
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    ]
+    if len(found) > _MOST_FILES:
+        raise AppError(
+            f"There are more than {_MOST_FILES} files in {folder}.",
+            "Choose the folder of the rails alone.",
+        )
+    return found
+
+
+def _entries(files: list[Path]) -> Mapping[str, Any]:
+    """The entries of all YAML files together: lists are joined, other entries set once."""
+    found: dict[str, Any] = {}
+    for path in files:
+        for key, value in read_yaml(path).items():
+            if isinstance(value, list) and isinstance(found.get(key), list):
+                found[key] = [*found[key], *value]
+            elif isinstance(value, dict) and isinstance(found.get(key), dict):
+                found[key] = {**found[key], **value}
+            else:
+                found[key] = value
+    return found

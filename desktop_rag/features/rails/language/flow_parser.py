@@ -1,0 +1,672 @@
+"""Reads a file of flows: text to syntax tree, or the place and the words of what is wrong.
+
+Any thread.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import NamedTuple, NoReturn, cast
+
+from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+from lark.indenter import DedentError, Indenter
+
+from desktop_rag.features.rails.language import flow_syntax as syntax
+from desktop_rag.features.rails.language.expression_syntax import (
+    Expression,
+    Operation,
+    Text,
+    Variable,
+)
+from desktop_rag.features.rails.language.expression_tree import Node, read_expression, unquoted
+from desktop_rag.features.rails.language.flow_syntax import FlowFile, Place
+from desktop_rag.features.rails.language.syntax_errors import FlowSyntaxError
+
+# Statements and definitions from what the parser found. Any thread.
+
+DEFAULT_PRIORITY = 1.0
+# The name of the action that fills in `$variable = ...`.
+GENERATE_VALUE = "generate_value"
+_TREE_WORDS = {"stop", "return", "break", "continue", "goto", "label"}
+_SILENT = {"pass", "comment", "priority", "meta"}
+_PARAMETERS = re.compile(r"(?:\s+\$\w+)+$")
+
+
+class FlowReader:
+    """Reads one file; `lines` are its lines, which hold the comments above statements."""
+
+    def __init__(self, file: str, lines: Sequence[str], margin: int) -> None:
+        self._file = file
+        self._lines = lines
+        self._margin = margin
+
+    def read(self, tree: Node) -> syntax.FlowFile:
+        """All definitions; FlowSyntaxError for what the grammar allows and nobody can mean."""
+        nodes = _nodes(tree)
+        return syntax.FlowFile(
+            tuple(self._user_form(node) for node in nodes if node.data == "user_form"),
+            tuple(self._bot_form(node) for node in nodes if node.data == "bot_form"),
+            tuple(self._flow(node) for node in nodes if node.data == "flow"),
+        )
+
+    # --- definitions -----------------------------------------------------------------------------
+
+    def _user_form(self, node: Node) -> syntax.UserForm:
+        form, *texts = _nodes(node)
+        return syntax.UserForm(_form(form), _texts(texts), self._place(node))
+
+    def _bot_form(self, node: Node) -> syntax.BotForm:
+        form, *texts = _nodes(node)
+        return syntax.BotForm(_form(form), _texts(texts), self._place(node))
+
+    def _flow(self, node: Node) -> syntax.FlowDefinition:
+        parts = _nodes(node)
+        modifiers = frozenset(_word(part) for part in parts if part.data == "modifier")
+        kind = next(_word(part) for part in parts if part.data == "flow_kind")
+        # All variables are global, so the names of parameters say nothing more.
+        named = next((_form(part) for part in parts if part.data == "form"), "")
+        name = _PARAMETERS.sub("", named)
+        if kind == "subflow" and not name:
+            self._refuse(node, "A subflow needs a name.", "the name of the subflow")
+        body = [p for p in parts if p.data not in ("modifier", "flow_kind", "form")]
+        priorities = [_number(part) for part in body if part.data == "priority"]
+        for entries in (_entries(part) for part in body if part.data == "meta"):
+            modifiers |= _modifiers(entries)
+            if written := entries.get("priority"):
+                priorities.append(self._priority(node, written))
+        priority = next(iter(priorities), DEFAULT_PRIORITY)
+        return syntax.FlowDefinition(
+            name, kind == "subflow" or "subflow" in modifiers, modifiers, priority,
+            self._block(body, is_loop=False), self._source(node), self._place(node),
+        )  # fmt: skip
+
+    def _source(self, node: Node) -> str:
+        """The lines of a definition: the first, and those below it that are indented."""
+        first, *more = self._lines[node.meta.line - 1 :]
+        ends = (n for n, line in enumerate(more) if line.strip() and not line[0].isspace())
+        return "\n".join([first, *more[: next(ends, len(more))]]).strip()
+
+    def _priority(self, node: Node, written: str) -> float:
+        """The priority among the entries of `meta`."""
+        try:
+            return float(written)
+        except ValueError:
+            self._refuse(node, f"“{written}” is no priority.", "a number")
+
+    # --- statements ------------------------------------------------------------------------------
+
+    def _block(self, nodes: Sequence[Node], *, is_loop: bool) -> syntax.Block:
+        wanted = [node for node in nodes if node.data not in _SILENT]
+        return tuple(self._statement(node, is_loop=is_loop) for node in wanted)
+
+    def _statement(self, node: Node, *, is_loop: bool) -> syntax.Statement:
+        kind, place = str(node.data), self._place(node)
+        if kind in _TREE_WORDS:
+            if kind == "break" and not is_loop:
+                self._refuse(node, "`break` stands outside of a loop.", "`stop`", "`return`")
+            return syntax.Word(kind, _form(node) if node.children else "", place)
+        if kind in ("if", "when", "while"):
+            return self._compound(node, is_loop=is_loop)
+        if kind in ("user", "bot", "event"):
+            return self._said(node, self._instruction(node))
+        if kind == "create":
+            name, arguments = self._named(_nodes(node)[0].children)
+            return syntax.CreateEvent(name, arguments, place)
+        if kind == "execute":
+            name, arguments = self._named(_nodes(node)[0].children)
+            result = next((str(c)[1:] for c in node.children if isinstance(c, Token)), "")
+            return syntax.Execute(name, arguments, result, place)
+        if kind == "do":
+            return self._do(node)
+        return self._set(node)
+
+    def _set(self, node: Node) -> "syntax.Assign | syntax.Execute":
+        """`$name = …`, `$name += …`, or a value that the model fills in."""
+        variable, place = str(node.children[0])[1:], self._place(node)
+        if node.data == "generate":
+            told = self._instruction(node)
+            wanted = ("name", Text(variable)), ("instructions", Text(told))
+            return syntax.Execute(GENERATE_VALUE, wanted, variable, place)
+        value = read_expression(_nodes(node)[0])
+        if node.data == "change":
+            sign = str(node.children[1])[0]
+            value = Operation(sign, (Variable(variable), value))
+        return syntax.Assign(variable, value, place)
+
+    def _do(self, node: Node) -> syntax.Do:
+        first = node.children[0]
+        name = str(first) if isinstance(first, Token) else str(first.children[0])
+        return syntax.Do(name.strip(), self._named(node.children)[1], self._place(node))
+
+    def _said(
+        self, node: Node, instruction: str
+    ) -> "syntax.UserSays | syntax.BotSays | syntax.EventSeen":
+        place, kind = self._place(node), str(node.data).removesuffix("_case")
+        if kind == "event":
+            named = _nodes(node)[0]
+            return syntax.EventSeen(*self._named(named.children), place)
+        said = _said(_nodes(node))
+        return (
+            syntax.UserSays(said, place)
+            if kind == "user"
+            else syntax.BotSays(said, instruction, place)
+        )
+
+    def _compound(self, node: Node, *, is_loop: bool) -> "syntax.If | syntax.When | syntax.While":
+        parts = _nodes(node)
+        if node.data == "when":
+            return self._when(node, is_loop=is_loop)
+        condition, body = read_expression(parts[0]), _nodes(parts[1])
+        if node.data == "while":
+            return syntax.While(condition, self._block(body, is_loop=True), self._place(node))
+        otherwise: syntax.Block = ()
+        for part in reversed(parts[2:]):
+            inner = _nodes(part)
+            if part.data == "else_part":
+                otherwise = self._block(_nodes(inner[0]), is_loop=is_loop)
+            else:
+                then = self._block(_nodes(inner[1]), is_loop=is_loop)
+                chosen = syntax.If(read_expression(inner[0]), then, otherwise, self._place(part))
+                otherwise = (chosen,)
+        then = self._block(body, is_loop=is_loop)
+        return syntax.If(condition, then, otherwise, self._place(node))
+
+    def _when(self, node: Node, *, is_loop: bool) -> syntax.When:
+        first, body, *more = _nodes(node)
+        cases = [(self._said(first, ""), self._block(_nodes(body), is_loop=is_loop))]
+        otherwise: syntax.Block | None = None
+        for part in more:
+            inner = _nodes(part)
+            if part.data == "else_part":
+                otherwise = self._block(_nodes(inner[0]), is_loop=is_loop)
+            else:
+                block = self._block(_nodes(inner[1]), is_loop=is_loop)
+                cases.append((self._said(inner[0], ""), block))
+        return syntax.When(tuple(cases), otherwise, self._place(node))
+
+    def _named(self, children: "Sequence[Tree[Token] | Token]") -> tuple[str, syntax.Arguments]:
+        """The name of a call or an event, and its arguments."""
+        trees = [child for child in children if isinstance(child, Tree)]
+        listed = next((tree for tree in trees if tree.data == "arguments"), None)
+        pairs = [] if listed is None else [node.children for node in _nodes(listed)]
+        arguments = [(str(name), _expression(value)) for name, value in pairs]
+        if len({name for name, _ in arguments}) < len(arguments):
+            self._refuse(cast("Node", listed), "An argument is given twice.", "another name")
+        return str(children[0]), tuple(arguments)
+
+    # --- places ----------------------------------------------------------------------------------
+
+    def _place(self, node: Node) -> syntax.Place:
+        return syntax.Place(self._file, node.meta.line, node.meta.column + self._margin)
+
+    def _instruction(self, node: Node) -> str:
+        """The comment on the lines just above a statement."""
+        said: list[str] = []
+        for line in reversed(self._lines[: node.meta.line - 1]):
+            if not line.lstrip().startswith("#"):
+                break
+            said.append(line.lstrip().lstrip("#").strip())
+        return "\n".join(reversed(said))
+
+    def _refuse(self, node: Node, problem: str, *expected: str) -> NoReturn:
+        raise FlowSyntaxError(self._place(node), problem, expected)
+
+
+def _entries(meta: Node) -> dict[str, str]:
+    """The lines `key: value` of `meta`."""
+    pairs = (str(child).partition(":") for child in meta.children)
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def _modifiers(entries: Mapping[str, str]) -> frozenset[str]:
+    """The modifiers among the entries of `meta` that are on."""
+    on = (key for key, value in entries.items() if value.casefold() == "true")
+    names = {"is_extension": "extension", "allow_multiple": "parallel", "is_sample": "sample"}
+    return frozenset(names.get(key, key) for key in on)
+
+
+def _nodes(node: Node) -> list[Node]:
+    return [child for child in node.children if isinstance(child, Tree)]
+
+
+def _form(node: Node) -> str:
+    return " ".join(str(node.children[0]).split())
+
+
+def _texts(nodes: Sequence[Node]) -> tuple[str, ...]:
+    return tuple(unquoted(str(node.children[0])) for node in nodes)
+
+
+def _word(node: Node) -> str:
+    return str(node.children[0])
+
+
+def _number(node: Node) -> float:
+    return float(str(node.children[0]))
+
+
+def _expression(child: "Tree[Token] | Token") -> Expression:
+    return read_expression(cast("Node", child))
+
+
+def _said(nodes: Sequence[Node]) -> syntax.Said:
+    """A form, a text, a variable or anything; with the texts on the lines below it."""
+    examples = next((_texts(_nodes(node)) for node in nodes if node.data == "examples"), ())
+    first = nodes[0]
+    if first.data == "any":
+        return syntax.Said(is_any=True, texts=examples)
+    if first.data == "variable":
+        return syntax.Said(variable=str(first.children[0])[1:], texts=examples)
+    if first.data == "text":
+        return syntax.Said(texts=(*_texts([first]), *examples))
+    if first.data == "form":
+        return syntax.Said(_form(first), examples)
+    form, *texts = _nodes(first)
+    return syntax.Said(_form(form), (*_texts(texts), *examples))
+
+
+# What people write in files of flows by habit, and what to write instead. Pure; any thread.
+
+_COLANG_2 = "`{word}` belongs to Colang 2."
+_UNKNOWN = "`{word}` is not known here."
+_ACTION = "`execute action(name=value)`"
+_FLOW = "`define flow`"
+# The word that a line begins with: what is wrong with it, and what could stand there.
+_WORDS = {
+    "activate": (_COLANG_2, ("`do` and the name of a subflow",)),
+    "await": (_COLANG_2, (_ACTION, "`do` and the name of a subflow")),
+    "start": (_COLANG_2, (_ACTION, "`do` and the name of a subflow")),
+    "send": (_COLANG_2, ("`create event name(key=value)`",)),
+    "match": (_COLANG_2, ("`event name(key=value)`",)),
+    "flow": ("A flow begins with `define`.", (_FLOW,)),
+    "subflow": ("A subflow begins with `define`.", ("`define subflow`",)),
+    "import": ("All files of the folder are read: this line is not needed.", ("`define`",)),
+    "include": ("All files of the folder are read: this line is not needed.", ("`define`",)),
+    "call": (_UNKNOWN, ("`do` and the name of a subflow",)),
+    "run": (_UNKNOWN, (_ACTION,)),
+    "new": (_UNKNOWN, ("`create event name(key=value)`",)),
+    "post": (_UNKNOWN, ("`create event name(key=value)`",)),
+    "for": (_UNKNOWN, ("`while`",)),
+    "any": (_UNKNOWN, ("`when` … `else when` …",)),
+    "infer": (_UNKNOWN, ("`user`", "`bot`")),
+    "expect": (_UNKNOWN, ("`event name(key=value)`",)),
+    "try": (_UNKNOWN, ("`define subflow handle failed action`",)),
+}
+_WORD = re.compile(r"[a-z]+\b")
+# Curled and pointed quotation marks, as word processors write them.
+_CURLED = "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2018\u2019\u201a"
+_CALL = re.compile(r"\b(?:execute|do|event)\b.*[(,]\s*$")
+_DO = re.compile(r"\s*do\b")
+_AWAITED = re.compile(r"=\s*await\s+$")
+
+
+class Mistake(NamedTuple):
+    """What is wrong, and words for what could stand there."""
+
+    problem: str
+    expected: tuple[str, ...]
+
+
+def mistake_at(line: str, at: int) -> Mistake | None:
+    """The known mistake where reading a line stopped, at a place counted from zero; else None."""
+    before, rest = line[:at], line[at:]
+    word = _WORD.match(rest)
+    if word and not before.strip() and word[0] in _WORDS:
+        problem, expected = _WORDS[word[0]]
+        return Mistake(problem.format(word=word[0]), expected)
+    signs = _signs(before, rest)
+    return next(
+        (Mistake(problem, expected) for is_made, problem, expected in signs if is_made), None
+    )
+
+
+def _signs(before: str, rest: str) -> Iterator[tuple[bool, str, tuple[str, ...]]]:
+    """Each mistake that shows in what stands before and behind, and whether it is made."""
+    mark = rest[:1]
+    is_quoted = mark in ('"', "'")
+    yield bool(_AWAITED.search(before)), _COLANG_2.format(word="await"), (_ACTION,)
+    yield before.strip() == "meta", "The entries of `meta` stand below it.", ("`key: value`",)
+    yield (
+        bool(mark) and mark in _CURLED,
+        "Texts stand in straight quotation marks.",
+        ('`"text"`',),
+    )
+    yield (
+        is_quoted and before.endswith("f"),
+        "A text needs no `f`: it fills in $name by itself.",
+        ('`"text"`',),
+    )
+    yield (
+        is_quoted and rest.count(mark) == 1,
+        "This text has no end on its line.",
+        ("a text in quotation marks", 'several lines in """three quotation marks"""'),
+    )
+    yield (
+        bool(_CALL.search(before)),
+        "A value in brackets needs a name.",
+        ("a name with its value: `name=value`",),
+    )
+    yield (
+        mark == "$" and bool(_DO.match(before)),
+        "A value for a subflow stands in brackets.",
+        ("`do name(key=$value)`",),
+    )
+
+
+# The grammar of the language of flows, and its words for people. Any thread.
+#
+# What follows `user`, `bot` or `flow` is free text in any language. The lexer is contextual, so
+# that a keyword within such a text is a word like any other.
+
+GRAMMAR = r"""
+start: _NL? definition*
+
+?definition: user_form | bot_form | flow
+
+_define: "define" | "def"
+
+user_form: _define "user" form _NL (_INDENT (text _NL)+ _DEDENT)?
+bot_form: _define "bot" form _NL _INDENT (text _NL)+ _DEDENT
+flow: _define modifier* flow_kind form? _NL _INDENT statement+ _DEDENT
+!modifier: "extension" | "parallel" | "test" | "sample" | "continuous"
+!flow_kind: "flow" | "subflow"
+form: FORM
+
+?statement: user | bot | event | create | execute | assign | change | generate | do
+  | if | when | while | stop | return | break | continue | pass | goto | label | priority | meta
+  | comment
+
+user: "user" said _NL examples?
+bot: "bot" said _NL examples?
+?said: any | form form_text? | variable | text
+any: ANY
+form_text: STRING
+text: STRING | LONG_STRING
+examples: _INDENT (text _NL)+ _DEDENT
+
+event: "event" named_event _NL
+create: "create" "event" named_event _NL
+named_event: DOTTED_NAME arguments?
+
+execute: ("set"? VARIABLE "=")? call _NL
+call: "execute" DOTTED_NAME arguments?
+arguments: "(" [argument ("," argument)* ","?] ")"
+argument: NAME "=" expression
+
+assign: "set"? VARIABLE "=" expression _NL
+change: "set"? VARIABLE SIGNED expression _NL
+generate: "set"? VARIABLE "=" ANY _NL
+
+do: "do" (FLOW_NAME | variable) arguments? _NL
+
+if: "if" expression ":"? _NL block else_if* else_part?
+else_if: ("else" "if" | "elif") expression ":"? _NL block
+else_part: "else" ":"? _NL block
+when: "when" case _NL block else_when* else_part?
+else_when: ("else" | "or") "when" case _NL block
+?case: user_case | bot_case | event_case
+user_case: "user" said
+bot_case: "bot" said
+event_case: "event" named_event
+while: "while" expression ":"? _NL block
+block: _INDENT statement+ _DEDENT
+
+stop: ("stop" | "abort") _NL
+return: ("return" | "done") _NL
+break: "break" _NL
+continue: "continue" _NL
+pass: ("pass" | ANY) _NL
+goto: ("goto" | "go" "to") FORM _NL
+label: ("label" | "checkpoint") FORM _NL
+priority: "priority" NUMBER _NL
+meta: "meta" _NL _INDENT (META _NL)+ _DEDENT
+comment: LONG_STRING _NL
+
+?expression: disjunction | disjunction "if" disjunction "else" expression -> choice
+?disjunction: conjunction | conjunction ("or" conjunction)+ -> or_
+?conjunction: negation | negation ("and" negation)+ -> and_
+?negation: comparison | "not" negation -> not_
+?comparison: sum | sum (comparator sum)+ -> compare
+!comparator: "==" | "!=" | "<" | "<=" | ">" | ">=" | "in" | "not" "in" | "is" | "is" "not"
+?sum: product | sum (PLUS | MINUS) product -> binary
+?product: sign | product (STAR | SLASH | DOUBLE_SLASH | PERCENT) sign -> binary
+?sign: value | MINUS sign -> negative
+?value: atom
+  | value "." NAME -> attribute
+  | value "." NAME "(" [expression ("," expression)*] ")" -> method
+  | value "[" expression "]" -> index
+?atom: variable | NUMBER -> number | STRING -> string | LONG_STRING -> string
+  | _YES -> true | _NO -> false | _NOTHING -> none
+  | NAME "(" [expression ("," expression)*] ")" -> function
+  | "[" [expression ("," expression)* ","?] "]" -> list_
+  | "{" [pair ("," pair)* ","?] "}" -> dict_
+  | "(" expression ")"
+pair: expression ":" expression
+variable: VARIABLE
+
+FORM: /(?!\.\.\.)[^\s"'#$](?:[^\n"#]*[^\s"#])?/
+FLOW_NAME: /[^\W\d](?:[^\n"#()$]*[^\s"#()$])?/
+ANY: "..."
+LONG_STRING: /"{3}(?:[^"\\]|\\.|"(?!""))*"{3}/s
+STRING: /"(?!"")(?:[^"\\\n]|\\.)*"|""(?!")|'(?:[^'\\\n]|\\.)*'/
+VARIABLE: /\$[^\W\d]\w*/
+NAME: /[^\W\d]\w*/
+DOTTED_NAME: /[^\W\d]\w*(?:\.[^\W\d]\w*)*/
+NUMBER: /\d+(?:\.\d+)?|\.\d+/
+META: /[^\n#"]+/
+_YES.2: /[Tt]rue\b/
+_NO.2: /[Ff]alse\b/
+_NOTHING.2: /(?:[Nn]one|null)\b/
+SIGNED: /[-+]=/
+PLUS: "+"
+MINUS: "-"
+STAR: "*"
+SLASH: "/"
+DOUBLE_SLASH: "//"
+PERCENT: "%"
+_NL: /(?:\r?\n[\t ]*(?:#[^\n]*)?)+/
+
+%ignore /[ \t\f]+/
+%ignore /#[^\n]*/
+%declare _INDENT _DEDENT
+"""
+
+# What the parser expects, in words for people.
+WORDS = {
+    "FORM": "a few words",
+    "FLOW_NAME": "the name of a subflow",
+    "NAME": "a name",
+    "DOTTED_NAME": "a name",
+    "VARIABLE": "a variable such as $name",
+    "STRING": "a text in quotation marks",
+    "NUMBER": "a number",
+    "META": "a line such as `key: value`",
+    "RPAR": "`)`",
+    "RSQB": "`]`",
+    "RBRACE": "`}`",
+    "EQUAL": "`=`",
+    "_INDENT": "lines that are indented further",
+    "_NL": "the end of the line",
+    "_DEDENT": "the end of the indented lines",
+    "$END": "the end of the file",
+    "_USER": "`user`",
+    "_BOT": "`bot`",
+    "_EXECUTE": "`execute`",
+    "_IF": "`if`",
+    "_WHEN": "`when`",
+    "_DO": "`do`",
+    "_STOP": "`stop`",
+    "_YES": "`True`",
+    "_NO": "`False`",
+    "_NOTHING": "`None`",
+    "ANY": "`...`",
+    "LONG_STRING": 'a text in """three quotation marks"""',
+}
+
+
+# Longer files and deeper nesting are no work of people.
+_MAX_CHARACTERS = 1_000_000
+_MAX_DEPTH = 50
+_TAB = 8
+_MAX_EXPECTED = 8
+_KEYWORD = re.compile(r'"([A-Za-z]{2,})"')
+_OPEN = re.compile(r"[(\[{]")
+
+
+def parse_flows(text: str, file: str) -> FlowFile:
+    """The definitions of a file, which errors call `file`; FlowSyntaxError for any fault."""
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    lines, margin = _without_margin(lines)
+    _check_size(lines, file)
+    try:
+        return FlowReader(file, lines, margin).read(_parsed("\n".join(lines) + "\n", file, margin))
+    except RecursionError as exc:
+        longest = max(range(len(lines)), key=lambda number: len(lines[number]))
+        place = Place(file, longest + 1, 1)
+        raise FlowSyntaxError(place, "This is nested too deeply.") from exc
+
+
+def parse_expression(text: str) -> Expression:
+    """A single expression, as in a setting; FlowSyntaxError for any fault."""
+    _check_size([text], "expression")
+    tree = _parsed(text + "\n", "expression", 0, start="lone_expression")
+    child = tree.children[0]
+    assert isinstance(child, Tree)
+    return read_expression(child)
+
+
+# --- the parser ----------------------------------------------------------------------------------
+
+
+class _Lines(Indenter):
+    """Indentation as in Python; lines within brackets belong together."""
+
+    @property
+    def NL_type(self) -> str:  # noqa: N802
+        return "_NL"
+
+    @property
+    def OPEN_PAREN_types(self) -> list[str]:  # noqa: N802
+        return ["LPAR", "LSQB", "LBRACE"]
+
+    @property
+    def CLOSE_PAREN_types(self) -> list[str]:  # noqa: N802
+        return ["RPAR", "RSQB", "RBRACE"]
+
+    @property
+    def INDENT_type(self) -> str:  # noqa: N802
+        return "_INDENT"
+
+    @property
+    def DEDENT_type(self) -> str:  # noqa: N802
+        return "_DEDENT"
+
+    @property
+    def tab_len(self) -> int:
+        return _TAB
+
+
+@cache
+def _parser() -> Lark:
+    keywords = dict.fromkeys(_KEYWORD.findall(GRAMMAR))
+    rules = _KEYWORD.sub(lambda match: f"_{match[1].upper()}", GRAMMAR)
+    # A keyword ends where its word ends: `users` is not `user` and `s`.
+    terminals = "\n".join(rf"_{word.upper()}.2: /{word}\b/" for word in keywords)
+    return Lark(
+        f"{rules}\n{terminals}\nlone_expression: expression _NL\n",
+        parser="lalr",
+        start=["start", "lone_expression"],
+        postlex=_Lines(),
+        propagate_positions=True,
+        maybe_placeholders=False,
+    )
+
+
+def _parsed(text: str, file: str, margin: int, start: str = "start") -> Tree[Token]:
+    try:
+        return _parser().parse(text, start=start)
+    except UnexpectedInput as exc:
+        raise _fault(exc, text, file, margin) from exc
+    except DedentError as exc:
+        raise _wrong_indentation(text, file, margin) from exc
+
+
+def _fault(exc: UnexpectedInput, text: str, file: str, margin: int) -> FlowSyntaxError:
+    line, column = max(exc.line, 1), max(exc.column, 1)
+    if isinstance(exc, UnexpectedToken):
+        expected, token = exc.accepts or exc.expected, exc.token
+        problem = _found(token)
+        if token.type == "$END" or exc.line < 1:
+            line = text.count("\n") or 1
+            column = len(text.split("\n")[line - 1]) + 1
+    else:
+        expected = exc.allowed if isinstance(exc, UnexpectedCharacters) else ()
+        rest = text[exc.pos_in_stream or 0 :].partition("\n")[0]
+        problem = f"“{rest[:30]}” is not understood." if rest else "The line ends too early."
+    place = Place(file, line, column + margin)
+    if mistake := mistake_at(text.split("\n")[line - 1], column - 1):
+        return FlowSyntaxError(place, *mistake)
+    return FlowSyntaxError(place, problem, _in_words(expected or ()))
+
+
+def _found(token: Token) -> str:
+    if token.type == "_NL":
+        return "The line ends too early."
+    if token.type == "_INDENT":
+        return "This line is indented too far."
+    if token.type in ("_DEDENT", "$END"):
+        return "Something is missing before this."
+    shown = token.value if len(token.value) <= 30 else f"{token.value[:29]}…"  # noqa: PLR2004
+    return f"“{shown}” can't stand here."
+
+
+def _in_words(expected: "set[str] | frozenset[str] | tuple[str, ...]") -> list[str]:
+    """What could stand here: what there are words for, then keywords, then signs."""
+    terminals = {terminal.name: terminal for terminal in _parser().terminals}
+    ranks = {name: rank for rank, name in enumerate(dict.fromkeys([*WORDS, *terminals]))}
+    words: list[str] = []
+    for name in sorted(expected, key=lambda name: ranks.get(name, 0)):
+        if name in WORDS:
+            words.append(WORDS[name])
+        elif name in terminals:
+            words.append(f"`{terminals[name].pattern.value.removesuffix(chr(92) + 'b')}`")
+    words = [word.replace("\\", "") for word in dict.fromkeys(words)]
+    return words if len(words) <= _MAX_EXPECTED else [*words[:_MAX_EXPECTED], "…"]
+
+
+# --- lines ---------------------------------------------------------------------------------------
+
+
+def _without_margin(lines: list[str]) -> tuple[list[str], int]:
+    """The lines without the spaces that all of them begin with, and how many these are."""
+    written = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    margin = min((len(line) - len(line.lstrip(" ")) for line in written), default=0)
+    return [line[min(margin, len(line) - len(line.lstrip(" "))) :] for line in lines], margin
+
+
+def _check_size(lines: list[str], file: str) -> None:
+    if sum(map(len, lines)) > _MAX_CHARACTERS:
+        raise FlowSyntaxError(Place(file, 1, 1), "The file is too long.")
+    for number, line in enumerate(lines, 1):
+        depth = len(line) - len(line.lstrip())
+        if depth > _MAX_DEPTH * 4 or len(_OPEN.findall(line)) > _MAX_DEPTH:
+            raise FlowSyntaxError(Place(file, number, 1), "This is nested too deeply.")
+
+
+def _wrong_indentation(text: str, file: str, margin: int) -> FlowSyntaxError:
+    """Where a line ends a block that it didn't begin."""
+    depths, at, depth = [0], 1, 0
+    for number, line in enumerate(text.split("\n"), 1):
+        stripped = line.lstrip(" \t")
+        if not stripped or stripped.startswith("#"):
+            continue
+        before, at = depth, number
+        depth = len(line[: len(line) - len(stripped)].expandtabs(_TAB))
+        while depths[-1] > depth:
+            depths.pop()
+        if depths[-1] < depth < before:
+            break
+        if depths[-1] < depth:
+            depths.append(depth)
+    problem = "This line is indented like none of the lines above."
+    return FlowSyntaxError(Place(file, at, depth + 1 + margin), problem)

@@ -1,0 +1,230 @@
+"""Rails: a configuration with the world it may use; holds conversations turn by turn.
+
+Any thread; one turn runs on the thread that iterates over it, its actions on threads of their own.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from threading import Event, Lock
+from typing import Any
+
+import numpy as np
+
+from desktop_rag.features.rails.actions.action_calls import CallOutcome, call_action
+from desktop_rag.features.rails.actions.built_in_actions import make_registry
+from desktop_rag.features.rails.actions.consent import proposed
+from desktop_rag.features.rails.actions.rail_action import Action, ActionResult
+from desktop_rag.features.rails.actions.rails_world import Around, ModelCall, ModelCalls, RailsWorld
+from desktop_rag.features.rails.configuration.rails_configuration import RailsConfiguration
+from desktop_rag.features.rails.events.rail_events import (
+    ActionFinished,
+    ActionStatus,
+    BotSaid,
+    OwnEvent,
+    RailEvent,
+    StartAction,
+    UserSaid,
+)
+from desktop_rag.features.rails.intent.intent_recognition import (
+    IntentExample,
+    IntentRecogniser,
+    RecognisedIntent,
+)
+from desktop_rag.features.rails.language.expression_values import as_text
+from desktop_rag.features.rails.language.flow_program import Program
+from desktop_rag.features.rails.prompts.stage_prompts import REMOVE_LAST_MESSAGE
+from desktop_rag.features.rails.runtime.event_steps import replay
+from desktop_rag.features.rails.runtime.library_flows import PIECE_PASSED, PIECE_WRITTEN
+from desktop_rag.features.rails.runtime.rail_loop import Conversation, Limits, RailTurn
+from desktop_rag.features.rails.runtime.rail_state import RailsState
+
+_NEAREST_FLOWS = 5
+
+
+class Turn:
+    """One turn under way: iterate over it for its events, to the end.
+
+    Afterwards `conversation` is the one to go on with, and `model_calls` what the model was asked.
+    """
+
+    def __init__(self, turn: RailTurn, model: ModelCalls) -> None:
+        self._turn = turn
+        self._model = model
+
+    def __iter__(self) -> Iterator[RailEvent]:
+        return iter(self._turn)
+
+    @property
+    def conversation(self) -> Conversation:
+        """The conversation with what this turn has added so far."""
+        return self._turn.conversation
+
+    @property
+    def model_calls(self) -> Sequence[ModelCall]:
+        """The calls of the model so far."""
+        return tuple(self._model.made)
+
+
+class Rails:
+    """The rails of one configuration. Holds no conversation: each turn is given the one so far."""
+
+    def __init__(
+        self,
+        configuration: RailsConfiguration,
+        world: RailsWorld,
+        own_actions: Iterable[Action] = (),
+        limits: Limits | None = None,
+    ) -> None:
+        """Nothing is embedded before the first sentence that needs it."""
+        self.configuration = configuration
+        self._world = world
+        self._registry = make_registry(own_actions)
+        self._limits = limits or Limits()
+        self._nearest = _NearestByVectors(configuration.program, world)
+
+    def in_world(self, world: RailsWorld) -> "Rails":
+        """The same rails with other functions but the same embedding, whose work is kept."""
+        other = copy(self)
+        other._world = world  # noqa: SLF001  a copy of this one
+        return other
+
+    def begin(self, context: Mapping[str, Any] | None = None) -> Conversation:
+        """A new conversation, with variables from the program that holds it."""
+        has_documents = self._world.retrieve is not None
+        given = {"has_knowledge_base": has_documents, **self.configuration.context}
+        return Conversation(RailsState({**given, **(context or {})}))
+
+    def say(self, conversation: Conversation, text: str, cancel: Event | None = None) -> Turn:
+        """The turn that answers what the user said."""
+        heard = replace(conversation, words=(*conversation.words, text))
+        return self.react(heard, UserSaid(text), cancel)
+
+    def react(
+        self, conversation: Conversation, event: RailEvent, cancel: Event | None = None
+    ) -> Turn:
+        """The turn that an event begins, such as the person's word on what was proposed."""
+        model = ModelCalls(self._world.complete, self._limits.model_calls)
+
+        def call(
+            started: StartAction,
+            conversation: Conversation,
+            remaining_s: float,
+            command_id: str = "",
+        ) -> CallOutcome:
+            return self._called(started, conversation, remaining_s, model, cancel, command_id)
+
+        program = self.configuration.program
+        return Turn(
+            RailTurn(program, conversation, event, call, self._limits, cancel=cancel), model
+        )
+
+    def passed(self, text: str, context: Mapping[str, Any]) -> str | None:
+        """The beginning of a message as the rails for output let it through; None if they don't.
+
+        `context` has the variables of the turn that the message is made in.
+        """
+        begun = self.begin({**context, "bot_message": text})
+        for event in self.react(begun, OwnEvent(PIECE_WRITTEN)):
+            if isinstance(event, OwnEvent) and event.name == PIECE_PASSED:
+                return as_text(event.data.get("content") or "")
+        return None
+
+    def replay(
+        self, events: Sequence[RailEvent], context: Mapping[str, Any] | None = None
+    ) -> Conversation:
+        """The conversation that these events make, without any action."""
+        state = replay(self.configuration.program, self.begin(context).state, events)
+        return Conversation(state, tuple(events))
+
+    def recognise(self, text: str) -> RecognisedIntent | None:
+        """The intent by the examples alone, with the nearest of them; None without an embedder."""
+        return self._nearest.recognise(text)
+
+    def unknown_actions(self) -> Sequence[str]:
+        """The actions that flows execute and nobody has registered."""
+        names = self.configuration.program.actions
+        return [name for name in names if self._registry.find(name) is None]
+
+    def _called(
+        self,
+        started: StartAction,
+        so_far: Conversation,
+        remaining_s: float,
+        model: ModelCalls,
+        cancel: Event | None,
+        command_id: str,
+    ) -> CallOutcome:
+        action = self._registry.find(started.action_name)
+        if action is None:
+            problem = f"There is no action “{started.action_name}”."
+            outcome = CallOutcome(ActionStatus.FAILED, ActionResult(), problem)
+        elif action.changes and not command_id:
+            program, changes = self.configuration.program, self._world.changes
+            return proposed(started, program, so_far.events, so_far.words, changes)
+        else:
+            configuration, context = self.configuration, so_far.state.context
+            around = Around(
+                configuration.program, context, so_far.events, configuration.prompts, self._world,
+                configuration.settings, self._nearest, model, command_id,
+            )  # fmt: skip
+            timeout_s = min(action.timeout_s, remaining_s)
+            outcome = call_action(action, started.parameters, around, context, timeout_s, cancel)
+        if not outcome.problem:
+            return outcome
+        told = {**outcome.result.context_updates, "action_problem": outcome.problem}
+        return replace(outcome, result=replace(outcome.result, context_updates=told))
+
+
+def transcript(events: Iterable[RailEvent]) -> list[tuple[str, str]]:
+    """What was said and stands: ("user" or "bot", text), without messages that were taken back."""
+    said: list[tuple[str, str]] = []
+    for event in events:
+        match event:
+            case UserSaid(content):
+                said.append(("user", content))
+            case BotSaid(content):
+                said.append(("bot", content))
+            case ActionFinished(name, ActionStatus.SUCCESS) if name == REMOVE_LAST_MESSAGE:
+                if said and said[-1][0] == "bot":
+                    del said[-1]
+            case _:
+                pass
+    return said
+
+
+class _NearestByVectors:
+    """Examples and flows near to a text, embedded when they are first needed."""
+
+    def __init__(self, program: Program, world: RailsWorld) -> None:
+        self._program = program
+        self._embed = world.embed
+        self._embed_examples = world.embed_examples or world.embed
+        self._lock = Lock()
+        self._recogniser: IntentRecogniser | None = None
+        self._flow_vectors: np.ndarray | None = None
+
+    def recognise(self, text: str) -> RecognisedIntent | None:
+        if self._embed is None or self._embed_examples is None:
+            return None
+        with self._lock:
+            if self._recogniser is None:
+                self._recogniser = IntentRecogniser(
+                    self._examples(), self._embed, self._embed_examples
+                )
+        return self._recogniser.recognise(text)
+
+    def flows(self, text: str) -> Sequence[str]:
+        written = self._program.written_flows
+        if self._embed is None or len(written) <= _NEAREST_FLOWS:
+            return written[:_NEAREST_FLOWS]
+        with self._lock:
+            if self._flow_vectors is None:
+                self._flow_vectors = np.asarray((self._embed_examples or self._embed)(written))
+        similarities = self._flow_vectors @ self._embed([text])[0]
+        order = np.argsort(-similarities, kind="stable")[:_NEAREST_FLOWS]
+        return [written[place] for place in order]
+
+    def _examples(self) -> list[IntentExample]:
+        forms = self._program.user_forms.items()
+        return [IntentExample(text, form) for form, said in forms for text in said if text != "..."]

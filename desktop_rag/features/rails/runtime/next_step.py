@@ -1,0 +1,208 @@
+"""What flows do next: pure functions of the state. Any thread.
+
+Of all flows that could act the highest does: reactions before what they react to, then by priority,
+then flows that name the intent before those that take any, then the earliest.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from desktop_rag.features.rails.events.rail_events import (
+    BotIntent,
+    BotSaid,
+    ContextUpdate,
+    Listen,
+    OwnEvent,
+    RailEvent,
+    StartAction,
+    UserIntent,
+    UserSaid,
+    plain,
+)
+from desktop_rag.features.rails.language.expression_values import ExpressionError, as_text, evaluate
+from desktop_rag.features.rails.language.flow_program import (
+    End,
+    Enter,
+    Halt,
+    Jump,
+    Make,
+    Program,
+    Put,
+    Run,
+    Say,
+    Test,
+)
+from desktop_rag.features.rails.language.flow_syntax import Arguments
+from desktop_rag.features.rails.runtime.rail_state import (
+    FlowRun,
+    Frame,
+    RailsState,
+    flow_of,
+    instruction_of,
+    is_waiting,
+)
+
+# The flow that runs when an action failed, or a flow can't go on.
+FAILURE_FLOW = "handle failed action"
+_MOST_SILENT_STEPS = 2_000
+_DEEPEST_CALLS = 30
+_MOST_JUMPS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The next event, the flow that makes it, and the state with that flow at it."""
+
+    event: RailEvent
+    run_id: int | None
+    state: RailsState
+
+
+def next_step(program: Program, state: RailsState) -> Step:
+    """The next step of the flows; `listen` when none is left. Bounded, whatever the flows say."""
+    for _ in range(_MOST_SILENT_STEPS):
+        run = _foremost(program, state)
+        if run is None:
+            return Step(Listen(), None, state)
+        try:
+            done = _advanced(program, state, run)
+        except ExpressionError as exc:
+            done = fail(program, state, "", f"{flow_of(program, run).place}: {exc}")
+        if isinstance(done, Step):
+            return done
+        state = done
+    # Flows that go round without an event.
+    return Step(Listen(), None, replace(state, runs=waiting_runs(program, state)))
+
+
+def fail(program: Program, state: RailsState, action: str, reason: str) -> RailsState:
+    """Only the flow for failures goes on; none when that one is what failed."""
+    waiting = waiting_runs(program, state)
+    context = {**state.context, "failed_action": action, "failure": reason}
+    is_failing = any(run.frames[0].flow == FAILURE_FLOW for run in state.runs if run not in waiting)
+    if is_failing or FAILURE_FLOW not in program.flows:
+        return replace(state, runs=waiting, context=context, acting=None)
+    handler = FlowRun(state.next_id, (Frame(FAILURE_FLOW, 0),), 0, "")
+    runs = (*waiting, handler)
+    return replace(state, runs=runs, context=context, next_id=state.next_id + 1, acting=None)
+
+
+def waiting_runs(program: Program, state: RailsState) -> tuple[FlowRun, ...]:
+    """The flows that wait for an event."""
+    return tuple(run for run in state.runs if is_waiting(program, run))
+
+
+def moved(state: RailsState, run: FlowRun, at: int, cause: str | None = None) -> RailsState:
+    """The state with the flow at another place."""
+    return _with(state, run, placed(run, at, run.cause if cause is None else cause))
+
+
+def placed(run: FlowRun, at: int, cause: str) -> FlowRun:
+    """The flow at another place."""
+    return replace(run, frames=(*run.frames[:-1], Frame(run.frames[-1].flow, at)), cause=cause)
+
+
+def settled(program: Program, state: RailsState) -> RailsState:
+    """The state without the flows that have come to their end."""
+    for run in state.runs:
+        frames = run.frames
+        for _ in range(_MOST_JUMPS):
+            frame = frames[-1]
+            instruction = program.flows[frame.flow].instructions[frame.at]
+            if isinstance(instruction, Jump):
+                frames = (*frames[:-1], replace(frame, at=instruction.target))
+            elif isinstance(instruction, End) and frames[1:]:
+                frames = frames[:-1]
+            else:
+                break
+        if isinstance(program.flows[frames[-1].flow].instructions[frames[-1].at], End):
+            state = replace(state, runs=tuple(r for r in state.runs if r.run_id != run.run_id))
+        elif frames != run.frames:
+            state = _with(state, run, replace(run, frames=frames))
+    return state
+
+
+# --- one flow ------------------------------------------------------------------------------------
+
+
+def _foremost(program: Program, state: RailsState) -> FlowRun | None:
+    ready = [run for run in state.runs if not is_waiting(program, run)]
+    return min(
+        ready,
+        key=lambda r: (-r.level, -flow_of(program, r).priority, r.is_general, r.run_id),
+        default=None,
+    )
+
+
+def _advanced(  # noqa: PLR0911  one case for each instruction
+    program: Program, state: RailsState, run: FlowRun
+) -> Step | RailsState:
+    """A step that is an event, or the state after one that nobody sees."""
+    at = run.frames[-1].at
+    match instruction_of(program, run):
+        case Jump(target):
+            return moved(state, run, target)
+        case Test(condition, target):
+            return moved(state, run, at + 1 if evaluate(condition, state.context) else target)
+        case Halt():
+            return replace(state, runs=waiting_runs(program, state))
+        case Say(form, instruction):
+            return Step(BotIntent(form, instruction), run.run_id, state)
+        case Run(action, arguments):
+            event = StartAction(action, _values(arguments, state.context))
+            return Step(event, run.run_id, state)
+        case Put(values):
+            event = ContextUpdate(_values(values, state.context))
+            return Step(event, run.run_id, moved(state, run, at + 1))
+        case Make(name, arguments):
+            event = _made(name, _values(arguments, state.context))
+            return Step(event, run.run_id, moved(state, run, at + 1))
+        case Enter(flow, arguments):
+            return _entered(program, moved(state, run, at + 1), run, flow, arguments)
+        case _:
+            return _returned(state, run)
+
+
+def _entered(
+    program: Program, state: RailsState, run: FlowRun, name: str, arguments: Arguments
+) -> Step | RailsState:
+    flow = as_text(state.context.get(name[1:])) if name.startswith("$") else name
+    if flow not in program.flows:
+        raise ExpressionError(f"There is no subflow “{flow}”.")
+    if len(run.frames) >= _DEEPEST_CALLS:
+        raise ExpressionError(f"The subflow “{flow}” calls itself again and again.")
+    caller = next(found for found in state.runs if found.run_id == run.run_id)
+    inside = replace(caller, frames=(*caller.frames, Frame(flow, 0)))
+    entered = _with(state, caller, inside)
+    if not arguments:
+        return entered
+    return Step(ContextUpdate(_values(arguments, state.context)), run.run_id, entered)
+
+
+def _returned(state: RailsState, run: FlowRun) -> RailsState:
+    if len(run.frames) == 1:
+        return replace(state, runs=tuple(r for r in state.runs if r.run_id != run.run_id))
+    return _with(state, run, replace(run, frames=run.frames[:-1]))
+
+
+def _with(state: RailsState, run: FlowRun, new: FlowRun) -> RailsState:
+    return replace(state, runs=tuple(new if r.run_id == run.run_id else r for r in state.runs))
+
+
+def _values(arguments: Arguments, context: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: plain(evaluate(value, context)) for name, value in arguments}
+
+
+def _made(name: str, values: Mapping[str, Any]) -> RailEvent:
+    """An event from a flow: what is said and meant has its own kind, all else a name of its own."""
+    if name == BotSaid.kind:
+        return BotSaid(as_text(values.get("content", "")))
+    if name == UserSaid.kind:
+        return UserSaid(as_text(values.get("content", "")))
+    if name in (BotIntent.kind, UserIntent.kind):
+        cls = BotIntent if name == BotIntent.kind else UserIntent
+        return cls(as_text(values.get("intent", "")))
+    if name == ContextUpdate.kind:
+        return ContextUpdate(values)
+    return OwnEvent(name, values)

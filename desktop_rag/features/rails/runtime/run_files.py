@@ -1,0 +1,88 @@
+"""Runs kept in files: one event a line, to be shown and replayed. Any thread.
+
+They hold what was said, so they are for the person's eyes only, and are written nowhere unasked.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.files.atomic_file import write_atomically
+from desktop_rag.features.rails.events.rail_events import (
+    ActionFinished,
+    BotIntent,
+    BotSaid,
+    CommandProposed,
+    Confirmation,
+    ContextUpdate,
+    Listen,
+    OwnEvent,
+    RailEvent,
+    StartAction,
+    UserIntent,
+    UserSaid,
+    event_from_json,
+    event_json,
+)
+
+_LONGEST = 160
+
+
+def write_run(path: Path, events: Iterable[RailEvent]) -> None:
+    """Write a run into a file, whole or not at all; AppError when it can't be written."""
+    rows = (json.dumps(event_json(event), ensure_ascii=False) for event in events)
+    try:
+        write_atomically(path, "".join(f"{row}\n" for row in rows))
+    except OSError as exc:
+        raise AppError(f"{path} can't be written.", f"{exc.strerror}.") from exc
+
+
+def read_run(path: Path) -> list[RailEvent]:
+    """The events of a file; AppError with the line when it is no run."""
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as exc:
+        raise AppError(f"{path} can't be read.", f"{exc}.") from exc
+    events: list[RailEvent] = []
+    for number, line in enumerate(lines, 1):
+        try:
+            row = json.loads(line)
+            if not isinstance(row, dict):
+                raise ValueError("it is no object")
+            events.append(event_from_json(row))
+        except (ValueError, RecursionError, AppError) as exc:
+            raise AppError(f"{path.name}:{number}: This is no event of a run.", f"{exc}") from exc
+    return events
+
+
+def shown_run(events: Iterable[RailEvent]) -> Iterator[str]:
+    """A line for each event, numbered, with what matters of it."""
+    for number, event in enumerate(events, 1):
+        told = " ".join(_told(event).split())
+        short = told if len(told) <= _LONGEST else f"{told[: _LONGEST - 1]}…"
+        yield f"{number:3} {event.kind:15} {short}".rstrip()
+
+
+def _told(event: RailEvent) -> str:
+    match event:
+        case UserSaid(content) | BotSaid(content):
+            return content
+        case UserIntent(intent) | BotIntent(intent):
+            return intent
+        case CommandProposed(_, name, parameters) | StartAction(name, parameters):
+            return f"{name} {_json(parameters)}" if parameters else name
+        case ActionFinished(name, status, result):
+            return f"{name} {status}" + ("" if result is None else f" {_json(result)}")
+        case ContextUpdate(data):
+            return _json(data)
+        case OwnEvent(name, data):
+            return f"{name} {_json(data)}"
+        case Confirmation(is_agreed=is_agreed):
+            return "yes" if is_agreed else "no"
+        case Listen():
+            return ""
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)

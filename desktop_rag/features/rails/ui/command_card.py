@@ -1,0 +1,137 @@
+"""The card that shows a command exactly as it would be done, asks, and shows its outcome.
+
+Qt thread. Everything on it is plain text. No button is the default one, and a key alone reaches
+none: the person goes to it.
+"""
+
+from itertools import pairwise
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QFontDatabase, QTextOption
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+
+from desktop_rag.core.language.translation import tr
+from desktop_rag.features.rails.commands.command import Command, CommandState
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
+
+_LINE_CHARS = 90
+_MOST_LINES = 8
+_MOST_CHARS = 200_000
+
+
+class CommandCard(Card):
+    """`decided` carries the id and whether the person agreed, `undo_wanted` the id."""
+
+    decided = Signal(str, bool)
+    undo_wanted = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent, kind="notice", tone="accent")
+        self.setObjectName("commandCard")
+        self._command: Command | None = None
+        self._title = PlainLabel(wrap=True, selectable=True)
+        self._title.setObjectName("noticeTitle")
+        self._details = QGridLayout()
+        self._details.setHorizontalSpacing(12)
+        self._details.setColumnStretch(1, 1)
+        self._state = PlainLabel(wrap=True)
+        self._outcome = literal_text(tr("Outcome"))
+        self._agree = TextButton(tr("Do it"))
+        self._decline = TextButton(tr("Don't"))
+        self._undo = TextButton(tr("Undo"))
+        buttons = QHBoxLayout()
+        for button in (self._agree, self._decline, self._undo):
+            button.setAutoDefault(False)
+            buttons.addWidget(button)
+        buttons.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(14, 12, 14, 12)
+        column.setSpacing(6)
+        column.addWidget(self._title)
+        column.addLayout(self._details)
+        column.addWidget(self._state)
+        column.addWidget(self._outcome)
+        column.addLayout(buttons)
+        self._agree.clicked.connect(lambda: self._decide(is_agreed=True))
+        self._decline.clicked.connect(lambda: self._decide(is_agreed=False))
+        self._undo.clicked.connect(self._on_undo_clicked)
+        self.hide()
+
+    def show_command(self, command: Command | None) -> None:
+        """Show a command as it is now; None hides the card."""
+        self.setVisible(command is not None)
+        if command is None:
+            self._command = None
+            return
+        if self._command is None or self._command.command_id != command.command_id:
+            self._show_details(command)
+        self._command = command
+        is_open = command.state is CommandState.PROPOSED
+        self._title.setText(one_line(command.title))
+        self.setAccessibleName(one_line(command.title))
+        self._agree.setVisible(is_open)
+        self._decline.setVisible(is_open)
+        self._agree.setEnabled(is_open)
+        self._decline.setEnabled(is_open)
+        self._undo.setVisible(command.can_be_undone)
+        self._undo.setEnabled(True)
+        waits = tr("Nothing is done before you agree.")
+        self._state.setText(waits if is_open else f"{command.state.in_words()}.")
+        show_text(self._outcome, "\n\n".join(filter(None, (command.outcome, command.said))))
+
+    def show_as_undecided(self) -> None:
+        """A decision or an undo failed: the buttons can be pressed again."""
+        self.show_command(self._command)
+
+    def _show_details(self, command: Command) -> None:
+        while item := self._details.takeAt(0):
+            if widget := item.widget():
+                widget.hide()
+                widget.deleteLater()
+        for row, (name, value) in enumerate(command.details):
+            label = PlainLabel(one_line(name), tone="muted", scale="small")
+            field = literal_text(name)
+            label.setBuddy(field)
+            self._details.addWidget(label, row, 0, Qt.AlignmentFlag.AlignTop)
+            self._details.addWidget(field, row, 1)
+            # Not before it has its place: it would be a window.
+            show_text(field, value)
+            # First what would be done, then the buttons.
+            for before, after in pairwise((field, self._agree, self._decline, self._undo)):
+                QWidget.setTabOrder(before, after)
+
+    def _decide(self, *, is_agreed: bool) -> None:
+        if self._command is None:
+            return
+        # At once: a second click of a double click finds nothing to press.
+        self._agree.setEnabled(False)
+        self._decline.setEnabled(False)
+        self.decided.emit(self._command.command_id, is_agreed)
+
+    @Slot()
+    def _on_undo_clicked(self) -> None:
+        if self._command is not None:
+            self._undo.setEnabled(False)
+            self.undo_wanted.emit(self._command.command_id)
+
+
+def literal_text(name: str) -> QPlainTextEdit:
+    """A field to read text in, as it is, with all its lines."""
+    field = QPlainTextEdit()
+    field.setReadOnly(True)
+    field.setTabChangesFocus(True)
+    field.setAccessibleName(name)
+    field.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+    field.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
+    return field
+
+
+def show_text(field: QPlainTextEdit, text: str) -> None:
+    """Show a text in the height it needs, up to a few lines; hidden without one."""
+    field.setVisible(bool(text))
+    field.setPlainText(text[:_MOST_CHARS])
+    lines = sum(1 + len(line) // _LINE_CHARS for line in text[:_MOST_CHARS].split("\n"))
+    height = field.fontMetrics().lineSpacing() * min(lines, _MOST_LINES)
+    margins = 2 * (field.frameWidth() + int(field.document().documentMargin())) + 8
+    field.setFixedHeight(height + margins)

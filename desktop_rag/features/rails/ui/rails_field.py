@@ -1,0 +1,139 @@
+"""The part of an assistant's form for its rails, with a field to try a sentence. Qt thread."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFileDialog,
+    QHBoxLayout,
+    QLineEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
+from desktop_rag.features.rails.assistants.rail_names import BUILT_IN
+from desktop_rag.ui.foundation.error_words import failure_in_words
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+from desktop_rag.ui.widgets.form_fields import note
+
+_CHOOSES = object()
+_NONE_NOTE = tr("Every question is answered from the documents.")
+_FOLDER_NOTE = tr(
+    "Rails of your own, from Settings → Rails or as docs/rails.md describes them. Programs in the"
+    " folder are not run."
+)
+
+
+class RailsField(QWidget):
+    """Chooses none, a set of the app or a folder.
+
+    `try_requested` carries the rails and a sentence; the answer goes to `show_tried`.
+    """
+
+    try_requested = Signal(str, str)
+
+    def __init__(self, rails: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.choice = QComboBox()
+        self.choice.setAccessibleName(tr("Rails"))
+        self.choice.addItem(tr("None"), "")
+        for known in BUILT_IN:
+            self.choice.addItem(known.title, known.name)
+        self.choice.addItem(tr("A folder…"), _CHOOSES)
+        self._note = note()
+        self._sentence = QLineEdit()
+        self._sentence.setAccessibleName(tr("Try a sentence"))
+        self._sentence.setPlaceholderText(tr("Try a sentence: which party shall I vote for?"))
+        self._try = TextButton(tr("Try"))
+        self._try.setAutoDefault(False)
+        self._tried = PlainLabel(tone="muted", scale="small", wrap=True, selectable=True)
+        self._chosen = ""
+        self._build()
+        self.choice.activated.connect(self._on_activated)
+        self._sentence.textChanged.connect(self._show_choice)
+        self._try.clicked.connect(self._on_try)
+        self.choose(rails)
+
+    def _build(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        row = QHBoxLayout()
+        row.addWidget(self._sentence, 1)
+        row.addWidget(self._try)
+        column.addWidget(self.choice)
+        column.addWidget(self._note)
+        column.addLayout(row)
+        column.addWidget(self._tried)
+
+    @property
+    def rails(self) -> str:
+        """What the assistant keeps: "" for none, a name, or a folder's path."""
+        return self._chosen
+
+    def offer(self, folders: Sequence[Path]) -> None:
+        """Offer the folders that were written in the window, above the choice of another."""
+        for folder in folders:
+            if self.choice.findData(str(folder)) < 0:
+                place = self.choice.count() - 1
+                self.choice.insertItem(place, one_line(folder.name), str(folder))
+
+    @Slot(str)
+    def choose(self, rails: str) -> None:
+        """Choose these rails; a folder gets a row of its own."""
+        place = self.choice.findData(rails)
+        if place < 0:
+            place = self.choice.count() - 1
+            self.choice.insertItem(place, one_line(Path(rails).name or rails), rails)
+        self._chosen = rails
+        self.choice.setCurrentIndex(place)
+        self._tried.setText("")
+        self._show_choice()
+
+    @Slot(str)
+    def show_tried(self, words: str) -> None:
+        """Show what would be done with the sentence."""
+        self._tried.set_tone("muted")
+        self._tried.setText(words)
+        self._tried.show()
+
+    def show_error(self, error: AppError) -> None:
+        """Show why the sentence can't be tried."""
+        self._tried.set_tone("danger")
+        self._tried.setText(failure_in_words(error))
+        self._tried.show()
+
+    @Slot()
+    def _show_choice(self) -> None:
+        known = {each.name: each.explanation for each in BUILT_IN} | {"": _NONE_NOTE}
+        text = known.get(self._chosen)
+        self._note.setText(text or one_line(f"{_FOLDER_NOTE} {self._chosen}"))
+        for widget in (self._sentence, self._try):
+            widget.setVisible(bool(self._chosen))
+        self._tried.setVisible(bool(self._tried.text()))
+        self._try.setEnabled(bool(self._sentence.text().strip()))
+
+    @Slot(int)
+    def _on_activated(self, place: int) -> None:
+        data = self.choice.itemData(place)
+        if isinstance(data, str):
+            self.choose(data)
+            return
+        self.choose(self._chosen)
+        dialog = QFileDialog(self, tr("Choose a folder of rails"), str(Path.home()))
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+        dialog.fileSelected.connect(self.choose)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    @Slot()
+    def _on_try(self) -> None:
+        self._try.setEnabled(False)
+        self.try_requested.emit(self._chosen, self._sentence.text())
+        self._try.setEnabled(True)

@@ -1,0 +1,610 @@
+"""The page "Rails": topics with examples and what happens, written without any language. Qt thread.
+
+What is edited is kept over a restart until it is saved or discarded.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QAction, QFontDatabase, QHideEvent, QKeySequence, QShowEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFileDialog,
+    QHBoxLayout,
+    QInputDialog,
+    QLineEdit,
+    QMessageBox,
+    QPlainTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
+from desktop_rag.features.rails.assistants.opened_rails import OpenedRails, RailsDraft
+from desktop_rag.features.rails.topics.rail_topic import RailTopic, problems
+from desktop_rag.features.rails.topics.topic_edits import TopicEdits
+from desktop_rag.features.rails.ui.rails_folders import RailsFolders, ShownFolders
+from desktop_rag.features.rails.ui.topic_form import TopicForm
+from desktop_rag.features.rails.ui.topic_wording import topic_in_words
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.error_words import failure_in_words
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.widgets.controls import Card, IconButton, PlainLabel, TextButton, set_tip
+from desktop_rag.ui.widgets.item_list import ItemList
+from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
+
+if TYPE_CHECKING:
+    from desktop_rag.features.rails.assistants.own_rails import OwnRails
+
+# The card that tries a sentence: what it means, the nearest examples, what is said, the events.
+#
+# Qt thread.
+
+_EVENTS_PX = 190
+
+
+class TryingCard(Card):
+    """`requested` carries a sentence; what comes of it goes to `show_tried` or `show_error`."""
+
+    requested = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName(tr("Try a sentence"))
+        self._sentence = QLineEdit()
+        self._sentence.setAccessibleName(tr("Sentence to try"))
+        self._sentence.setPlaceholderText(tr("A sentence as somebody would say it"))
+        self._try = TextButton(tr("Try"))
+        self._result = PlainLabel(wrap=True, selectable=True)
+        self._events_name = PlainLabel(tr("Events"), tone="muted", scale="small")
+        self._events = QPlainTextEdit()
+        self._events.setAccessibleName(tr("Events"))
+        self._events.setReadOnly(True)
+        self._events.setTabChangesFocus(True)
+        self._events.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self._events.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self._events.setFixedHeight(_EVENTS_PX)
+        row = QHBoxLayout()
+        row.addWidget(self._sentence, 1)
+        row.addWidget(self._try)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(18, 16, 18, 18)
+        column.setSpacing(8)
+        column.addWidget(PlainLabel(tr("Try a sentence"), scale="heading"))
+        column.addLayout(row)
+        for widget in (self._result, self._events_name, self._events):
+            column.addWidget(widget)
+            widget.hide()
+        self._try.clicked.connect(self._on_try)
+        self._sentence.returnPressed.connect(self._on_try)
+        self._sentence.textChanged.connect(self._on_typed)
+        self._on_typed()
+
+    def show_tried(self, words: str, events: Sequence[str]) -> None:
+        """Show what would be done with the sentence, in words and as events."""
+        self._result.set_tone("")
+        self._result.setText(words)
+        self._events.setPlainText("\n".join(events))
+        self._done(has_events=True)
+
+    def show_error(self, error: AppError) -> None:
+        """Show why the sentence can't be tried."""
+        self._result.set_tone("danger")
+        self._result.setText(failure_in_words(error))
+        self._done(has_events=False)
+
+    def clear(self) -> None:
+        """Show nothing of what was tried before."""
+        self._result.hide()
+        self._events.hide()
+        self._events_name.hide()
+
+    def _done(self, *, has_events: bool) -> None:
+        self._result.show()
+        self._events.setVisible(has_events)
+        self._events_name.setVisible(has_events)
+        self._on_typed()
+
+    @Slot()
+    def _on_typed(self) -> None:
+        self._try.setEnabled(bool(self._sentence.text().strip()))
+
+    @Slot()
+    def _on_try(self) -> None:
+        sentence = self._sentence.text().strip()
+        if sentence and self._try.isEnabled():
+            self._try.setEnabled(False)
+            self._result.set_tone("muted")
+            self._result.setText(tr("Trying…"))
+            self._result.show()
+            self.requested.emit(sentence)
+
+
+# The topics of rails in their order, and the buttons that add, remove, move. Qt thread.
+
+_HEIGHT_PX = 150
+
+
+class TopicList(QWidget):
+    """`chosen` and `removed` carry a place from zero; `moved` a place and the one it goes to."""
+
+    chosen = Signal(int)
+    added = Signal()
+    removed = Signal(int)
+    moved = Signal(int, int)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._list = ItemList(tr("Topics"))
+        self._list.setFixedHeight(_HEIGHT_PX)
+        self._add = TextButton(tr("Add topic"), icon="plus:text", theme=theme)
+        self._remove = TextButton(tr("Remove topic"), kind="danger")
+        self._up = TextButton(tr("Move up"))
+        self._down = TextButton(tr("Move down"))
+        alt = Qt.Modifier.ALT
+        keys = (
+            (self._remove, QKeySequence(Qt.Key.Key_Delete)),
+            (self._up, QKeySequence(alt | Qt.Key.Key_Up)),
+            (self._down, QKeySequence(alt | Qt.Key.Key_Down)),
+        )
+        for button, key in keys:
+            shown = key.toString(QKeySequence.SequenceFormat.NativeText)
+            set_tip(button, tr("{name} ({key})", name=button.text(), key=shown))
+            action = QAction(self._list, shortcut=key)
+            action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+            action.triggered.connect(button.click)
+            self._list.addAction(action)
+        buttons = QHBoxLayout()
+        for button in (self._add, self._remove, self._up, self._down):
+            buttons.addWidget(button)
+        buttons.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        column.addWidget(self._list)
+        column.addLayout(buttons)
+        self._list.currentRowChanged.connect(self._on_chosen)
+        self._add.clicked.connect(self.added)
+        self._remove.clicked.connect(self._on_remove)
+        self._up.clicked.connect(self._on_up)
+        self._down.clicked.connect(self._on_down)
+
+    @property
+    def place(self) -> int:
+        """The place of the chosen topic, -1 for none."""
+        return self._list.currentRow()
+
+    def show_topics(self, topics: Sequence[RailTopic], place: int) -> None:
+        """Show topics, with the one at `place` chosen. Emits nothing."""
+        words = [topic_in_words(topic) for topic in topics]
+        with QSignalBlocker(self._list):
+            if len(words) == self._list.count():
+                for row, text in enumerate(words):
+                    self._list.item(row).setText(text)
+            else:
+                self._list.clear()
+                self._list.addItems(words)
+            self._list.setCurrentRow(max(0, min(place, len(words) - 1)) if words else -1)
+        self._list.setVisible(bool(words))
+        self._show_buttons()
+
+    def _show_buttons(self) -> None:
+        place, count = self.place, self._list.count()
+        self._remove.setEnabled(place >= 0)
+        self._up.setEnabled(place > 0)
+        self._down.setEnabled(0 <= place < count - 1)
+        for button in (self._remove, self._up, self._down):
+            button.setVisible(count > 0)
+
+    @Slot(int)
+    def _on_chosen(self, place: int) -> None:
+        self._show_buttons()
+        self.chosen.emit(place)
+
+    @Slot()
+    def _on_remove(self) -> None:
+        self.removed.emit(self.place)
+
+    @Slot()
+    def _on_up(self) -> None:
+        self.moved.emit(self.place, self.place - 1)
+
+    @Slot()
+    def _on_down(self) -> None:
+        self.moved.emit(self.place, self.place + 1)
+
+
+# The row that chooses a folder of rails, makes one, and says where it is. Qt thread.
+
+
+class RailsChooser(QWidget):
+    """`chosen` carries the Path of a folder, `named` the name for a new one.
+
+    `reload_requested` reads the chosen folder again.
+    """
+
+    chosen = Signal(object)
+    named = Signal(str)
+    reload_requested = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._folder: Path | None = None
+        self._choice = QComboBox()
+        self._choice.setAccessibleName(tr("Your rails"))
+        self._choice.setMinimumContentsLength(16)
+        self._new = TextButton(tr("New rails…"), icon="plus:text", theme=theme)
+        self._open = TextButton(tr("Open a folder…"))
+        self._reload = IconButton(theme, "refresh:muted", tr("Read the folder again"))
+        self._where = PlainLabel(tone="muted", scale="small", wrap=True, selectable=True)
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        row.addWidget(self._choice, 1)
+        row.addWidget(self._reload)
+        row.addWidget(self._new)
+        row.addWidget(self._open)
+        row.addStretch(0)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addLayout(row)
+        column.addWidget(self._where)
+        self._choice.activated.connect(self._on_activated)
+        self._new.clicked.connect(self.ask_for_name)
+        self._open.clicked.connect(self._on_open)
+        self._reload.clicked.connect(self.reload_requested)
+        self.show_folders((), None, "")
+
+    def show_folders(self, folders: Sequence[Path], chosen: Path | None, used: str) -> None:
+        """Show folders by their names, and who uses the chosen one."""
+        self._folder = chosen
+        every = [*folders, *([chosen] if chosen and chosen not in folders else [])]
+        self._choice.clear()
+        for folder in every:
+            self._choice.addItem(one_line(folder.name or str(folder)), folder)
+        self._choice.setCurrentIndex(every.index(chosen) if chosen else -1)
+        self._where.setText(f"{chosen}\n{used}" if chosen else "")
+        for widget in (self._choice, self._reload, self._where):
+            widget.setVisible(chosen is not None)
+
+    @Slot()
+    def ask_for_name(self) -> None:
+        """Ask for the name of new rails."""
+        dialog = QInputDialog(self)
+        dialog.setWindowTitle(tr("New rails"))
+        dialog.setLabelText(tr("A name for them, such as Museum"))
+        dialog.textValueSelected.connect(self.named)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    @Slot(int)
+    def _on_activated(self, place: int) -> None:
+        folder = self._choice.itemData(place)
+        # Shown once it is open: what is unsaved may keep the one before.
+        self._choice.setCurrentIndex(self._choice.findData(self._folder))
+        if folder != self._folder:
+            self.chosen.emit(folder)
+
+    @Slot()
+    def _on_open(self) -> None:
+        dialog = QFileDialog(self, tr("Choose a folder of rails"), str(Path.home()))
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+        dialog.fileSelected.connect(self._on_folder)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    @Slot(str)
+    def _on_folder(self, path: str) -> None:
+        self.chosen.emit(Path(path))
+
+
+_DRAFT_MS = 800
+_SHOWN_PX = 480
+_INTRO = tr(
+    "Rails keep an assistant to what you write down. A topic is a few sentences as people say them,"
+    " and what happens then: an answer from the documents, a text of yours, a polite refusal, or a"
+    " question asked back. No model is asked to recognise them."
+)
+_FIRST = tr("Begin with “New rails…”, or open a folder of rails.")
+_NO_TOPICS = tr("No topics yet. Without any, every question is answered from the documents.")
+_UNSAVED = tr("Not saved yet.")
+_RESTORED = tr("These changes were not saved last time.")
+_OTHERS = tr("Other files of this folder stay as they are: {files}.")
+
+
+class RailsPage(ScrolledPage):
+    """Reads the folders whenever it is shown."""
+
+    def __init__(
+        self, bridge: Bridge, folders: RailsFolders, theme: Theme, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(tr("Rails"), parent)
+        self._bridge = bridge
+        self._folders = folders
+        self._opened: OpenedRails | None = None
+        self._edits = TopicEdits()
+        self._is_saving = False
+        self._undo = TextButton(tr("Undo"), kind="quiet")
+        self._redo = TextButton(tr("Redo"), kind="quiet")
+        self._save = TextButton(tr("Save"), kind="primary")
+        for button in (self._undo, self._redo, self._save):
+            self.header.addWidget(button)
+        self._chooser = RailsChooser(theme)
+        self._intro = PlainLabel(_INTRO, tone="muted", wrap=True)
+        self._state = PlainLabel(wrap=True, selectable=True)
+        self._list = TopicList(theme)
+        self._empty = PlainLabel(_NO_TOPICS, tone="muted", wrap=True)
+        self._form = TopicForm()
+        self._others = PlainLabel(tone="muted", scale="small", wrap=True)
+        self._trying = TryingCard()
+        self._shown = QPlainTextEdit()
+        self._draft_timer = QTimer(self, singleShot=True, interval=_DRAFT_MS)
+        self._build()
+        self._connect()
+        self._show()
+
+    def _build(self) -> None:
+        self._topics = Card()
+        self._topics.setAccessibleName(tr("Topics"))
+        inside = QVBoxLayout(self._topics)
+        inside.setContentsMargins(18, 16, 18, 18)
+        inside.setSpacing(10)
+        inside.addWidget(PlainLabel(tr("Topics"), scale="heading"))
+        for part in (self._empty, self._list, self._form, self._others):
+            inside.addWidget(part)
+        self._shown.setReadOnly(True)
+        self._shown.setAccessibleName(tr("The files of these rails"))
+        self._shown.setTabChangesFocus(True)
+        self._shown.setFixedHeight(_SHOWN_PX)
+        self._shown.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self._shown.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        for part in (
+            self._intro, self._chooser, self._state, self._topics, self._shown, self._trying
+        ):  # fmt: skip
+            self.column.addWidget(part)
+
+    def _connect(self) -> None:
+        self._chooser.chosen.connect(self.choose)
+        self._chooser.named.connect(self._on_named)
+        self._chooser.reload_requested.connect(self._on_reload)
+        self._list.chosen.connect(self._on_chosen)
+        self._list.added.connect(self._on_added)
+        self._list.removed.connect(self._on_removed)
+        self._list.moved.connect(self._on_moved)
+        self._form.edited.connect(self._on_edited)
+        self._trying.requested.connect(self._on_try)
+        self._undo.clicked.connect(self._on_undo)
+        self._redo.clicked.connect(self._on_redo)
+        self._save.clicked.connect(self.save)
+        self._draft_timer.timeout.connect(self._keep_draft)
+        for button, key in (
+            (self._save, QKeySequence.StandardKey.Save),
+            (self._undo, QKeySequence.StandardKey.Undo),
+            (self._redo, QKeySequence.StandardKey.Redo),
+        ):
+            action = QAction(self, shortcut=QKeySequence(key))
+            action.triggered.connect(button.click)
+            self.addAction(action)
+
+    # --- the folder --------------------------------------------------------------------------
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._refresh(self._opened.folder if self._opened else None)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        if self._draft_timer.isActive():
+            self._draft_timer.stop()
+            self._keep_draft()
+
+    def _refresh(self, wanted: Path | None) -> None:
+        """Read the folders; without a `wanted` one, that of the unsaved changes or the first."""
+        self._bridge.run(self, lambda: self._folders.read(wanted), self._on_folders)
+
+    def _on_folders(self, found: ShownFolders) -> None:
+        before = self._opened.folder if self._opened else None
+        self._chooser.show_folders(found.folders, found.chosen, found.used)
+        if found.chosen and found.chosen != before:
+            self._open(found.chosen, found.draft)
+        elif self._opened and not self._edits.is_changed:
+            # A sentence may have been taught meanwhile, or the file changed by hand.
+            self._open(self._opened.folder, None)
+
+    def _open(self, folder: Path, draft: RailsDraft | None) -> None:
+        self._with_own(lambda own: own.open(folder), lambda opened: self._on_opened(opened, draft))
+
+    def _on_opened(self, opened: OpenedRails, draft: RailsDraft | None) -> None:
+        is_same = self._opened is not None and self._opened.folder == opened.folder
+        if is_same and self._edits.is_changed:
+            return  # edited while it was read
+        place = self._list.place if is_same else 0
+        if opened != self._opened:
+            self._trying.clear()
+        self._opened = opened
+        topics = opened.topics or ()
+        self._edits = TopicEdits(topics, topics)
+        is_restored = draft is not None and draft.text == opened.text
+        if draft is not None and is_restored and opened.topics is not None:
+            self._edits = self._edits.changed(draft.topics)
+        self._show(max(0, place), _RESTORED if is_restored and self._edits.is_changed else "")
+
+    @Slot(object)
+    def choose(self, folder: Path) -> None:
+        """Open a folder, after what is unsaved was saved or discarded."""
+        self._leave(lambda: self._refresh(folder))
+
+    @Slot(str)
+    def _on_named(self, name: str) -> None:
+        def made(opened: OpenedRails) -> None:
+            self._refresh(opened.folder)
+
+        self._leave(lambda: self._with_own(lambda own: own.create(name), made))
+
+    @Slot()
+    def _on_reload(self) -> None:
+        if opened := self._opened:
+            self._leave(lambda: self._open(opened.folder, None))
+
+    def _leave(self, go: Callable[[], None]) -> None:
+        """Go on once nothing is unsaved; the person may stay."""
+        if not self._edits.is_changed:
+            go()
+            return
+        box = QMessageBox(self)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.setTextFormat(Qt.TextFormat.PlainText)
+        box.setWindowTitle(tr("Rails"))
+        box.setText(tr("The changes of these rails are not saved."))
+        save = box.addButton(tr("Save"), QMessageBox.ButtonRole.AcceptRole)
+        discard = box.addButton(tr("Discard"), QMessageBox.ButtonRole.DestructiveRole)
+        box.addButton(QMessageBox.StandardButton.Cancel)
+        box.setDefaultButton(save)
+
+        def drop() -> None:
+            self._edits = TopicEdits(self._edits.saved, self._edits.saved)
+            self._keep_draft()
+            go()
+
+        save.clicked.connect(lambda: self._save_then(go))
+        discard.clicked.connect(drop)
+        box.open()
+
+    # --- editing -----------------------------------------------------------------------------
+
+    @Slot(int)
+    def _on_chosen(self, _place: int) -> None:
+        self._show(self._list.place)
+
+    @Slot()
+    def _on_added(self) -> None:
+        self._edit(self._edits.added(RailTopic()), len(self._edits.topics))
+        self._form.write_name()
+
+    @Slot(int)
+    def _on_removed(self, place: int) -> None:
+        self._edit(self._edits.removed(place), place)
+
+    @Slot(int, int)
+    def _on_moved(self, place: int, to: int) -> None:
+        self._edit(self._edits.moved(place, to), to)
+
+    @Slot(object, str)
+    def _on_edited(self, topic: RailTopic, field: str) -> None:
+        place = self._list.place
+        if place >= 0:
+            self._edit(self._edits.put(place, topic, f"{field} {place}" if field else ""), place)
+
+    @Slot()
+    def _on_undo(self) -> None:
+        self._edit(self._edits.undone(), self._list.place)
+
+    @Slot()
+    def _on_redo(self) -> None:
+        self._edit(self._edits.redone(), self._list.place)
+
+    def _edit(self, edits: TopicEdits, place: int) -> None:
+        self._edits = edits
+        self._draft_timer.start()
+        self._show(place)
+
+    def _show(self, place: int = 0, told: str = "") -> None:
+        opened, topics = self._opened, self._edits.topics
+        is_open = opened is not None
+        is_editable = opened is not None and opened.topics is not None
+        self._list.show_topics(topics, place)
+        self._empty.setVisible(not topics)
+        self._form.setVisible(bool(topics))
+        if topics:
+            self._form.show_topic(topics[self._list.place])
+        others = ", ".join(opened.others) if opened else ""
+        self._others.setText(_OTHERS.format(files=others))
+        self._others.setVisible(bool(others))
+        self._topics.setVisible(is_editable)
+        self._trying.setVisible(is_editable)
+        self._shown.setVisible(is_open and not is_editable)
+        if opened and not is_editable and self._shown.toPlainText() != opened.shown:
+            self._shown.setPlainText(opened.shown)
+        self._show_state(told)
+
+    def _show_state(self, told: str = "") -> None:
+        opened, edits = self._opened, self._edits
+        fault = opened.fault if opened else None
+        problem = next(problems(edits.topics), None)
+        tone, words = "muted", _FIRST if opened is None else told
+        if fault:
+            tone, words = "warning", failure_in_words(fault)
+        elif edits.is_changed and not told:
+            words = f"{_UNSAVED} {problem.words}" if problem else _UNSAVED
+            tone = "warning" if problem else "muted"
+        self._state.set_tone(tone)
+        self._state.setText(words)
+        self._state.setVisible(bool(words))
+        self._save.setEnabled(edits.is_changed and not problem and not self._is_saving)
+        self._undo.setEnabled(bool(edits.before))
+        self._redo.setEnabled(bool(edits.after))
+        for button in (self._undo, self._redo, self._save):
+            button.setVisible(opened is not None and not fault)
+
+    def _show_error(self, error: AppError) -> None:
+        self._is_saving = False
+        self._show_state()
+        self._state.set_tone("danger")
+        self._state.setText(failure_in_words(error))
+        self._state.show()
+
+    # --- saving and trying -------------------------------------------------------------------
+
+    @Slot()
+    def save(self) -> None:
+        """Write the topics."""
+        self._save_then(lambda: None)
+
+    def _save_then(self, go: Callable[[], None]) -> None:
+        opened, topics = self._opened, self._edits.topics
+        if opened is None or self._is_saving:
+            return
+        self._is_saving = True
+        self._show_state()
+
+        def saved(kept: OpenedRails) -> None:
+            self._is_saving = False
+            self._opened = kept
+            self._edits = self._edits.kept(topics)
+            self._keep_draft()
+            self._show(self._list.place, "" if self._edits.is_changed else tr("Saved."))
+            go()
+
+        self._with_own(lambda own: own.save(opened, topics), saved)
+
+    @Slot(str)
+    def _on_try(self, sentence: str) -> None:
+        opened, topics = self._opened, self._edits.topics
+        if opened is None:
+            return
+        self._bridge.run(
+            self,
+            lambda: self._folders.own().try_sentence(opened, topics, sentence),
+            lambda tried: self._trying.show_tried(tried.in_words(), tried.events),
+            self._trying.show_error,
+        )
+
+    @Slot()
+    def _keep_draft(self) -> None:
+        opened, edits = self._opened, self._edits
+        draft = None
+        if opened and edits.is_changed:
+            draft = RailsDraft(opened.folder, opened.text, edits.topics)
+        self._bridge.run(self, lambda: self._folders.own().keep_draft(draft))
+
+    def _with_own(
+        self,
+        work: "Callable[[OwnRails], OpenedRails]",
+        done: Callable[[OpenedRails], None],
+    ) -> None:
+        self._bridge.run(self, lambda: work(self._folders.own()), done, self._show_error)

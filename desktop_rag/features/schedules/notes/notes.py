@@ -1,0 +1,253 @@
+"""The notes that the app writes for the person: Markdown files in folders of their choice.
+
+Worker threads only. The list of notes only remembers where they are; what is in them, and what of
+it is the person's, is in the files themselves.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+
+from desktop_rag.answer.chat import Chat
+from desktop_rag.core.answer_claims import with_signs
+from desktop_rag.core.claims import Verdict
+from desktop_rag.core.conversation import Message
+from desktop_rag.core.errors import AppError, InterruptedAnswer
+from desktop_rag.core.files.atomic_file import write_atomically
+from desktop_rag.core.language.function_words import language_of
+from desktop_rag.core.question import SearchScope
+from desktop_rag.core.question_scope import QuestionScope
+from desktop_rag.core.text import words
+from desktop_rag.features.schedules.notes.note_files import (
+    Note,
+    NoteFiles,
+    free_path,
+    page_of,
+    text_of,
+)
+from desktop_rag.features.schedules.values.note_changes import (
+    ProposedSection,
+    proposed,
+    with_accepted,
+)
+from desktop_rag.features.schedules.values.note_page import (
+    NotePage,
+    NoteSection,
+    new_page,
+    page_text,
+)
+from desktop_rag.features.schedules.values.note_sources import NoteSources, cited_in, without_links
+from desktop_rag.features.schedules.values.note_words import (
+    EXCERPTS,
+    NoteWords,
+    language_of_topic,
+    note_words,
+    part_of,
+)
+from desktop_rag.features.schedules.values.standing_run import is_changed
+from desktop_rag.ingest.library import Library
+
+# Writes the sections of a note from the library, by several questions. Worker threads only.
+
+
+class NoteWriting:
+    """Asks the questions of a note one after the other; the person's own go first."""
+
+    def __init__(self, chat: Chat, library: Library) -> None:
+        self._chat = chat
+        self._library = library
+
+    def language(self, topic: str, scope: QuestionScope, but: Sequence[Path]) -> str:
+        """The language for a new note, by the topic and the documents about it but these files.
+
+        AppError for a wrong filter in the topic.
+        """
+        reach = SearchScope(about=scope.items, but=tuple(map(str, but)))
+        found = self._chat.search(topic, reach=reach)
+        documents = self._library.documents.of_ids(list({p.document_id for p in found}))
+        known = {document.document_id: document.language for document in documents}
+        languages = [known.get(p.document_id) or language_of(words(p.text)) for p in found]
+        preferred = self._chat.models.settings.preferences.language
+        return language_of_topic(topic, preferred, languages)
+
+    def sections(
+        self,
+        page: NotePage,
+        scope: QuestionScope,
+        sources: NoteSources,
+        *,
+        but: Sequence[Path],
+        tell: Callable[[str], None],
+        cancel: Event,
+    ) -> tuple[NoteSection, ...]:
+        """Fresh sections for a note, of excerpts without a model.
+
+        What the note has of the app keeps its heading. No note is evidence: `but` are their files.
+
+        `tell` gets the heading before each question. AppError when the endpoint fails or nothing
+        about the topic was found; Cancelled after `cancel` was set.
+        """
+        topic, known = page.topic, note_words(page.language)
+        has_model = any(self._chat.background.model_name(""))
+        found: list[NoteSection] = []
+        for part, question in (known.questions if has_model else {EXCERPTS: "{topic}"}).items():
+            heading = next((h for h in page.written if part_of(h) == part), known.headings[part])
+            tell(heading)
+            answer = self._answer(topic, question, scope, but, cancel)
+            said = self._checked(answer, known, cancel)
+            text, cited = sources.linked(said, answer.sources), cited_in(said, answer.sources)
+            if text and _has_sources(answer):
+                found.append(NoteSection(heading, _below_second_level(text), cited))
+        if not found:
+            hint = "Use the words of your documents, or write about all documents."
+            raise AppError(f"Nothing about “{topic}” was found.", hint)
+        return tuple(found)
+
+    def _answer(
+        self, topic: str, question: str, scope: QuestionScope, but: Sequence[Path], cancel: Event
+    ) -> Message:
+        """The answer from what a search for the topic alone finds: other words would hide it."""
+        asked, paths = question.format(topic=topic), tuple(map(str, but))
+        answer = self._chat.background.answer
+        try:
+            return answer(asked, scope, "", cancel, but=paths, search_for=topic)
+        except InterruptedAnswer as exc:
+            raise AppError("Other questions came first.", "Try again in a while.") from exc
+
+    def _checked(self, answer: Message, known: NoteWords, cancel: Event) -> str:
+        """The text without what a source contradicts, and with a sign where none backs it."""
+        claims = () if answer.is_excerpts else self._chat.grader.claims(answer, cancel)
+        said = {Verdict.PARTLY: known.partly, Verdict.NOT_IN_SOURCES: known.not_found}
+        return with_signs(answer.text, claims, without={Verdict.CONTRADICTED}, said=said)
+
+
+def _has_sources(answer: Message) -> bool:
+    return any(source.is_cited for source in answer.sources)
+
+
+def _below_second_level(text: str) -> str:
+    """The text with its headings below those of the note."""
+    lines = (f"##{line}" if line.startswith(("# ", "## ")) else line for line in text.split("\n"))
+    return "\n".join(lines)
+
+
+_LONGEST_TOPIC = 200
+
+
+@dataclass(frozen=True, slots=True)
+class NoteDraft:
+    """What would be written to a file, shown to the person before; `was` is its content now.
+
+    `was` is None for a file that does not exist yet.
+    """
+
+    path: Path
+    page: NotePage
+    sources: NoteSources
+    changes: tuple[ProposedSection, ...]
+    was: str | None
+
+    @property
+    def unasked(self) -> frozenset[str]:
+        """The headings of the changes that remove nothing and touch nothing of the person's."""
+        return frozenset(change.heading for change in self.changes if not change.is_asked_for)
+
+
+class Notes:
+    """Writes, refreshes and lists notes."""
+
+    def __init__(self, register: Path, chat: Chat, library: Library) -> None:
+        """`register` is the file that remembers where the notes are."""
+        self._files = NoteFiles(register, library)
+        self._chat = chat
+        self._writing = NoteWriting(chat, library)
+        self._drafts: dict[Path, NoteDraft] = {}
+
+    def all(self) -> list[Note]:
+        """The notes whose files are there, by topic."""
+        return self._files.all()
+
+    def suggested_folder(self) -> Path:
+        """The folder of an earlier note, or `Notes` in the person's home."""
+        return self._files.suggested_folder()
+
+    def write(
+        self,
+        topic: str,
+        folder: Path,
+        scope: QuestionScope,
+        *,
+        tell: Callable[[str], None],
+        cancel: Event,
+    ) -> NoteDraft:
+        """Draft a new note; nothing is written yet. AppError and Cancelled as for `refresh`."""
+        topic = " ".join(topic.split())
+        if not topic:
+            raise AppError("There is no topic.", "Say what the note is to be about.")
+        if len(topic) > _LONGEST_TOPIC:
+            raise AppError("The topic is too long.", "A few words find more than a text.")
+        path = free_path(folder, topic)
+        language = self._writing.language(topic, scope, [note.path for note in self.all()])
+        page = new_page(topic, scope.to_json(), language)
+        return self._drafted(path, page, None, tell, cancel)
+
+    def refresh(self, path: Path, *, tell: Callable[[str], None], cancel: Event) -> NoteDraft:
+        """Draft the changes of a note; nothing is written yet.
+
+        Raises:
+            AppError: when it is no note, the endpoint fails, or nothing was found.
+            Cancelled: after `cancel` was set.
+        """
+        text = text_of(path)
+        page = page_of(text)
+        if page is None:
+            raise AppError(f"{path} is no note.", "Write one: desktop-rag note write TOPIC")
+        return self._drafted(path, page, text, tell, cancel)
+
+    def keep(self, draft: NoteDraft) -> NoteDraft:
+        """Keep a draft for `accept`, in place of an earlier one of the file."""
+        self._drafts[draft.path] = draft
+        return draft
+
+    def accept(self, path: Path, headings: Collection[str]) -> Path:
+        """Write these changes of the draft that was kept. AppError when there is none."""
+        draft = self._drafts.pop(path, None)
+        if draft is None:
+            raise AppError("There are no changes to write.", "Refresh the note first.")
+        return self.save(draft, headings)
+
+    def save(self, draft: NoteDraft, accepted: Collection[str]) -> Path:
+        """Write the changes with these headings, and have the folder indexed.
+
+        AppError, with nothing written, when the file changed meanwhile or the disk refuses.
+        """
+        if text_of(draft.path) != draft.was:
+            raise AppError("The note was changed meanwhile.", "Refresh it again.")
+        page = draft.sources.listed(with_accepted(draft.page, draft.changes, accepted))
+        try:
+            draft.path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(draft.path, page_text(page))
+        except OSError as exc:
+            hint = f"{draft.path}: {exc.strerror}."
+            raise AppError("The note could not be written.", hint) from exc
+        self._files.remember(draft.path)
+        return draft.path
+
+    def _drafted(
+        self,
+        path: Path,
+        page: NotePage,
+        was: str | None,
+        tell: Callable[[str], None],
+        cancel: Event,
+    ) -> NoteDraft:
+        sources = NoteSources(page, path.parent)
+        scope = QuestionScope.from_json(page.about)
+        but = [path, *(note.path for note in self.all())]
+        fresh = self._writing.sections(page, scope, sources, but=but, tell=tell, cancel=cancel)
+        return NoteDraft(path, page, sources, proposed(page, fresh, self._says_the_same), was)
+
+    def _says_the_same(self, before: str, after: str) -> bool:
+        before, after = without_links(before), without_links(after)
+        return before == after or not is_changed(self._chat.background.compare(before, after))

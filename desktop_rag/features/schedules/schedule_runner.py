@@ -1,0 +1,147 @@
+"""Asks scheduled questions when they are due. Owns one thread, which looks twice a minute.
+
+A run is the least urgent work of the app: it waits for indexing, for half an hour at most, and an
+answer to the person comes before it and interrupts it.
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from desktop_rag.core.errors import AppError, Cancelled, InterruptedAnswer
+from desktop_rag.core.library_events import DocumentsChanged, LibraryEvent
+from desktop_rag.features.schedules.standing_questions import Standing, StandingQuestions
+from desktop_rag.features.schedules.values.due_times import is_due
+from desktop_rag.features.schedules.values.standing_question import Rhythm, StandingQuestion
+from desktop_rag.ingest.library import Library
+
+log = logging.getLogger(__name__)
+
+_LOOK_S = 30.0
+# Documents rest when they stayed the same for so long.
+_AT_REST = timedelta(seconds=60)
+_MOST_WAIT_FOR_INDEXING = timedelta(minutes=30)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The fingerprint of a question's documents, unchanged since a time.
+
+    It was made after so many changes in the library, and holds until there are more.
+    """
+
+    changes: int
+    question: StandingQuestion
+    fingerprint: str
+    since: datetime
+
+
+class ScheduleRunner:
+    """Runs what is due, one question at a time, and what the person asks for at once."""
+
+    def __init__(
+        self,
+        questions: StandingQuestions,
+        library: Library,
+        now: Callable[[], datetime] = datetime.now,
+    ) -> None:
+        """`now` gives the local time."""
+        self._questions = questions
+        self._library = library
+        self._now = now
+        self._wanted: list[str] = []
+        self._due_since: dict[str, datetime] = {}
+        self._seen: dict[str, _Seen] = {}
+        self._changes = 0
+        self._lock = threading.Lock()
+        self._woken = threading.Event()
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="schedule", daemon=True)
+        self._unsubscribe = library.subscribe(self._on_library_event)
+
+    def start(self) -> None:
+        """Begin to look what is due."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Give up the run under way and look no more; a cut run is due again. Idempotent."""
+        self._closing.set()
+        self._woken.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        unsubscribe, self._unsubscribe = self._unsubscribe, lambda: None
+        unsubscribe()
+
+    def run_soon(self, question_id: str) -> None:
+        """Ask this question next, whatever its schedule. Any thread."""
+        with self._lock:
+            self._wanted.append(question_id)
+        self.wake()
+
+    def wake(self) -> None:
+        """Look at once. Cheap; any thread."""
+        self._woken.set()
+
+    def check(self) -> None:
+        """Run what the person asked for and what is due. One thread at a time."""
+        with self._lock:
+            wanted, self._wanted = self._wanted, []
+        for standing in self._questions.all():
+            if self._closing.is_set():
+                return
+            question = standing.question
+            is_wanted = question.question_id in wanted
+            if is_wanted or self._is_due_now(standing):
+                self._run(question, has_consent=is_wanted)
+
+    def _run(self, question: StandingQuestion, *, has_consent: bool) -> None:
+        self._due_since.pop(question.question_id, None)
+        try:
+            self._questions.run(question, self._closing, has_consent=has_consent)
+        except AppError as error:
+            log.info("a scheduled question was not answered: %s", error.title)
+        except InterruptedAnswer:
+            log.info("a scheduled question gave way to others")
+        except Cancelled:
+            log.info("a scheduled question was cut short")
+
+    def _is_due_now(self, standing: Standing) -> bool:
+        question = standing.question
+        fingerprint = ""
+        if question.rhythm is Rhythm.ON_CHANGE:
+            fingerprint = self._fingerprint_at_rest(question)
+        if not is_due(question, standing.state, self._now(), fingerprint):
+            self._due_since.pop(question.question_id, None)
+            return False
+        since = self._due_since.setdefault(question.question_id, self._now())
+        waited = abs(self._now() - since)
+        return self._library.indexing.is_idle or waited >= _MOST_WAIT_FOR_INDEXING
+
+    def _fingerprint_at_rest(self, question: StandingQuestion) -> str:
+        """The fingerprint of its documents; "" while they change."""
+        if not self._library.indexing.is_idle:
+            return ""
+        now, changes = self._now(), self._changes
+        seen = self._seen.get(question.question_id)
+        # A shared library that was away when it was asked may be there now.
+        is_known = (
+            seen and seen.fingerprint and (seen.changes, seen.question) == (changes, question)
+        )
+        if seen is None or not is_known:
+            found = self._questions.occasion(question)
+            since = seen.since if seen and seen.fingerprint == found else now
+            seen = self._seen[question.question_id] = _Seen(changes, question, found, since)
+        return seen.fingerprint if abs(now - seen.since) >= _AT_REST else ""
+
+    def _on_library_event(self, event: LibraryEvent) -> None:
+        if isinstance(event, DocumentsChanged):
+            self._changes += 1
+
+    def _work(self) -> None:
+        # Not at once: the start is the person's, and folders are looked through first.
+        while not self._closing.is_set():
+            self._woken.wait(_LOOK_S)
+            self._woken.clear()
+            self.check()

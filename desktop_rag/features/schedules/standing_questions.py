@@ -1,0 +1,233 @@
+"""The person's scheduled questions: making, changing and answering them. Worker threads only."""
+
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from threading import Event, Lock
+
+from desktop_rag.answer.chat import Chat
+from desktop_rag.core.conversation import Message
+from desktop_rag.core.errors import AppError
+from desktop_rag.features.evaluation.values.run_estimate import CostlyError, estimate
+from desktop_rag.features.schedules.values.due_times import latest_occasion, retry_at
+from desktop_rag.features.schedules.values.standing_events import (
+    AnswerHasChanged,
+    SchedulesChanged,
+    StandingEvent,
+)
+from desktop_rag.features.schedules.values.standing_question import (
+    RUNS_KEPT,
+    Rhythm,
+    ScheduleState,
+    StandingQuestion,
+    validated_question,
+)
+from desktop_rag.features.schedules.values.standing_run import StandingRun
+from desktop_rag.features.schedules.values.standing_store_contract import StandingStore
+
+_OTHER_QUESTION = "Not compared: the question was another one before."
+_OTHER_KIND = "Not compared: one of the two answers has excerpts only, without a model."
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A scheduled question with its state and its latest run, None before the first."""
+
+    question: StandingQuestion
+    state: ScheduleState
+    last: StandingRun | None = None
+    is_running: bool = False
+
+
+class StandingQuestions:
+    """Keeps scheduled questions and answers them, one at a time."""
+
+    def __init__(
+        self, store: StandingStore, chat: Chat, now: Callable[[], datetime] = datetime.now
+    ) -> None:
+        """`now` gives the local time."""
+        self._store = store
+        self._chat = chat
+        self._now = now
+        self._turn = Lock()
+        self._running_id = ""
+        self._listeners: list[Callable[[StandingEvent], None]] = []
+
+    def subscribe(self, listener: Callable[[StandingEvent], None]) -> Callable[[], None]:
+        """Call the listener after each change, on the thread that made it.
+
+        Returns a function that unsubscribes.
+        """
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    # --- the list ----------------------------------------------------------------------------
+
+    def all(self) -> list[Standing]:
+        """All questions that are not deleted, by name."""
+        running = self._running_id
+        return [
+            Standing(
+                question,
+                state,
+                next(iter(self._store.runs(question.question_id)), None),
+                question.question_id == running,
+            )
+            for question, state in self._store.all()
+        ]
+
+    def state_of(self, question_id: str) -> ScheduleState:
+        """The state of a question; that of a new one when there is none of this id."""
+        states = {question.question_id: state for question, state in self._store.all()}
+        return states.get(question_id, ScheduleState())
+
+    def find(self, name: str) -> Standing:
+        """The question of this name, ignoring case. AppError when there is none or several."""
+        every = self.all()
+        found = [s for s in every if s.question.name.casefold() == name.strip().casefold()]
+        if len(found) == 1:
+            return found[0]
+        names = ", ".join(f"“{s.question.name}”" for s in every)
+        hint = f"There are: {names}." if names else "Add one: desktop-rag schedule add"
+        if found:
+            raise AppError(f"There is more than one scheduled question “{name}”.", hint)
+        raise AppError(f"There is no scheduled question “{name}”.", hint)
+
+    def runs(self, question_id: str) -> list[StandingRun]:
+        """The answers so far, the newest first."""
+        return self._store.runs(question_id)
+
+    def add(self, question: StandingQuestion, known: Message | None = None) -> StandingQuestion:
+        """Store a new question; returns it with its id.
+
+        With a `known` answer, that is the first run, and the question is asked at its next
+        occasion; else it is due at once. AppError when it is not valid.
+        """
+        kept = validated_question(
+            replace(question, question_id=uuid.uuid4().hex, changed_at=time.time())
+        )
+        self._store.put(kept)
+        if known:
+            self._store.add_run(self._run_of(kept, known), RUNS_KEPT)
+            self._store.set_state(kept.question_id, ScheduleState(self.occasion(kept)))
+        self._publish(SchedulesChanged())
+        return kept
+
+    def change(self, question: StandingQuestion) -> StandingQuestion:
+        """Store a changed question, which waits for its next occasion; returns it as stored.
+
+        AppError, with nothing changed, when it is not valid.
+        """
+        kept = validated_question(replace(question, changed_at=time.time()))
+        self._store.put(kept)
+        self._store.set_state(kept.question_id, ScheduleState(self.occasion(kept)))
+        self._publish(SchedulesChanged())
+        return kept
+
+    def set_paused(self, question: StandingQuestion, *, is_paused: bool) -> None:
+        """Pause the schedule, or resume it; what was missed meanwhile is made up once."""
+        self._store.put(replace(question, is_paused=is_paused, changed_at=time.time()))
+        self._publish(SchedulesChanged())
+
+    def delete(self, question_id: str) -> None:
+        """Hide the question; it is removed with its history at the next start."""
+        self._store.set_deleted(question_id, True)
+        self._publish(SchedulesChanged())
+
+    def restore(self, question_id: str) -> None:
+        """Undo `delete`."""
+        self._store.set_deleted(question_id, False)
+        self._publish(SchedulesChanged())
+
+    def purge_deleted(self) -> None:
+        """Remove deleted questions for good. Called when the app starts."""
+        self._store.purge_deleted()
+
+    # --- answering ---------------------------------------------------------------------------
+
+    def occasion(self, question: StandingQuestion) -> str:
+        """The occasion that a run now would settle."""
+        if question.rhythm is Rhythm.ON_CHANGE:
+            return self._chat.background.fingerprint(question.scope)
+        return latest_occasion(question, self._now())
+
+    def run(
+        self, question: StandingQuestion, cancel: Event, *, has_consent: bool = False
+    ) -> StandingRun:
+        """Answer the question now, and store the answer with its changes.
+
+        `has_consent` says that the person wants this run, whatever it costs.
+
+        Raises:
+            AppError: when there is no answer, or it may cost more than the person set; the question
+                then shows why.
+            InterruptedAnswer: when the person kept asking. Nothing is stored.
+            Cancelled: after `cancel` was set. Nothing is stored.
+        """
+        with self._turn:
+            self._show_running(question.question_id)
+            occasion = self.occasion(question)
+            try:
+                if not has_consent:
+                    self._check_cost(question)
+                run = self._answered(question, cancel)
+            except AppError as error:
+                self._note_failure(question, occasion, error)
+                raise
+            finally:
+                self._show_running("")
+            return self._stored(question, run, occasion)
+
+    def _check_cost(self, question: StandingQuestion) -> None:
+        settings = self._chat.set_up(question.assistant_id).settings
+        found = estimate(1, [self._chat.models.with_prices(settings)], ())
+        if found.needs_consent:
+            raise CostlyError(found)
+
+    def _answered(self, question: StandingQuestion, cancel: Event) -> StandingRun:
+        background = self._chat.background
+        message = background.answer(
+            question.question, question.scope, question.assistant_id, cancel
+        )
+        run = self._run_of(question, message)
+        before = next(iter(self._store.runs(question.question_id)), None)
+        if before is None:
+            return run
+        if before.question != question.question:
+            return replace(run, note=_OTHER_QUESTION)
+        if before.is_excerpts != run.is_excerpts:
+            return replace(run, note=_OTHER_KIND)
+        return replace(run, compared=background.compare(before.answer, run.answer))
+
+    def _run_of(self, question: StandingQuestion, answer: Message) -> StandingRun:
+        cited = tuple(source for source in answer.sources if source.is_cited)
+        return StandingRun(
+            uuid.uuid4().hex, question.question_id, self._now().timestamp(), question.question,
+            answer.text, answer.model, answer.is_excerpts, answer.seconds,
+            cited or answer.sources,
+        )  # fmt: skip
+
+    def _stored(self, question: StandingQuestion, run: StandingRun, occasion: str) -> StandingRun:
+        if self._store.add_run(run, RUNS_KEPT):
+            self._store.set_state(question.question_id, ScheduleState(occasion))
+            self._publish(SchedulesChanged())
+            if run.is_changed:
+                self._publish(AnswerHasChanged(question, run))
+        return run
+
+    def _note_failure(self, question: StandingQuestion, occasion: str, error: AppError) -> None:
+        failures, now = self.state_of(question.question_id).failures + 1, self._now()
+        failed = ScheduleState(
+            occasion, failures, now.timestamp(), retry_at(failures, now), error.title, error.hint
+        )
+        self._store.set_state(question.question_id, failed)
+
+    def _show_running(self, question_id: str) -> None:
+        self._running_id = question_id
+        self._publish(SchedulesChanged())
+
+    def _publish(self, event: StandingEvent) -> None:
+        for listener in list(self._listeners):
+            listener(event)

@@ -1,0 +1,449 @@
+"""The page "Notes": the list, writing a new one, refreshing and opening one. Qt thread."""
+
+import html
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import (
+    QDialog,
+    QFileDialog,
+    QHBoxLayout,
+    QLineEdit,
+    QListWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_rag.core.domain import Document
+from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.core.language.translation import tr
+from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope, ScopeItem
+from desktop_rag.features.schedules.ui.standing_dialog import scope_field
+from desktop_rag.features.schedules.ui.standing_wording import cost_in_words
+from desktop_rag.features.schedules.values.note_changes import ProposedSection, SectionChange
+from desktop_rag.features.schedules.values.note_sources import note_citations
+from desktop_rag.ui.documents.dialog_reading import DialogReading
+from desktop_rag.ui.documents.document_opener import DocumentOpener
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.messages.cited_text import CitedText
+from desktop_rag.ui.viewers.document_span import DocumentSpan
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+from desktop_rag.ui.widgets.form_fields import SettingsSection, fit_height, note
+from desktop_rag.ui.widgets.item_list import ItemList
+from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
+    from desktop_rag.features.schedules.notes.note_files import Note
+    from desktop_rag.features.schedules.notes.notes import NoteDraft, Notes
+    from desktop_rag.ingest.library import Library
+
+# Asks what a note is to be about, and where its file is to be. Qt thread.
+
+_NOTE_WIDTH_PX = 560
+_FOLDER = tr(
+    "A Markdown file of yours is written there. The folder becomes a part of the library, so that"
+    " later questions find the note as yours."
+)
+
+
+class NoteDialog(QDialog):
+    """`submitted` carries the topic, the folder and the QuestionScope."""
+
+    submitted = Signal(str, object, object)
+
+    def __init__(
+        self, folder: Path, scopes: Sequence[QuestionScope], cost: str, parent: QWidget
+    ) -> None:
+        """`folder` is suggested, `scopes` can be chosen, `cost` says what each question uses."""
+        super().__init__(parent)
+        self.setObjectName("noteDialog")
+        self.setWindowTitle(tr("Write a note about…"))
+        self._topic = QLineEdit()
+        self._topic.setAccessibleName(tr("Topic"))
+        self._topic.setPlaceholderText(tr("A topic, a person, a project"))
+        self._folder = QLineEdit(str(folder))
+        self._choose = TextButton(tr("Choose…"))
+        self._about = scope_field(ALL_DOCUMENTS, scopes)
+        self._write = TextButton(tr("Write"), kind="primary")
+        self._cancel = TextButton(tr("Cancel"))
+        section = SettingsSection(self.windowTitle())
+        section.add_row(tr("Topic"), self._topic, is_wide=True)
+        section.add_row(tr("From"), self._about, is_wide=True)
+        section.add_note(note(cost))
+        section.add_row(tr("Folder"), self._folder, self._choose, is_wide=True)
+        section.add_note(note(_FOLDER))
+        buttons = QHBoxLayout()
+        buttons.addStretch(1)
+        buttons.addWidget(self._cancel)
+        buttons.addWidget(self._write)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 18, 20, 16)
+        column.setSpacing(12)
+        column.addWidget(section)
+        column.addLayout(buttons)
+        self._write.setDefault(True)
+        fit_height(self, _NOTE_WIDTH_PX)
+        self._topic.textChanged.connect(self._on_edited)
+        self._folder.textChanged.connect(self._on_edited)
+        self._choose.clicked.connect(self._on_choose_clicked)
+        self._cancel.clicked.connect(self.reject)
+        self._write.clicked.connect(self._on_write_clicked)
+        self._on_edited()
+
+    @Slot()
+    def _on_edited(self) -> None:
+        texts = (self._topic.text().strip(), self._folder.text().strip())
+        self._write.setEnabled(all(texts))
+
+    @Slot()
+    def _on_choose_clicked(self) -> None:
+        dialog = QFileDialog(self, tr("Folder of the note"), self._folder.text())
+        dialog.setObjectName("noteFolderDialog")
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.fileSelected.connect(self._folder.setText)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    @Slot()
+    def _on_write_clicked(self) -> None:
+        folder = Path(self._folder.text().strip()).expanduser()
+        self.submitted.emit(self._topic.text(), folder, self._about.currentData())
+        self.accept()
+
+
+# Shows what would be written to a note, to be accepted section by section. Qt thread.
+
+_WIDTH_PX, _HEIGHT_PX = 820, 560
+_LIST_PX = 230
+_WORDS = {
+    SectionChange.NEW: tr("New"),
+    SectionChange.CHANGED: tr("Changed"),
+    SectionChange.GONE: tr("Gone"),
+}
+_CHANGE_INTRO = tr(
+    "Nothing is written yet. Check what is to be written: at first all but what you wrote yourself"
+    " and what would be removed."
+)
+
+
+class ChangeDialog(QDialog):
+    """`accepted_changes` carries the headings of the checked sections.
+
+    `read_requested` carries the SourceRef of a link that was clicked.
+    """
+
+    accepted_changes = Signal(object)
+    read_requested = Signal(object)
+
+    def __init__(
+        self, topic: str, changes: Sequence[ProposedSection], theme: Theme, parent: QWidget
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("changeDialog")
+        self.setWindowTitle(tr("Note: {topic}", topic=one_line(topic)))
+        self._theme = theme
+        self._changes = changes
+        self._list = ItemList(tr("Sections"))
+        self._list.setMaximumWidth(_LIST_PX)
+        for change in changes:
+            item = QListWidgetItem(_row_in_words(change), self._list)
+            state = Qt.CheckState.Unchecked if change.is_asked_for else Qt.CheckState.Checked
+            item.setCheckState(state)
+        self._text = CitedText(theme, tr("Change"))
+        self._write = TextButton(tr("Write the checked"), kind="primary")
+        self._cancel = TextButton(tr("Cancel"))
+        self._build()
+        self._list.currentRowChanged.connect(self._on_row_changed)
+        self._list.itemChanged.connect(self._on_checked)
+        self._write.clicked.connect(self._on_write_clicked)
+        self._cancel.clicked.connect(self.reject)
+        self._text.read_requested.connect(self.read_requested)
+        self._list.setCurrentRow(0)
+
+    def _build(self) -> None:
+        middle = QHBoxLayout()
+        middle.addWidget(self._list)
+        middle.addWidget(self._text, 1)
+        buttons = QHBoxLayout()
+        buttons.addStretch(1)
+        buttons.addWidget(self._cancel)
+        buttons.addWidget(self._write)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 18, 20, 16)
+        column.setSpacing(10)
+        column.addWidget(PlainLabel(self.windowTitle(), scale="heading"))
+        column.addWidget(note(_CHANGE_INTRO))
+        column.addLayout(middle, 1)
+        column.addLayout(buttons)
+        self.resize(_WIDTH_PX, _HEIGHT_PX)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        # Rows that were laid out before there was a style are too low for it.
+        self._list.doItemsLayout()
+
+    @property
+    def _checked(self) -> list[str]:
+        rows = range(self._list.count())
+        items = [self._list.item(row) for row in rows]
+        pairs = zip(items, self._changes, strict=True)
+        return [c.heading for item, c in pairs if item.checkState() is Qt.CheckState.Checked]
+
+    @Slot(int)
+    def _on_row_changed(self, row: int) -> None:
+        if not 0 <= row < len(self._changes):
+            self._text.clear()
+            return
+        change = self._changes[row]
+        # A file has one number in a note, whichever of its places is cited.
+        self._text.link([replace(source, n=n) for n, source in enumerate(change.cited, 1)])
+        # Where the links of the note as it is now lead is not known.
+        now = self._part(tr("Now:"), note_citations(change.before).in_words, {}, "danger_soft")
+        after = note_citations(change.after)
+        shown = after.numbered if change.cited else after.in_words
+        then = self._part(tr("Then:"), shown, after.labels, "success_soft")
+        self._text.show_html(now + then)
+
+    def _part(self, word: str, text: str, labels: Mapping[int, int], role: str) -> str:
+        """The HTML of a text, on a ground of its own below a word; "" without a text."""
+        if not text:
+            return ""
+        ground, ink = self._theme.colours[role], self._theme.colours[f"{role}_text"]
+        return (
+            f'<p style="margin-bottom:4px;">{html.escape(word)}</p>'
+            f'<table width="100%" cellpadding="8" bgcolor="{ground}"><tr>'
+            f'<td style="color:{ink};">{self._text.written(text, labels)}</td></tr></table>'
+        )
+
+    @Slot()
+    def _on_checked(self) -> None:
+        self._write.setEnabled(bool(self._checked))
+
+    @Slot()
+    def _on_write_clicked(self) -> None:
+        self.accepted_changes.emit(self._checked)
+        self.accept()
+
+
+def _row_in_words(change: ProposedSection) -> str:
+    words = f"{one_line(change.heading)} · {_WORDS[change.change]}"
+    return tr("{words} · yours", words=words) if change.is_yours else words
+
+
+_INTRO = tr(
+    "The app writes a page about a topic, a person or a project from your documents, with links to"
+    " its sources, as a Markdown file of yours. Change it as you like: what you wrote stays when"
+    " the note is refreshed."
+)
+_TICK_MS = 150
+# Makes a draft, and tells the heading of each section before.
+_Draft = Callable[[Callable[[str], None], Event], "NoteDraft"]
+
+
+class NotesPage(ScrolledPage):
+    """Reads the list whenever it is shown. One note is written at a time."""
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        notes: "Notes",
+        library: "Library",
+        chat: "Chat",
+        theme: Theme,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(tr("Notes"), parent, fills_height=True)
+        self._bridge = bridge
+        self._notes = notes
+        self._library = library
+        self._chat = chat
+        self._theme = theme
+        self._listed: Sequence[Note] = ()
+        self._cancel = Event()
+        self._told: deque[str] = deque(maxlen=1)
+        self._ticks = QTimer(self)
+        self._ticks.setInterval(_TICK_MS)
+        self._ticks.timeout.connect(self._on_tick)
+        self._opener = DocumentOpener(bridge, library, theme, self)
+        self._new = TextButton(
+            tr("Write a note about…"), kind="primary", icon="plus:accent_text", theme=theme
+        )
+        self.header.addWidget(self._new)
+        self._list = ItemList(tr("Notes"), tr("No notes yet."))
+        self._refresh = TextButton(tr("Refresh…"), icon="refresh", theme=theme)
+        self._read = TextButton(tr("Read"))
+        self._read.setAccessibleDescription(tr("Read the note, with links to its sources"))
+        self._open = TextButton(tr("Open"))
+        self._said = PlainLabel(tone="muted", wrap=True, selectable=True)
+        self._stop = TextButton(tr("Stop"))
+        self._build()
+        self._connect()
+        self._show_busy("")
+
+    def _build(self) -> None:
+        self.column.addWidget(PlainLabel(_INTRO, tone="muted", wrap=True))
+        self.column.addWidget(self._list, 1)
+        buttons = QHBoxLayout()
+        buttons.addWidget(self._refresh)
+        buttons.addWidget(self._read)
+        buttons.addWidget(self._open)
+        buttons.addWidget(self._said, 1)
+        buttons.addWidget(self._stop)
+        self.column.addLayout(buttons)
+
+    def _connect(self) -> None:
+        self._new.clicked.connect(self.write)
+        self._refresh.clicked.connect(self._on_refresh_clicked)
+        self._read.clicked.connect(self._on_read_clicked)
+        self._open.clicked.connect(self._on_open_clicked)
+        self._list.itemActivated.connect(self._on_open_clicked)
+        self._list.currentRowChanged.connect(self._on_chosen)
+        self._stop.clicked.connect(self._on_stop_clicked)
+
+    # --- the list ----------------------------------------------------------------------------
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._load()
+
+    def _load(self) -> None:
+        self._bridge.run(self, self._notes.all, self._show)
+
+    def _show(self, notes: "Sequence[Note]") -> None:
+        row = max(0, self._list.currentRow())
+        self._listed = notes
+        self._list.clear()
+        self._list.addItems([f"{one_line(n.topic)} · {one_line(str(n.path))}" for n in notes])
+        self._list.setCurrentRow(min(row, len(notes) - 1))
+        self._on_chosen()
+
+    @property
+    def _chosen(self) -> "Note | None":
+        row = self._list.currentRow()
+        return self._listed[row] if 0 <= row < len(self._listed) else None
+
+    @Slot()
+    def _on_chosen(self) -> None:
+        self._refresh.setEnabled(self._chosen is not None and self._new.isEnabled())
+        for button in (self._read, self._open):
+            button.setEnabled(self._chosen is not None)
+
+    @Slot()
+    def _on_read_clicked(self) -> None:
+        def show(documents: Sequence[Document]) -> None:
+            if documents:
+                self._opener.read(DocumentSpan(documents[0].document_id))
+            else:
+                self._said.setText(tr("The library has not read this note yet."))
+
+        if note := self._chosen:
+            path = note.path
+            self._bridge.run(self, lambda: self._library.documents.below(path), show)
+
+    @Slot()
+    def _on_open_clicked(self) -> None:
+        if note := self._chosen:
+            self._opener.open(note.path)
+
+    # --- writing -----------------------------------------------------------------------------
+
+    @Slot()
+    def write(self) -> None:
+        """Let the person choose a topic, and write the note."""
+
+        def load() -> tuple[Path, list[QuestionScope], str]:
+            items = [
+                *map(ScopeItem.of_collection, self._library.collections.searchable()),
+                *map(ScopeItem.of_source, self._library.sources.all()),
+            ]
+            cost = cost_in_words(*self._chat.background.model_name(""))
+            return self._notes.suggested_folder(), [QuestionScope.of(i) for i in items], cost
+
+        def show(loaded: tuple[Path, list[QuestionScope], str]) -> None:
+            dialog = NoteDialog(*loaded, self.window())
+            dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            dialog.submitted.connect(self._on_submitted)
+            dialog.open()
+
+        self._bridge.run(self, load, show)
+
+    @Slot(str, object, object)
+    def _on_submitted(self, topic: str, folder: Path, scope: QuestionScope) -> None:
+        self._draft(
+            lambda tell, cancel: self._notes.write(topic, folder, scope, tell=tell, cancel=cancel)
+        )
+
+    @Slot()
+    def _on_refresh_clicked(self) -> None:
+        if note := self._chosen:
+            path = note.path
+            self._draft(lambda tell, cancel: self._notes.refresh(path, tell=tell, cancel=cancel))
+
+    def _draft(self, draft: _Draft) -> None:
+        """Write a draft, saying which section is being written, and show it."""
+        cancel = self._cancel = Event()
+        self._told.clear()
+
+        def work() -> "NoteDraft | None":
+            try:
+                return draft(self._told.append, cancel)
+            except Cancelled:
+                return None
+
+        def fail(error: AppError) -> None:
+            self._show_busy("")
+            self._bridge.post(error)
+
+        self._show_busy(tr("Writing…"))
+        self._bridge.run(self, work, self._show_draft, fail)
+
+    def _show_draft(self, draft: "NoteDraft | None") -> None:
+        self._show_busy("")
+        if draft is None:
+            self._said.setText(tr("Stopped. Nothing was written."))
+        elif not draft.changes:
+            self._said.setText(tr("The note says the same as before."))
+        else:
+            dialog = ChangeDialog(draft.page.topic, draft.changes, self._theme, self.window())
+            dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            dialog.accepted_changes.connect(lambda headings: self._save(draft, headings))
+            reading = DialogReading(self._bridge, self._library, self._theme, dialog)
+            dialog.read_requested.connect(reading.read)
+            dialog.open()
+
+    def _save(self, draft: "NoteDraft", headings: Sequence[str]) -> None:
+        def finish(path: Path) -> None:
+            self._said.setText(tr("Written: {path}", path=one_line(str(path))))
+            self._load()
+
+        self._bridge.run(self, lambda: self._notes.save(draft, headings), finish)
+
+    @Slot()
+    def _on_stop_clicked(self) -> None:
+        self._cancel.set()
+        self._stop.setEnabled(False)
+
+    @Slot()
+    def _on_tick(self) -> None:
+        if self._told:
+            self._said.setText(tr("Writing: {heading}…", heading=self._told.popleft()))
+
+    def _show_busy(self, said: str) -> None:
+        self._said.setText(said)
+        self._stop.setVisible(bool(said))
+        self._stop.setEnabled(bool(said))
+        self._new.setEnabled(not said)
+        if said:
+            self._ticks.start()
+        else:
+            self._ticks.stop()
+        self._on_chosen()

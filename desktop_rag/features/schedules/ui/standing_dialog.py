@@ -1,0 +1,170 @@
+"""A form for one scheduled question. Qt thread. It stays open until the question is saved."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from PySide6.QtCore import QTime, Signal, Slot
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QHBoxLayout,
+    QLineEdit,
+    QPlainTextEdit,
+    QTimeEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
+from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
+from desktop_rag.features.schedules.ui.standing_wording import RHYTHMS, weekday_in_words
+from desktop_rag.features.schedules.values.standing_question import (
+    LONGEST_NAME,
+    Rhythm,
+    StandingQuestion,
+)
+from desktop_rag.ui.foundation.error_words import failure_in_words
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+from desktop_rag.ui.widgets.form_fields import SettingsSection, WheelGuard, fit_height, note
+
+_WIDTH_PX = 600
+_LINES = 4
+_MARGIN_PX = 16
+_TEXT_MARGIN_PX = 7
+_DAYS = 7
+_MISSED = tr(
+    "Asked while the app is open, also in the background. What was missed is made up once."
+)
+
+
+class StandingDialog(QDialog):
+    """`submitted` carries the StandingQuestion as entered; a new one has no id."""
+
+    submitted = Signal(object)
+
+    def __init__(
+        self,
+        question: StandingQuestion,
+        scopes: Sequence[QuestionScope],
+        cost: str,
+        parent: QWidget,
+    ) -> None:
+        """`scopes` can be chosen; `cost` says what each run uses."""
+        super().__init__(parent)
+        self.setObjectName("standingDialog")
+        is_new = not question.question_id
+        self.setWindowTitle(tr("Ask regularly") if is_new else tr("Scheduled question"))
+        self._edited = question
+        self._make_texts(question)
+        self._rhythm = QComboBox()
+        for rhythm, words in RHYTHMS.items():
+            self._rhythm.addItem(words, rhythm)
+        self._rhythm.setCurrentIndex(list(RHYTHMS).index(question.rhythm))
+        self._day = QComboBox()
+        self._day.addItems([weekday_in_words(day) for day in range(_DAYS)])
+        self._day.setCurrentIndex(question.weekday)
+        self._day.setAccessibleName(tr("Day"))
+        self._time = QTimeEdit(QTime(*divmod(question.minute, 60)))
+        self._time.setAccessibleName(tr("Time"))
+        # The style sheet's padding does not apply to the text.
+        self._time.lineEdit().setTextMargins(_TEXT_MARGIN_PX, 0, 0, 0)
+        self._about = scope_field(question.scope, scopes)
+        guard = WheelGuard(self)
+        for field in (self._rhythm, self._day, self._time, self._about):
+            guard.guard(field)
+        self._error = PlainLabel(tone="danger", wrap=True, selectable=True)
+        self._save = TextButton(tr("Save"), kind="primary")
+        self._cancel = TextButton(tr("Cancel"))
+        self._build(cost)
+        self._connect()
+        self._on_edited()
+
+    def _make_texts(self, question: StandingQuestion) -> None:
+        self._question = QPlainTextEdit(question.question)
+        self._question.setAccessibleName(tr("Scheduled question"))
+        self._question.setTabChangesFocus(True)
+        lines = self._question.fontMetrics().lineSpacing() * _LINES
+        self._question.setFixedHeight(lines + _MARGIN_PX)
+        self._name = QLineEdit(question.name)
+        self._name.setMaxLength(LONGEST_NAME)
+        self._name.setPlaceholderText(tr("The question itself"))
+
+    def _build(self, cost: str) -> None:
+        section = SettingsSection(self.windowTitle())
+        section.add_row(tr("Question"), self._question, is_wide=True)
+        section.add_row(tr("Name"), self._name, is_wide=True)
+        section.add_row(tr("When"), self._rhythm, self._day, self._time)
+        section.add_note(note(_MISSED))
+        section.add_row(tr("About"), self._about, is_wide=True)
+        section.add_note(note(cost))
+        buttons = QHBoxLayout()
+        buttons.addWidget(self._error, 1)
+        buttons.addWidget(self._cancel)
+        buttons.addWidget(self._save)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 18, 20, 16)
+        column.setSpacing(12)
+        column.addWidget(section)
+        column.addStretch(1)
+        column.addLayout(buttons)
+        self._save.setDefault(True)
+        fit_height(self, _WIDTH_PX)
+
+    def _connect(self) -> None:
+        self._question.textChanged.connect(self._on_edited)
+        self._rhythm.currentIndexChanged.connect(self._on_edited)
+        self._save.clicked.connect(self._on_saved)
+        self._cancel.clicked.connect(self.reject)
+
+    @property
+    def question(self) -> StandingQuestion:
+        """The question as entered."""
+        time = self._time.time()
+        return replace(
+            self._edited,
+            question=self._question.toPlainText(),
+            name=self._name.text(),
+            rhythm=self._chosen_rhythm,
+            weekday=self._day.currentIndex(),
+            minute=time.hour() * 60 + time.minute(),
+            scope=self._about.currentData(),
+        )
+
+    @property
+    def _chosen_rhythm(self) -> Rhythm:
+        # Qt returns the text of a StrEnum.
+        return Rhythm(self._rhythm.currentData())
+
+    def show_error(self, error: AppError) -> None:
+        """Show why the question can't be saved."""
+        self._error.setText(failure_in_words(error))
+        self._save.setEnabled(True)
+
+    @Slot()
+    def _on_edited(self) -> None:
+        rhythm = self._chosen_rhythm
+        self._day.setVisible(rhythm is Rhythm.WEEKLY)
+        self._time.setVisible(rhythm is not Rhythm.ON_CHANGE)
+        if self.isVisible():
+            fit_height(self, self.width())
+        self._error.setText("")
+        self._save.setEnabled(bool(self._question.toPlainText().strip()))
+
+    @Slot()
+    def _on_saved(self) -> None:
+        self._save.setEnabled(False)
+        self.submitted.emit(self.question)
+
+
+def scope_field(chosen: QuestionScope, scopes: Sequence[QuestionScope]) -> QComboBox:
+    """A list of what can be asked about, the chosen scope among it."""
+    field = QComboBox()
+    field.setMinimumContentsLength(20)
+    every = list(dict.fromkeys((ALL_DOCUMENTS, chosen, *scopes)))
+    for scope in every:
+        words = scope.in_words().removeprefix("About: ")
+        field.addItem(one_line(words) or tr("All documents"), scope)
+    field.setCurrentIndex(every.index(chosen))
+    return field

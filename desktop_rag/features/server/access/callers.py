@@ -1,0 +1,147 @@
+"""Who asks, what they sent, and the documents that they may read. Pure."""
+
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
+
+from starlette.types import Scope
+
+from desktop_rag.core.question import Readable, SearchScope, Setup
+from desktop_rag.features.server.access.access_tokens import Token, TokenScope
+from desktop_rag.features.server.refusals import Refusal
+
+_KEY = "desktop_rag.exchange"
+
+
+@dataclass(slots=True)
+class Exchange:
+    """A request on its way through the server, filled by what it passes: one thread at a time.
+
+    `headers` have names in lower case, and may have one name several times. `origin` is that of a
+    foreign web page, "" for any other program. `refusal` is the message that the client got. One
+    that is not `is_logged` tells nothing, such as a look at the log itself. `filters` are those
+    that it passes.
+    """
+
+    method: str = ""
+    path: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    address: str = ""
+    origin: str = ""
+    began_at: float = field(default_factory=time.time)
+    caller: "Caller | None" = None
+    model: str = ""
+    question: str = ""
+    answer: str = ""
+    asked_chars: int = 0
+    answer_chars: int = 0
+    status: int = 0
+    refusal: str = ""
+    is_logged: bool = True
+    filters: tuple[tuple[str, object], ...] = ()
+
+    @classmethod
+    def begun(cls, scope: Scope) -> "Exchange":
+        """The exchange of a new request, which `of` then finds by its ASGI scope."""
+        headers = tuple((n.decode("latin-1"), v.decode("latin-1")) for n, v in scope["headers"])
+        address = (scope.get("client") or ("",))[0]
+        scope[_KEY] = exchange = cls(scope["method"], scope["path"], headers, address)
+        return exchange
+
+    @classmethod
+    def of(cls, scope: Scope) -> "Exchange":
+        """The exchange of a request that is under way."""
+        return scope[_KEY]
+
+    def header(self, name: str) -> str:
+        """The value of a header that was sent once; "" for none, or for several."""
+        given = [value for known, value in self.headers if known == name]
+        return given[0] if len(given) == 1 else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The program that sent a request, by its token, and what may be read through it.
+
+    `user` is a short name for the person in another application that it asks for, "" for none,
+    whose own token ends at `until` in Unix time.
+    `open_ids` are the collections that may be read as a whole, None for all that the token covers.
+    Of the `shared_ids` only the documents that `shared` gives may be read: it asks the application,
+    and refuses when it can't tell. Nobody learns of the other collections that they exist.
+    """
+
+    token: Token
+    address: str = ""
+    origin: str = ""
+    user: str = ""
+    open_ids: tuple[str, ...] | None = None
+    shared_ids: tuple[str, ...] = ()
+    until: float = 0.0
+    shared: Callable[[], Collection[str]] = field(default=tuple, compare=False, repr=False)
+    exchange: Exchange = field(default_factory=Exchange, compare=False, repr=False)
+
+    @property
+    def keeper(self) -> str:
+        """Whose things are kept apart from those of others: the program's, or its user's."""
+        return f"{self.token.token_id}~{self.user}" if self.user else self.token.token_id
+
+    @property
+    def is_limited(self) -> bool:
+        """True when there may be documents that the caller may not read."""
+        return self._whole_ids is not None
+
+    def need(self, scope: TokenScope) -> None:
+        """Refuses a request that the token does not allow."""
+        if not self.token.allows(scope):
+            raise Refusal(403, f"This token does not allow “{scope}”.", code="insufficient_scope")
+
+    def may_read_collection(self, collection_id: str) -> bool:
+        """True for a collection of which the caller may read all or some documents."""
+        whole = self._whole_ids
+        return whole is None or collection_id in whole or collection_id in self.shared_ids
+
+    def may_read(self, document_id: str, collection_id: str) -> bool:
+        """True for a document that the caller may read; refuses when the application can't tell."""
+        whole = self._whole_ids
+        if whole is None or collection_id in whole:
+            return True
+        return collection_id in self.shared_ids and document_id in self.shared()
+
+    def readable(self) -> Readable | None:
+        """All that the caller may read, None for everything. Refuses when that can't be told."""
+        whole = self._whole_ids
+        if whole is None:
+            return None
+        return Readable(whole, tuple(self.shared()) if self.shared_ids else ())
+
+    def limited(self, setup: Setup) -> Setup:
+        """The setup of a question, limited to what the caller may read.
+
+        Refuses one that is limited to other collections.
+        """
+        return replace(setup, reach=self.reach(setup.reach))
+
+    def covers(self, wanted: SearchScope) -> bool:
+        """True unless `wanted` is limited to collections of which the caller may read nothing."""
+        named = wanted.collection_ids
+        return not named or any(map(self.may_read_collection, named))
+
+    def reach(self, wanted: SearchScope) -> SearchScope:
+        """The part of `wanted` that the caller may read; refuses when it names nothing of that."""
+        whole = self._whole_ids
+        if whole is None:
+            return wanted
+        seen = (*whole, *self.shared_ids)
+        named = wanted.collection_ids
+        left = tuple(i for i in named if i in seen)
+        if not self.covers(wanted):
+            raise Refusal(403, "This token may not read these documents.", code="not_allowed")
+        needs_documents = any(i in self.shared_ids for i in left or seen)
+        readable = self.readable() if needs_documents else Readable(whole)
+        # The words for "nothing found" tell how many collections were searched.
+        searched = left or (seen if self.token.collection_ids else ())
+        return replace(wanted, collection_ids=searched, readable=readable)
+
+    @property
+    def _whole_ids(self) -> tuple[str, ...] | None:
+        return self.open_ids if self.open_ids is not None else self.token.collection_ids or None

@@ -1,0 +1,121 @@
+"""The tokens of the local server, in a file of their own. Any thread; processes take turns."""
+
+import hmac
+import json
+import logging
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+from filelock import FileLock, Timeout
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.files.atomic_file import write_atomically
+from desktop_rag.features.server.access.access_tokens import Token, digest_of
+
+log = logging.getLogger(__name__)
+
+_LOCK_S = 5.0
+
+
+class TokenBook:
+    """Keeps tokens without their secrets. A revoked one is refused from the next request on.
+
+    The command line and the running app share the file, so each use looks whether it has changed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """The file is created with the first token, for this user alone."""
+        self._path = path
+        self._lock = FileLock(path.with_suffix(".lock"), timeout=_LOCK_S)
+        self._known: tuple[Token, ...] = ()
+        self._stamp: tuple[int, int, int] | None = None
+
+    def all(self) -> Sequence[Token]:
+        """All tokens, the oldest first. AppError when the file can't be read."""
+        self._read()
+        return self._known
+
+    def find(self, secret: str) -> Token | None:
+        """The token with this secret, in a time that doesn't tell which ones there are.
+
+        None for an unknown or expired one. AppError when the file can't be read.
+        """
+        digest, found = digest_of(secret), None
+        for token in self.all():
+            if hmac.compare_digest(token.digest, digest):
+                found = token
+        return None if found is None or found.is_expired(time.time()) else found
+
+    def add(self, token: Token) -> None:
+        """Keep a new token. AppError when its name is taken or the file can't be written."""
+        name = " ".join(token.name.split())
+        if not name:
+            raise AppError("The token has no name.", "Name the program that will use it.")
+        with self._writing():
+            if any(known.name.casefold() == name.casefold() for known in self.all()):
+                raise AppError(f"There is a token “{name}” already.", "Choose another name.")
+            self._write([*self._known, token])
+
+    def change(self, token_id: str, change: Callable[[Token], Token]) -> None:
+        """Replace a token by what `change` makes of it; without effect when it was revoked."""
+        with self._writing():
+            self._write([change(t) if t.token_id == token_id else t for t in self.all()])
+
+    def revoke(self, token_id: str) -> None:
+        """Forget a token; without effect when there is none of this id."""
+        with self._writing():
+            self._write([token for token in self.all() if token.token_id != token_id])
+
+    def named(self, name: str) -> Token:
+        """The token of this name, ignoring case; AppError with the existing names if none."""
+        for token in self.all():
+            if token.name.casefold() == name.casefold():
+                return token
+        names = ", ".join(token.name for token in self.all())
+        hint = f"There are: {names}." if names else "There are no tokens yet."
+        raise AppError(f"There is no token “{name}”.", hint)
+
+    @contextmanager
+    def _writing(self) -> Generator[None]:
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with self._lock:
+                yield
+        except Timeout as exc:
+            raise AppError("The tokens are being changed elsewhere.", "Try again.") from exc
+        except OSError as exc:
+            raise AppError(
+                "The tokens could not be saved.", f"{self._path}: {exc.strerror}."
+            ) from exc
+
+    def _read(self) -> None:
+        try:
+            status = self._path.stat()
+            stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+            if stamp == self._stamp:
+                return
+            content = json.loads(self._path.read_text(encoding="utf-8"))
+            self._known = tuple(Token.from_json(fields) for fields in _listed(content))
+            self._stamp = stamp
+        except FileNotFoundError:
+            self._known, self._stamp = (), None
+        except (OSError, ValueError, TypeError, KeyError, RecursionError) as exc:
+            log.info("the tokens can't be read: %s", type(exc).__name__)
+            hint = f"Remove {self._path} and make new tokens. Until then nobody is let in."
+            raise AppError("The tokens of the server can't be read.", hint) from exc
+
+    def _write(self, tokens: Sequence[Token]) -> None:
+        content = {"tokens": [token.to_json() for token in tokens]}
+        self._path.touch(mode=0o600)
+        write_atomically(self._path, json.dumps(content, ensure_ascii=False, indent=1))
+        self._path.chmod(0o600)
+        self._read()
+
+
+def _listed(content: object) -> list[dict[str, Any]]:
+    if not isinstance(content, dict):
+        raise TypeError("not an object")
+    return cast("list[dict[str, Any]]", cast("dict[str, Any]", content)["tokens"])

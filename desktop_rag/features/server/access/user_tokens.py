@@ -1,0 +1,171 @@
+"""Checks the signed tokens (JWT) of users of another application. Worker threads."""
+
+import hashlib
+import json
+import logging
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import jwt
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.features.server.programs.access_rule import AccessRule
+
+log = logging.getLogger(__name__)
+
+# The clocks of two computers differ by so much.
+_LEEWAY_S = 10
+_LONGEST_TOKEN = 8_192
+_LARGEST_KEY_FILE = 256 * 1024
+_LEAST_RSA_BITS = 2048
+# What a fault in a key is said of that came as a text.
+_GIVEN = "The text"
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A user by a short name that tells nobody who it is, and the end of the token in Unix time."""
+
+    name: str
+    expires_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """A public key. `kid` and `algorithm` are "" where the file does not name them."""
+
+    key: Any
+    kid: str = ""
+    algorithm: str = ""
+
+
+class UserTokens:
+    """Checks tokens by the keys in files, which are read again when they have changed."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._keys: dict[tuple[str, tuple[str, ...]], tuple[tuple[int, int], list[_Key]]] = {}
+
+    def user(self, token: str, rule: AccessRule) -> User | None:
+        """The user of a token; None for a token that is not valid for this rule.
+
+        AppError when the key can't be read.
+        """
+        if len(token) > _LONGEST_TOKEN:
+            return None
+        keys = self.keys(rule)
+        try:
+            header = jwt.get_unverified_header(token)
+            chosen = _chosen(keys, header, rule)
+            if chosen is None:
+                return None
+            key, algorithm = chosen
+            claims = jwt.decode(
+                token,
+                key.key,
+                algorithms=[algorithm],
+                audience=rule.audience,
+                issuer=rule.issuer,
+                leeway=_LEEWAY_S,
+                options={"require": ["exp", "iss", "aud", "sub"]},
+            )
+        except (jwt.PyJWTError, ValueError, TypeError, RecursionError) as exc:
+            log.info("a token of a user was refused: %s", type(exc).__name__)
+            return None
+        if not claims["sub"]:
+            return None
+        who = hashlib.sha256(f"{rule.issuer}\0{claims['sub']}".encode("utf-8", "replace"))
+        return User(who.hexdigest()[:16], float(claims["exp"]))
+
+    def keys(self, rule: AccessRule) -> list[_Key]:
+        """The keys of a rule. AppError when there are none, or they are no public keys."""
+        path = Path(rule.key_file)
+        place = (rule.key_file, rule.algorithms)
+        try:
+            status = path.stat()
+            stamp = (status.st_mtime_ns, status.st_size)
+            with self._lock:
+                if (known := self._keys.get(place)) and known[0] == stamp:
+                    return known[1]
+            if status.st_size > _LARGEST_KEY_FILE:
+                raise _unusable(path, "It is too large for a key.")
+            content = path.read_bytes()
+        except OSError as exc:
+            raise _unusable(path, f"{exc.strerror}.") from exc
+        keys = _keys_in(content, rule, path)
+        with self._lock:
+            self._keys[place] = (stamp, keys)
+        return keys
+
+
+def check_key(content: str, rule: AccessRule) -> None:
+    """AppError for a text that holds no public key for the rule."""
+    if len(content) > _LARGEST_KEY_FILE:
+        raise _unusable(_GIVEN, "It is too large for a key.")
+    _keys_in(content.encode("utf-8", "replace"), rule, _GIVEN)
+
+
+def _chosen(
+    keys: Sequence[_Key], header: dict[str, Any], rule: AccessRule
+) -> tuple[_Key, str] | None:
+    """The one key for a token, and the algorithm; None when there is none, or a doubt.
+
+    The header can only choose among the algorithms of the rule, and those that fit the key.
+    """
+    algorithm, kid = header.get("alg"), header.get("kid", "")
+    if algorithm not in rule.algorithms or header.get("crit") is not None:
+        return None
+    fitting = [k for k in keys if k.kid == kid] if kid else list(keys)
+    if kid and len(keys) == 1 and not keys[0].kid:
+        fitting = list(keys)
+    if len(fitting) != 1 or fitting[0].algorithm not in ("", algorithm):
+        return None
+    return fitting[0], str(algorithm)
+
+
+def _keys_in(content: bytes, rule: AccessRule, path: Path | str) -> list[_Key]:
+    if b"PRIVATE KEY" in content:
+        raise _unusable(path, "It holds a private key. Give the public one, and no more.")
+    is_set = content.lstrip()[:1] == b"{"
+    keys = _in_set(content, path) if is_set else _in_pem(content, rule)
+    if not keys:
+        raise _unusable(path, "It holds no public key for these algorithms.")
+    if any(getattr(k.key, "key_size", _LEAST_RSA_BITS) < _least_bits(k.key) for k in keys):
+        raise _unusable(path, f"A key has fewer than {_LEAST_RSA_BITS} bits.")
+    return keys
+
+
+def _least_bits(key: Any) -> int:  # noqa: ANN401  a key of the cryptography library
+    return _LEAST_RSA_BITS if type(key).__name__.startswith("RSA") else 0
+
+
+def _in_pem(content: bytes, rule: AccessRule) -> list[_Key]:
+    """The key of a PEM file, as the first algorithm that it fits reads it."""
+    for name in rule.algorithms:
+        try:
+            return [_Key(jwt.get_algorithm_by_name(name).prepare_key(content))]
+        except (jwt.PyJWTError, ValueError, TypeError):
+            continue
+    return []
+
+
+def _in_set(content: bytes, path: Path | str) -> list[_Key]:
+    try:
+        given = cast("list[dict[str, Any]]", json.loads(content)["keys"])
+        keys: list[_Key] = []
+        for each in given:
+            if each.get("kty") == "oct" or "d" in each or "k" in each:
+                raise _unusable(path, "It holds a secret key. Give the public ones, and no more.")
+            if each.get("use", "sig") == "sig":
+                algorithm = str(each.get("alg", ""))
+                keys.append(_Key(jwt.PyJWK(each).key, str(each.get("kid", "")), algorithm))
+    except (jwt.PyJWTError, ValueError, TypeError, KeyError, AttributeError) as exc:
+        raise _unusable(path, "It is neither a public key in PEM nor a JWKS.") from exc
+    return keys
+
+
+def _unusable(path: Path | str, hint: str) -> AppError:
+    return AppError("The key for users' tokens can't be used.", f"{path}: {hint}")

@@ -1,0 +1,618 @@
+"""The admin page: login, logout, and the pages behind it. The server's thread and its workers.
+
+For browsers of this server's own pages alone: a form counts only with the Origin of the server, the
+cookie of a session and the key that the session's forms hold.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Protocol
+from urllib.parse import parse_qs
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from desktop_rag.answer.chat import Chat
+from desktop_rag.core.domain import DocumentState
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.paths import resources_dir
+from desktop_rag.core.saved_prompts import LONGEST_NAME, SavedPrompt
+from desktop_rag.features.server.access.access_tokens import Token, TokenScope
+from desktop_rag.features.server.access.callers import Caller, Exchange
+from desktop_rag.features.server.admin.access_admin import AccessAdmin
+from desktop_rag.features.server.admin.admin_sessions import AdminSessions
+from desktop_rag.features.server.admin.admin_visits import Handled, Handler, Moved, Shown, Visit
+from desktop_rag.features.server.admin.collection_admin import CollectionAdmin
+from desktop_rag.features.server.admin.crawl_admin import CrawlAdmin
+from desktop_rag.features.server.admin.database_admin import DatabaseAdmin
+from desktop_rag.features.server.admin.document_admin import DocumentAdmin
+from desktop_rag.features.server.admin.log_admin import LogAdmin
+from desktop_rag.features.server.admin.page_parts import (
+    STYLESHEET,
+    bar,
+    button,
+    chip,
+    filters,
+    form,
+    form_field,
+    framed,
+    note,
+    pager,
+    question,
+    rows_of_page,
+    section,
+    select,
+    stacked,
+    table,
+    text_area,
+    ticks,
+    when,
+)
+from desktop_rag.features.server.admin.token_admin import TokenAdmin
+from desktop_rag.features.server.guards.hosts import Addresses
+from desktop_rag.features.server.html_writer import Child, Html, joined, tag
+from desktop_rag.features.server.model_names import ModelName
+from desktop_rag.features.server.programs.usage_figures import DAY_S, Usage, usage_since
+from desktop_rag.features.server.refusals import Refusal
+from desktop_rag.features.server.serving import Serving
+
+# Usage: requests, answers, characters and times, by token and day. Worker threads.
+
+_USAGE_PATH = "/admin/usage"
+_SPANS = {"7": "7 days", "30": "30 days", "90": "90 days", "1": "24 hours"}
+_HEADS = ("Requests", "Answers", "Refused", "Errors", "Characters asked", "Characters answered",
+          "Median time", "Slowest")  # fmt: skip
+_NOTE = (
+    "From the log, which keeps up to 90 days. Times are those of whole answers. Models count tokens"
+    " each in their own way, so characters are shown; the tokens of calls to endpoints are in the"
+    " log."
+)
+
+
+class UsageAdmin:
+    """Figures with bars."""
+
+    def __init__(self, serving: Serving) -> None:
+        self._serving = serving
+
+    def handlers(self) -> Sequence[Handled]:
+        """The page alone."""
+        return [(_USAGE_PATH, "GET", self._show)]
+
+    def _show(self, visit: Visit) -> Shown:
+        days = visit.asked("days") if visit.asked("days") in _SPANS else "7"
+        since = time.time() - int(days) * DAY_S
+        figures = usage_since(since, self._serving.requests.newest_first())
+        whole = figures.whole
+        shown = [
+            (f"{whole.requests:,}", "requests"),
+            (f"{whole.answers:,}", "answers"),
+            (_seconds(whole.median_ms), "median time"),
+            (_seconds(whole.slowest_ms), "slowest"),
+        ]
+        body = stacked(
+            filters(visit, select("Time", "days", _SPANS, days)),
+            tag(
+                "ul",
+                [tag("li", tag("span", tag("strong", number), label)) for number, label in shown],
+                class_="figures",
+            ),
+            section("By day", _table("Day", figures.days)),
+            section("By token", _table("Token", figures.tokens)),
+            note(_NOTE),
+        )
+        return Shown("Usage", body)
+
+
+def _table(what: str, rows: Sequence[Usage]) -> Child:
+    most = max((row.requests for row in rows), default=0)
+    return table((what, *_HEADS), [_row(row, most) for row in rows], empty="Nothing was asked yet.")
+
+
+def _row(usage: Usage, most: int) -> Sequence[Child]:
+    return [
+        usage.label or "without a valid token",
+        joined(f"{usage.requests:,} ", bar(usage.requests / most)),
+        f"{usage.answers:,}",
+        f"{usage.refused:,}",
+        f"{usage.errors:,}",
+        f"{usage.asked_chars:,}",
+        f"{usage.answer_chars:,}",
+        _seconds(usage.median_ms),
+        _seconds(usage.slowest_ms),
+    ]
+
+
+def _seconds(ms: int) -> str:
+    return f"{ms / 1000:,.2f} s" if ms else "–"
+
+
+# Saved prompts: added, changed, deleted. Worker threads.
+
+_PROMPTS_PATH = "/admin/prompts"
+_PREVIEW = 160
+
+
+class PromptAdmin:
+    """The prompts that people and programs use by name."""
+
+    def __init__(self, chat: Chat) -> None:
+        self._prompts = chat.prompts
+
+    def handlers(self) -> Sequence[Handled]:
+        """The list, one prompt, and what can be done."""
+        one = f"{_PROMPTS_PATH}/{{name}}"
+        return [
+            (_PROMPTS_PATH, "GET", self._list),
+            (_PROMPTS_PATH, "POST", self._save),
+            (one, "GET", self._show),
+            (f"{one}/delete", "GET", self._ask_to_delete),
+            (f"{one}/delete", "POST", self._delete),
+        ]
+
+    def _list(self, visit: Visit) -> Shown:
+        rows = [
+            (tag("a", f"/{p.name}", href=f"{_PROMPTS_PATH}/{p.name}"), _preview(p.text))
+            for p in self._prompts.all()
+        ]
+        body = stacked(
+            table(("Name", "Text"), rows, empty="There are no prompts."),
+            section("New prompt", _form(visit, SavedPrompt("", ""))),
+        )
+        return Shown("Prompts", body)
+
+    def _show(self, visit: Visit) -> Shown:
+        prompt = self._of(visit)
+        body = stacked(
+            _form(visit, prompt),
+            tag("p", tag("a", "Delete this prompt…", href=f"{_PROMPTS_PATH}/{prompt.name}/delete")),
+        )
+        return Shown(f"/{prompt.name}", body)
+
+    def _save(self, visit: Visit) -> Moved:
+        given = SavedPrompt(visit.sent("name"), visit.sent("text").replace("\r\n", "\n"))
+        saved = self._prompts.save(given, former=visit.sent("former"))
+        return Moved(_PROMPTS_PATH, f"/{saved.name} was saved.")
+
+    def _ask_to_delete(self, visit: Visit) -> Shown:
+        path = f"{_PROMPTS_PATH}/{self._of(visit).name}"
+        said = f"Delete /{self._of(visit).name} for good?"
+        return Shown("Delete a prompt", question(visit, f"{path}/delete", said, "Delete", path))
+
+    def _delete(self, visit: Visit) -> Moved:
+        name = self._of(visit).name
+        self._prompts.delete(name)
+        return Moved(_PROMPTS_PATH, f"/{name} was deleted.")
+
+    def _of(self, visit: Visit) -> SavedPrompt:
+        for prompt in self._prompts.all():
+            if prompt.name == visit.parts["name"]:
+                return prompt
+        raise Refusal(404, "There is no such prompt.")
+
+
+def _form(visit: Visit, prompt: SavedPrompt) -> Html:
+    return form(
+        visit, _PROMPTS_PATH,
+        tag("input", type="hidden", name="former", value=prompt.name),
+        form_field("Name", "name", prompt.name, required=True, maxlength=LONGEST_NAME),
+        text_area("Text", "text", prompt.text, rows=8),
+        note("A word in double braces, as {{topic}}, is asked for when the prompt is used."),
+        tag("p", button("Save")),
+    )  # fmt: skip
+
+
+def _preview(text: str) -> str:
+    line = " ".join(text.split())
+    return f"{line[:_PREVIEW]} …" if len(line) > _PREVIEW else line
+
+
+# The first page: what there is, and what is being done. Worker threads.
+
+
+class OverviewAdmin:
+    """Figures of the library and of those who may ask it."""
+
+    def __init__(self, serving: Serving) -> None:
+        self._serving = serving
+
+    def handlers(self) -> Sequence[Handled]:
+        """The page alone."""
+        return [("/admin", "GET", self._show)]
+
+    def _show(self, _visit: Visit) -> Shown:
+        library = self._serving.library
+        counts, progress = library.documents.counts(), library.indexing.progress()
+        figures = [
+            ("Collections", len(library.collections.all()), "/admin/collections"),
+            ("Documents", counts.total, "/admin/documents"),
+            ("Tokens", len(self._serving.tokens.all()), "/admin/tokens"),
+            ("Prompts", len(self._serving.chat.prompts.all()), "/admin/prompts"),
+        ]
+        states = [
+            (tag("a", state.value, href=f"/admin/documents?state={state.name}"), f"{number:,}")
+            for state in DocumentState
+            if (number := counts.of(state))
+        ]
+        doing = f"Indexing: {progress.stage.value}"
+        if progress.files_total and progress.step:
+            doing += f", {progress.files_done:,} of {progress.files_total:,} files"
+        body = stacked(
+            tag("ul", [_figure(*figure) for figure in figures], class_="figures"),
+            section(
+                "Documents by state",
+                tag("p", doing + "."),
+                table(("State", "Documents"), states, empty="There are no documents yet."),
+            ),
+        )
+        return Shown("Overview", body)
+
+
+def _figure(label: str, number: int, path: str) -> Html:
+    return tag("li", tag("a", tag("strong", f"{number:,}"), " ", label, href=path))
+
+
+# Models and assistants: which tokens may ask which. Worker threads.
+
+_MODELS_PATH = "/admin/models"
+_NAMED = note(
+    "Models of your endpoints are answered without documents. They are exposed to the tokens that"
+    " name them, or to all by the setting of the server."
+)
+
+
+class ModelAdmin:
+    """The names that programs ask, by token."""
+
+    def __init__(self, serving: Serving) -> None:
+        self._serving = serving
+
+    def handlers(self) -> Sequence[Handled]:
+        """The list, and the choice for one token."""
+        return [
+            (_MODELS_PATH, "GET", self._list),
+            (f"{_MODELS_PATH}/{{token_id}}", "GET", self._show),
+            (f"{_MODELS_PATH}/{{token_id}}", "POST", self._set),
+        ]
+
+    def _list(self, _visit: Visit) -> Shown:
+        names = self._serving.names
+        asking = [t for t in self._serving.tokens.all() if t.allows(TokenScope.ASK)]
+        seen = {t.token_id: {name.key for name in names.of(Caller(t))} for t in asking}
+        rows = [
+            (tag("code", name.name), name.title, _kind(name),
+             ", ".join(t.name for t in asking if name.key in seen[t.token_id]) or "nobody")
+            for name in names.all()
+        ]  # fmt: skip
+        of_tokens = [
+            (t.name, "certain ones" if t.models else "all that are exposed",
+             f"{len(seen[t.token_id]):,}",
+             tag("a", "Change", href=f"{_MODELS_PATH}/{t.token_id}", aria_label=f"Change {t.name}"))
+            for t in asking
+        ]  # fmt: skip
+        body = stacked(
+            table(("Name", "Title", "Kind", "Asked by"), rows, empty="There are no models."),
+            _NAMED,
+            section(
+                "By token",
+                table(("Token", "May ask", "Models", ""), of_tokens, empty="No token may ask."),
+            ),
+        )
+        return Shown("Models and assistants", body)
+
+    def _show(self, visit: Visit) -> Shown:
+        token = self._token(visit)
+        choices = {n.key: f"{n.name} – {n.title} ({_kind(n)})" for n in self._serving.names.all()}
+        gone = {key: f"{key} (gone)" for key in token.models if key not in choices}
+        body = form(
+            visit, f"{_MODELS_PATH}/{token.token_id}",
+            note("Without a tick it may ask all that are exposed, also those that come later."),
+            ticks("It may ask only", "model", choices | gone, token.models),
+            tag("p", button("Save"), " ", tag("a", "Cancel", href=_MODELS_PATH)),
+        )  # fmt: skip
+        return Shown(f"What “{token.name}” may ask", body)
+
+    def _set(self, visit: Visit) -> Moved:
+        token = self._token(visit)
+        known = {name.key for name in self._serving.names.all()} | set(token.models)
+        chosen = tuple(key for key in visit.sent_all("model") if key in known)
+        self._serving.tokens.change(token.token_id, lambda t: replace(t, models=chosen))
+        said = f"{len(chosen):,} models" if chosen else "all models that are exposed"
+        return Moved(_MODELS_PATH, f"“{token.name}” may ask {said}.")
+
+    def _token(self, visit: Visit) -> Token:
+        for token in self._serving.tokens.all():
+            if token.token_id == visit.parts["token_id"]:
+                return token
+        raise Refusal(404, "There is no such token.")
+
+
+def _kind(name: ModelName) -> str:
+    if name.endpoint:
+        return "model without documents"
+    if name.assistant_id:
+        return "assistant"
+    return "collection" if name.collection_id else "all documents"
+
+
+# Feedback: what people said about answers. Worker threads.
+
+_PATH = "/admin/feedback"
+_KINDS = {"liked": "good", "disliked": "bad", "rewritten": "", "withdrawn": ""}
+
+
+class FeedbackAdmin:
+    """Likes, dislikes and rewrites, by model and one by one."""
+
+    def __init__(self, chat: Chat) -> None:
+        self._chat = chat
+
+    def handlers(self) -> Sequence[Handled]:
+        """The page alone."""
+        return [(_PATH, "GET", self._show)]
+
+    def _show(self, visit: Visit) -> Shown:
+        given = self._chat.history.feedback.newest_first()
+        titles = self._chat.history.titles()
+        numbers = Counter((event.model or "without a model", event.subject) for event in given)
+        models = [
+            [model, *(f"{numbers[model, kind]:,}" for kind in _KINDS)]
+            for model in sorted({model for model, _ in numbers})
+        ]
+        rows = [
+            (when(e.at), chip(e.subject, _KINDS.get(e.subject, "")), titles.get(e.chat_id, ""),
+             e.model)
+            for e in given[rows_of_page(visit, given)]
+        ]  # fmt: skip
+        body = stacked(
+            table(("Model", *(kind.capitalize() for kind in _KINDS)), models,
+                  empty="Nobody has said anything about answers yet."),
+            section(
+                "One by one",
+                table(("When", "Said", "Chat", "Model"), rows, empty="Nothing yet."),
+                pager(visit, len(given)),
+            ),
+            note("Every change is listed; the last one about an answer counts."),
+        )  # fmt: skip
+        return Shown("Feedback", body)
+
+
+# The list of the admin pages, and which handler answers which path.
+
+
+class AdminPage(Protocol):
+    """A page with what can be done on it. Handlers run on worker threads."""
+
+    def handlers(self) -> Sequence[Handled]:
+        """The first is the page itself."""
+        ...
+
+
+class AdminPages:
+    """All pages in the order of the list."""
+
+    def __init__(self, serving: Serving) -> None:
+        library = serving.library
+        self._pages: tuple[tuple[str, AdminPage], ...] = (
+            ("Overview", OverviewAdmin(serving)),
+            ("Collections", CollectionAdmin(library)),
+            ("Documents", DocumentAdmin(library)),
+            ("Models", ModelAdmin(serving)),
+            ("Tokens", TokenAdmin(serving)),
+            ("Users", AccessAdmin(serving)),
+            ("Prompts", PromptAdmin(serving.chat)),
+            ("Crawls", CrawlAdmin(library)),
+            ("Log", LogAdmin(serving)),
+            ("Feedback", FeedbackAdmin(serving.chat)),
+            ("Usage", UsageAdmin(serving)),
+            *([("Database", DatabaseAdmin(library))] if library.is_on_server else []),
+        )
+
+    @property
+    def listed(self) -> list[tuple[str, str]]:
+        """The path and title of each page."""
+        return [(page.handlers()[0][0], title) for title, page in self._pages]
+
+    def handlers(self) -> list[Handled]:
+        """Everything that can be asked, without login and logout."""
+        return [handled for _, page in self._pages for handled in page.handlers()]
+
+
+# The page that asks for an admin token. Pure.
+
+
+def login_page(fault: str = "") -> Html:
+    """The form, with what was wrong with the last try."""
+    said = tag("p", fault, class_="said bad", role="alert") if fault else None
+    asked = tag(
+        "form",
+        form_field("Admin token", "token", kind="password", autocomplete="off", required=True,
+              maxlength=200),
+        tag("p", button("Log in")),
+        method="post", action="/admin/login", class_="login",
+    )  # fmt: skip
+    hint = note(
+        "A token that allows everything. Make one under Settings → Other programs, or with ",
+        tag("code", "desktop-rag token add NAME --allow admin"),
+        ".",
+    )
+    return framed("Log in", joined(said, asked, hint), None)
+
+
+_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; form-action 'self'; "
+        "frame-ancestors 'none'; base-uri 'none'"
+    ),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    # Without it a browser would say `Origin: null` with our own forms.
+    "Referrer-Policy": "same-origin",
+}
+_LOGIN = "/admin/login"
+_FORM_TYPE = "application/x-www-form-urlencoded"
+_MOST_FIELDS = 2_000
+_SEE_OTHER = 303
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a request says, read before a worker takes it."""
+
+    exchange: Exchange
+    session_id: str
+    query: Mapping[str, str]
+    parts: Mapping[str, str]
+    form: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    is_post: bool = False
+
+
+class AdminRoutes:
+    """Lets those with an admin token in, and shows them the pages."""
+
+    def __init__(self, serving: Serving, addresses: Addresses) -> None:
+        self._serving = serving
+        self._is_secure = addresses.scheme == "https"
+        # Browsers send a cookie to every port of a host: two servers must not share a name.
+        self._cookie = f"desktop-rag-admin-{addresses.port}"
+        self._sessions = AdminSessions(serving.authority.is_admin)
+        self._pages = AdminPages(serving)
+
+    def routes(self) -> list[Route]:
+        """All routes below `/admin`."""
+        pages = [
+            Route(path, self._endpoint(partial(self._behind_login, handler)), methods=[method])
+            for path, method, handler in self._pages.handlers()
+        ]
+        unknown = self._endpoint(partial(self._behind_login, _unknown))
+        return [
+            Route(STYLESHEET, _style, methods=["GET"]),
+            Route(_LOGIN, self._endpoint(self._log_in), methods=["GET", "POST"]),
+            Route("/admin/logout", self._endpoint(self._log_out), methods=["POST"]),
+            *pages,
+            Route("/admin/{rest:path}", unknown, methods=["GET", "POST"]),
+        ]
+
+    def _endpoint(self, answer: Callable[[_Asked], Response]) -> Endpoint:
+        async def endpoint(request: Request) -> Response:
+            try:
+                asked = await self._read(request)
+                response = await self._serving.workers.call(partial(answer, asked))
+            except Refusal as refusal:
+                Exchange.of(request.scope).refusal = refusal.message
+                response = _refused(refusal)
+            response.headers.update(_HEADERS)
+            return response
+
+        return endpoint
+
+    async def _read(self, request: Request) -> _Asked:
+        is_post = request.method == "POST"
+        exchange = Exchange.of(request.scope)
+        if exchange.origin or (is_post and "origin" not in request.headers):
+            raise Refusal(403, "Only the pages of this server may use the admin page.")
+        return _Asked(
+            exchange,
+            request.cookies.get(self._cookie, ""),
+            dict(request.query_params),
+            {name: str(value) for name, value in request.path_params.items()},
+            await _form_of(request) if is_post else {},
+            is_post,
+        )
+
+    # --- on a worker -----------------------------------------------------------------------
+
+    def _behind_login(self, handler: Handler, asked: _Asked) -> Response:
+        session = self._sessions.find(asked.session_id) if asked.session_id else None
+        if session is None:
+            return RedirectResponse(_LOGIN, _SEE_OTHER)
+        # What an admin does is logged, but not each look at a page.
+        asked.exchange.is_logged = asked.is_post
+        asked.exchange.caller = Caller(session.token, asked.exchange.address)
+        visit = Visit(session, asked.exchange.path, asked.query, asked.form, asked.parts)
+        try:
+            if asked.is_post:
+                visit.check_form_key()
+            answer = handler(visit)
+        except Refusal as refusal:
+            return self._refused(refusal, visit, asked)
+        except AppError as error:
+            return self._refused(Refusal.of_error(error), visit, asked)
+        if isinstance(answer, Moved):
+            if answer.said:
+                session.said.append(answer.said)
+            return RedirectResponse(answer.path, _SEE_OTHER)
+        page = framed(answer.title, answer.body, visit, self._pages.listed)
+        return HTMLResponse(page, answer.status)
+
+    def _refused(self, refusal: Refusal, visit: Visit, asked: _Asked) -> Response:
+        asked.exchange.refusal = refusal.message
+        asked.exchange.is_logged = True
+        return _refused(refusal, visit, self._pages.listed)
+
+    def _log_in(self, asked: _Asked) -> Response:
+        if not asked.is_post:
+            return HTMLResponse(login_page())
+        try:
+            secret = next(iter(asked.form.get("token", ())), "").strip()
+            token = self._serving.authority.token(secret, asked.exchange.address)
+        except Refusal as refusal:
+            asked.exchange.refusal = refusal.message
+            return HTMLResponse(login_page(refusal.message), refusal.status)
+        if not token.is_for_admin:
+            said = "This token is not for administration: it takes one that allows everything."
+            asked.exchange.refusal = said
+            return HTMLResponse(login_page(said), 403)
+        asked.exchange.caller = Caller(token, asked.exchange.address)
+        self._sessions.close(asked.session_id)
+        self._serving.uses.note(token.token_id)
+        session_id, _ = self._sessions.open(token)
+        response = RedirectResponse("/admin", _SEE_OTHER)
+        response.set_cookie(
+            self._cookie, session_id,
+            path="/admin", secure=self._is_secure, httponly=True, samesite="strict",
+        )  # fmt: skip
+        return response
+
+    def _log_out(self, asked: _Asked) -> Response:
+        def end(visit: Visit) -> Moved:
+            self._sessions.close(asked.session_id)
+            return Moved(_LOGIN)
+
+        response = self._behind_login(end, asked)
+        response.delete_cookie(
+            self._cookie, "/admin", secure=self._is_secure, httponly=True, samesite="strict"
+        )
+        return response
+
+
+def _refused(
+    refusal: Refusal, visit: Visit | None = None, pages: Sequence[tuple[str, str]] = ()
+) -> Response:
+    body = tag("p", refusal.message, class_="said bad", role="alert")
+    page = framed("This can’t be done", body, visit, pages)
+    return HTMLResponse(page, refusal.status)
+
+
+def _unknown(_visit: Visit) -> Shown:
+    raise Refusal(404, "There is no such page.")
+
+
+async def _style(request: Request) -> Response:
+    Exchange.of(request.scope).is_logged = False
+    return FileResponse(resources_dir() / "web" / "admin.css", media_type="text/css")
+
+
+async def _form_of(request: Request) -> Mapping[str, Sequence[str]]:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != _FORM_TYPE:
+        raise Refusal(415, "This is not a form.")
+    try:
+        text = (await request.body()).decode("utf-8")
+        return parse_qs(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+    except ValueError as exc:
+        raise Refusal(400, "This form can't be read.") from exc

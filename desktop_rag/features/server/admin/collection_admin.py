@@ -1,0 +1,168 @@
+"""Collections: what is in each; adding, renaming, removing them. Worker threads."""
+
+from collections.abc import Sequence
+
+from desktop_rag.core.domain import Collection, DocumentState, Source
+from desktop_rag.features.server.admin.admin_visits import Handled, Moved, Shown, Visit
+from desktop_rag.features.server.admin.page_parts import (
+    button,
+    form,
+    form_field,
+    note,
+    question,
+    section,
+    stacked,
+    table,
+    text_area,
+    when,
+)
+from desktop_rag.features.server.html_writer import Html, tag
+from desktop_rag.features.server.refusals import Refusal
+from desktop_rag.ingest.library import Library
+
+_PATH = "/admin/collections"
+_HOSTS = (
+    "One in each line: wiki.example, wiki.example:8080, wiki.example 10.1.0.0/16. Without any,"
+    " pages are fetched from public addresses only."
+)
+_PUBLIC = "Pages are fetched from public addresses only."
+
+
+class CollectionAdmin:
+    """The collections with the state of their documents."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+
+    def handlers(self) -> Sequence[Handled]:
+        """The list, one collection, and what can be done to it."""
+        one = f"{_PATH}/{{collection_id}}"
+        return [
+            (_PATH, "GET", self._list),
+            (_PATH, "POST", self._add),
+            (one, "GET", self._show),
+            (one, "POST", self._rename),
+            (f"{one}/look", "POST", self._look),
+            (f"{one}/hosts", "POST", self._set_hosts),
+            (f"{one}/remove", "GET", self._ask_to_remove),
+            (f"{one}/remove", "POST", self._remove),
+        ]
+
+    def _list(self, visit: Visit) -> Shown:
+        sources = self._library.sources.all()
+        rows = [self._row(each, sources) for each in self._library.collections.all()]
+        heads = ("Collection", "Sources", "Documents", "Searchable", "Unread", "Failed", "Model")
+        added = form(
+            visit, _PATH,
+            form_field("Name", "name", required=True, maxlength=80),
+            tag("p", button("Add collection")),
+        )  # fmt: skip
+        return Shown(
+            "Collections",
+            stacked(
+                table(heads, rows, empty="There are no collections yet."),
+                section("New collection", added),
+            ),
+        )
+
+    def _row(self, collection: Collection, sources: Sequence[Source]) -> list[str]:
+        own = [s for s in sources if s.collection_id == collection.collection_id]
+        counts = [self._library.documents.counts(source.source_id) for source in own]
+        failed = sum(each.of(DocumentState.FAILED) for each in counts)
+        name: Html = tag("a", collection.name, href=f"{_PATH}/{collection.collection_id}")
+        return [
+            name,
+            f"{len(own):,}",
+            f"{sum(each.total for each in counts):,}",
+            f"{sum(each.searchable for each in counts):,}",
+            f"{sum(each.unread for each in counts):,}",
+            f"{failed:,}",
+            collection.embedder or "as in the settings",
+        ]
+
+    def _show(self, visit: Visit) -> Shown:
+        collection = self._of(visit)
+        path = f"{_PATH}/{collection.collection_id}"
+        own = [
+            s for s in self._library.sources.all() if s.collection_id == collection.collection_id
+        ]
+        rows = [
+            (s.name, s.state.value, f"{self._library.documents.counts(s.source_id).total:,}",
+             when(s.added_at))
+            for s in own
+        ]  # fmt: skip
+        chunking = collection.chunking
+        most = f"{chunking.max_tokens:,} tokens" if chunking.max_tokens else "as the model takes"
+        body = stacked(
+            section(
+                "Sources",
+                table(("Source", "State", "Documents", "Added"), rows, empty="No sources yet."),
+                form(visit, f"{path}/look", tag("p", button("Look for changes now"))),
+            ),
+            section(
+                "Settings",
+                note(
+                    f"Pieces by {chunking.method}, {most}, {chunking.overlap_tokens} repeated."
+                    " They are changed in the window or by the API."
+                ),
+                form(
+                    visit, path,
+                    form_field("Name", "name", collection.name, required=True, maxlength=80),
+                    tag("p", button("Rename")),
+                ),
+                form(
+                    visit, f"{path}/hosts",
+                    text_area("Hosts of the local network that its links may name", "hosts",
+                              "\n".join(collection.intranet_hosts), hint=_HOSTS),
+                    tag("p", button("Save")),
+                ),
+                tag("p", tag("a", "Remove this collection…", href=f"{path}/remove")),
+            ),
+        )  # fmt: skip
+        return Shown(collection.name, body)
+
+    def _add(self, visit: Visit) -> Moved:
+        added = self._library.collections.add(visit.sent("name"))
+        return Moved(_PATH, f"“{added.name}” was added.")
+
+    def _rename(self, visit: Visit) -> Moved:
+        renamed = self._library.collections.rename(
+            self._of(visit).collection_id, visit.sent("name")
+        )
+        return Moved(f"{_PATH}/{renamed.collection_id}", f"It is now called “{renamed.name}”.")
+
+    def _set_hosts(self, visit: Visit) -> Moved:
+        collection = self._of(visit)
+        hosts = visit.sent_lines("hosts")
+        changed = self._library.collections.set_intranet_hosts(collection.collection_id, hosts)
+        number = len(changed.intranet_hosts)
+        said = f"{number:,} hosts of the local network may be fetched." if number else _PUBLIC
+        return Moved(f"{_PATH}/{collection.collection_id}", said)
+
+    def _look(self, visit: Visit) -> Moved:
+        collection = self._of(visit)
+        for source in self._library.sources.all():
+            if source.collection_id == collection.collection_id:
+                self._library.sources.rescan(source.source_id)
+        return Moved(f"{_PATH}/{collection.collection_id}", "Its sources are looked at now.")
+
+    def _ask_to_remove(self, visit: Visit) -> Shown:
+        collection = self._of(visit)
+        path = f"{_PATH}/{collection.collection_id}"
+        said = (
+            f"Remove “{collection.name}” with its sources from the library? Files on the disk are"
+            " not touched."
+        )
+        return Shown("Remove a collection", question(visit, f"{path}/remove", said, "Remove", path))
+
+    def _remove(self, visit: Visit) -> Moved:
+        collection = self._of(visit)
+        self._library.collections.remove(collection.collection_id)
+        return Moved(_PATH, f"“{collection.name}” was removed.")
+
+    def _of(self, visit: Visit) -> Collection:
+        wanted = visit.parts["collection_id"]
+        for collection in self._library.collections.all():
+            if collection.collection_id == wanted:
+                return collection
+        raise Refusal(404, "There is no such collection.")

@@ -1,0 +1,154 @@
+"""The database server of the library: its size, its indexes, what is slow. Worker threads."""
+
+from collections.abc import Sequence
+
+from desktop_rag.features.server.admin.admin_visits import Handled, Shown, Visit
+from desktop_rag.features.server.admin.page_parts import (
+    bar,
+    chip,
+    note,
+    section,
+    stacked,
+    table,
+    when,
+)
+from desktop_rag.features.server.html_writer import Child, Html, joined, tag
+from desktop_rag.features.server.refusals import Refusal
+from desktop_rag.features.shared_library.state.server_state import (
+    INDEX_HINTS,
+    STATEMENTS_HINT,
+    STATEMENTS_TITLE,
+    IndexState,
+    PartSize,
+    ServerState,
+    VectorIndex,
+    replica_in_words,
+    size_in_words,
+)
+from desktop_rag.ingest.library import Library
+
+_TONES = {
+    IndexState.READY: "good",
+    IndexState.BUILDING: "wait",
+    IndexState.MISSING: "bad",
+    IndexState.STALE: "bad",
+    IndexState.NOT_NEEDED: "",
+    IndexState.IMPOSSIBLE: "",
+}
+_SEARCHES_NOTE = (
+    "The slowest searches of this program in the last 24 hours, since it started. What was asked"
+    " is not kept."
+)
+_STATEMENTS_NOTE = (
+    "The statements that take longest on average, as pg_stat_statements counts them on the server;"
+    " $1, $2 … stand for the values."
+)
+
+
+class DatabaseAdmin:
+    """Facts about the server; nothing can be changed here."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+
+    def handlers(self) -> Sequence[Handled]:
+        """The page alone."""
+        return [("/admin/database", "GET", self._show)]
+
+    def _show(self, _visit: Visit) -> Shown:
+        state = self._library.server_state()
+        if state is None:
+            raise Refusal(404, "The library is a file of this computer.")
+        body = stacked(
+            _figures(state),
+            note(
+                f"PostgreSQL {state.server_version} with pgvector {state.vector_version}."
+                " Numbers of rows are estimates of the server."
+            ),
+            section("Size", _sizes(state)),
+            section("Indexes", _indexes(state.indexes), _postings(state)),
+            section("Replica", tag("p", replica_in_words(state.replica))) if state.replica else "",
+            section("Slow searches", note(_SEARCHES_NOTE), _searches(state)),
+            section("Slow statements", *_statements(state)),
+        )
+        return Shown("Database", body)
+
+
+def _figures(state: ServerState) -> Html:
+    used = state.connections
+    figures = (
+        (size_in_words(state.size_bytes), "with indexes"),
+        (f"{used.all:,} of {used.most:,}", "connections"),
+        (f"{used.own:,}", "of the library's role"),
+        (f"{state.searched:,}", "searches in 24 hours"),
+    )
+    items = [tag("li", tag("span", tag("strong", number), label)) for number, label in figures]
+    return tag("ul", items, class_="figures")
+
+
+def _sizes(state: ServerState) -> Html:
+    most = max((_size(part) for part in state.parts), default=0) or 1
+    rows = [
+        (
+            part.name,
+            f"{part.rows:,}",
+            size_in_words(part.table_bytes),
+            size_in_words(part.index_bytes),
+            joined(f"{size_in_words(_size(part))} ", bar(_size(part) / most)),
+        )
+        for part in state.parts
+    ]
+    heads = ("Part", "Rows", "Table", "Indexes", "Together")
+    return table(heads, rows, empty="There are no tables.")
+
+
+def _size(part: PartSize) -> int:
+    return part.table_bytes + part.index_bytes
+
+
+def _indexes(indexes: Sequence[VectorIndex]) -> Html:
+    rows = [
+        (
+            index.model,
+            f"{index.vectors:,}",
+            _state(index),
+            size_in_words(index.size_bytes) if index.size_bytes else "–",
+            tag("small", INDEX_HINTS[index.state]),
+        )
+        for index in indexes
+    ]
+    heads = ("Vectors of", "Number", "Index", "Size", "What that means")
+    return table(heads, rows, empty="No model has vectors yet.")
+
+
+def _state(index: VectorIndex) -> Child:
+    shown = chip(index.state.value, _TONES[index.state])
+    if index.share is None:
+        return shown
+    return joined(shown, f" {index.share:.0%} ", bar(index.share))
+
+
+def _postings(state: ServerState) -> Html:
+    postings = state.postings
+    said = (
+        f"Index of words: {postings.merged:,} postings are merged and {postings.unmerged:,} wait"
+        f" to be, {postings.deleted_passages:,} deleted passages are still among them. They are"
+        " merged when nothing else is to be done."
+    )
+    return note(said)
+
+
+def _searches(state: ServerState) -> Html:
+    rows = [(when(s.at), s.kind, f"{s.milliseconds:,.0f} ms") for s in state.searches]
+    return table(("When", "Searched by", "Time"), rows, empty="Nothing was searched yet.")
+
+
+def _statements(state: ServerState) -> Sequence[Html]:
+    if state.statements is None:
+        return [tag("p", STATEMENTS_TITLE), note(STATEMENTS_HINT)]
+    rows = [
+        (tag("code", s.text), f"{s.mean_ms:,.1f} ms", f"{s.slowest_ms:,.1f} ms", f"{s.calls:,}")
+        for s in state.statements
+    ]
+    heads = ("Statement", "Mean", "Slowest", "Calls")
+    return [note(_STATEMENTS_NOTE), table(heads, rows, empty="None is recorded yet.")]

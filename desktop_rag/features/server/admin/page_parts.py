@@ -1,0 +1,174 @@
+"""The parts that the admin pages are made of: frame, tables, forms, bars. Worker threads."""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+
+from desktop_rag.features.server.admin.admin_visits import FORM_KEY, Visit
+from desktop_rag.features.server.html_writer import Child, Html, document, joined, tag
+
+STYLESHEET = "/admin/admin.css"
+PAGE_ROWS = 100
+_BAR_STEPS = 20
+
+
+def framed(
+    title: str, body: Html, visit: Visit | None, pages: Sequence[tuple[str, str]] = ()
+) -> Html:
+    """A whole page; with a `visit` it has the list of `pages` (path and title) and a way out."""
+    parts: list[Child] = [tag("a", "Skip to the page", href="#page", class_="skip")]
+    said: Child = None
+    if visit:
+        logout = form(visit, "/admin/logout", button("Log out"))
+        who = tag("span", f"Logged in with “{visit.session.token.name}”", class_="who")
+        parts.append(tag("header", tag("strong", "desktop-rag"), who, logout))
+        parts.append(tag("nav", tag("ul", _links(visit, pages)), aria_label="Admin pages"))
+        said = [tag("p", each, class_="said", role="status") for each in visit.session.said]
+        visit.session.said.clear()
+    parts.append(tag("main", tag("h1", title), said, body, id="page"))
+    return document(f"{title} – desktop-rag", tag("body", *parts), stylesheet=STYLESHEET)
+
+
+def _links(visit: Visit, pages: Sequence[tuple[str, str]]) -> list[Html]:
+    def is_current(path: str) -> bool:
+        return visit.path == path or (path != "/admin" and visit.path.startswith(f"{path}/"))
+
+    return [
+        tag("li", tag("a", title, href=path, aria_current="page" if is_current(path) else None))
+        for path, title in pages
+    ]
+
+
+# --- text ------------------------------------------------------------------------------------
+
+
+def note(*children: Child) -> Html:
+    """A sentence of explanation."""
+    return tag("p", *children, class_="note")
+
+
+def section(title: str, *children: Child) -> Html:
+    """A part of a page under a heading."""
+    return tag("section", tag("h2", title), *children)
+
+
+def when(moment: float, never: str = "never") -> Html:
+    """A time in the words of this computer's clock; `never` for 0."""
+    if not moment:
+        return tag("span", never)
+    said = time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
+    return tag("span", said, class_="when")
+
+
+def chip(text: str, tone: str = "") -> Html:
+    """A short word about a state; the tones are good, bad and wait."""
+    return tag("span", text, class_=f"chip {tone}".strip())
+
+
+# --- tables ----------------------------------------------------------------------------------
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[Child]], *, empty: str) -> Html:
+    """A table that scrolls sideways where it is wide; `empty` stands for one without rows."""
+    written = [tag("tr", [tag("td", cell) for cell in row]) for row in rows]
+    if not written:
+        return tag("p", empty, class_="empty")
+    head = tag("thead", tag("tr", [tag("th", each, scope="col") for each in heads]))
+    whole = tag("table", head, tag("tbody", written))
+    return tag("div", whole, class_="wide", tabindex=0, role="region", aria_label=", ".join(heads))
+
+
+def pager(visit: Visit, total: int) -> Html:
+    """Links to the pages before and after, and which of the rows are shown."""
+    first = visit.page * PAGE_ROWS
+    last = min(total, first + PAGE_ROWS)
+    said = f"{first + 1:,}–{last:,} of {total:,}" if last > first else f"{total:,} in all"
+    before = tag("a", "Before", href=visit.with_page(visit.page - 1)) if visit.page else None
+    after = tag("a", "Next", href=visit.with_page(visit.page + 1)) if last < total else None
+    return tag("p", tag("span", said), before, after, class_="pager")
+
+
+def rows_of_page(visit: Visit, rows: Sequence[object]) -> slice:
+    """The rows that this page of a list shows."""
+    first = min(visit.page * PAGE_ROWS, len(rows))
+    return slice(first, first + PAGE_ROWS)
+
+
+def bar(share: float) -> Html:
+    """A bar as wide as a share from 0 to 1; the figure stands beside it."""
+    step = max(0, min(_BAR_STEPS, round(share * _BAR_STEPS)))
+    filled = tag("span", class_=f"filled w{step * 100 // _BAR_STEPS}")
+    return tag("span", filled, class_="bar", aria_hidden="true")
+
+
+# --- forms -----------------------------------------------------------------------------------
+
+
+def form(visit: Visit, action: str, *children: Child, class_: str | None = None) -> Html:
+    """A form that changes something; it holds the key of the session."""
+    key = tag("input", type="hidden", name=FORM_KEY, value=visit.session.form_key)
+    return tag("form", key, *children, method="post", action=action, class_=class_)
+
+
+def filters(visit: Visit, *children: Child) -> Html:
+    """A form that only asks for other rows of the same page."""
+    show = tag("button", "Show", type="submit")
+    return tag("form", *children, show, method="get", action=visit.path, class_="filters")
+
+
+def button(text: str, *, is_danger: bool = False, about: str = "") -> Html:
+    """A button that sends its form; `about` says what it is for, where many are alike."""
+    name = f"{text}: {about}" if about else None
+    kind = "danger" if is_danger else None
+    return tag("button", text, type="submit", class_=kind, aria_label=name)
+
+
+def form_field(
+    label: str, name: str, value: str = "", *, hint: str = "", **more: str | int
+) -> Html:
+    """A line of text with its label."""
+    box = tag("input", type=more.pop("kind", "text"), name=name, value=value, **more)
+    return _labelled(label, box, hint)
+
+
+def text_area(label: str, name: str, value: str = "", *, hint: str = "", rows: int = 3) -> Html:
+    """A field for several lines."""
+    # The first line break of a text area is not part of its text.
+    box = tag("textarea", f"\n{value}", name=name, rows=rows)
+    return _labelled(label, box, hint)
+
+
+def select(label: str, name: str, choices: Mapping[str, str], chosen: str = "") -> Html:
+    """A choice of one; the keys are sent, the values shown."""
+    options = [
+        tag("option", shown, value=value, selected=value == chosen)
+        for value, shown in choices.items()
+    ]
+    return _labelled(label, tag("select", options, name=name))
+
+
+def ticks(label: str, name: str, choices: Mapping[str, str], chosen: Iterable[str] = ()) -> Html:
+    """A choice of several."""
+    ticked = frozenset(chosen)
+    boxes = [
+        tag("label", tag("input", type="checkbox", name=name, value=value, checked=value in ticked),
+            f" {shown}")
+        for value, shown in choices.items()
+    ]  # fmt: skip
+    return tag("fieldset", tag("legend", label), boxes)
+
+
+def question(visit: Visit, action: str, said: str, yes: str, back: str) -> Html:
+    """A question before something that can't be undone."""
+    cancel = tag("a", "Cancel", href=back)
+    return form(visit, action, tag("p", said), tag("p", button(yes, is_danger=True), " ", cancel))
+
+
+def _labelled(label: str, box: Html, hint: str = "") -> Html:
+    return tag(
+        "label", tag("span", label), box, tag("small", hint) if hint else None, class_="field"
+    )
+
+
+def stacked(*children: Child) -> Html:
+    """Pieces one after the other, as the body of a page."""
+    return joined(*children)

@@ -1,0 +1,139 @@
+"""One answer on its way to a client, in the terms of every API. The server's thread."""
+
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
+from dataclasses import dataclass
+from functools import partial
+
+from desktop_rag.core.conversation import (
+    AnswerChanged,
+    AnswerDone,
+    AnswerEvent,
+    AnswerRestated,
+    Message,
+    SourceRef,
+    TextDelta,
+)
+from desktop_rag.features.server.asked import Asked
+from desktop_rag.features.server.program_answers import Answers, failure
+from desktop_rag.features.server.refusals import Refusal
+from desktop_rag.features.server.source_links import SourceLinks
+from desktop_rag.features.server.wire_sources import Citation, citations, markdown_list
+from desktop_rag.features.server.worker_events import Nothing, Workers
+
+# A client, or a program between, gives up a connection that stays silent.
+_SILENCE_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class TextPiece:
+    """More of the text; "" when there is none yet and the answer goes on."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedRun:
+    """The finished answer, the text that was sent, and the citations in that text."""
+
+    message: Message
+    text: str
+    citations: tuple[Citation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRun:
+    """Answers a question for a client. With `appends_sources` a list of them ends the text."""
+
+    asked: Asked
+    answers: Answers
+    workers: Workers
+    links: SourceLinks
+    appends_sources: bool = False
+    is_streamed: bool = False
+
+    def address(self, source: SourceRef) -> str:
+        """The address on this server that shows a source."""
+        return self.links.link(self.asked.caller, source.document_id, source.start, source.end)
+
+    async def events(self) -> AsyncGenerator[AnswerEvent | AnswerChanged | Nothing]:
+        """All that happens, as it comes: text, the finished answer, what its check changes.
+
+        For a client that can show all of it. Closing the generator cancels the answer.
+        """
+        make = partial(self.answers.events, self.asked)
+        whole = self.workers.events(make, silence_s=_SILENCE_S, joined=_one_delta)
+        async with aclosing(whole) as events:
+            async for each in events:
+                yield each
+
+    async def pieces(self) -> AsyncGenerator[TextPiece | FinishedRun]:
+        """The text as it comes, then the finished answer. Refuses when the answer failed.
+
+        Closing the generator cancels the answer.
+        """
+        sent: list[str] = []
+        # The answer as the window would show it now: it can take back what was sent here.
+        shown = ""
+        message: Message | None = None
+        async with aclosing(self.events()) as events:
+            async for each in events:
+                if isinstance(each, TextDelta | AnswerRestated):
+                    shown, news = grown(shown, each)
+                    sent.append(news)
+                    yield TextPiece(news)
+                elif isinstance(each, AnswerDone):
+                    if refusal := failure(each):
+                        raise refusal
+                    message = each.message
+                    if not sent and message.text:
+                        sent.append(message.text)
+                        yield TextPiece(message.text)
+                elif isinstance(each, AnswerChanged):
+                    message = each.message
+                elif isinstance(each, Nothing):
+                    yield TextPiece("")
+        if message is None:
+            raise Refusal(503, "The server is ending.")
+        for piece in self._end(message, "".join(sent)):
+            yield piece
+
+    async def finished(self) -> FinishedRun:
+        """The finished answer, for a response in one piece. Refuses when it failed."""
+        async with aclosing(self.pieces()) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, FinishedRun):
+                    return piece
+        raise AssertionError("every run ends with its message")
+
+    def _end(self, message: Message, sent: str) -> Iterator[TextPiece | FinishedRun]:
+        # What was streamed can't be taken back; a whole response has the text as it is stored.
+        text = sent if self.is_streamed else message.text
+        appended = markdown_list(message.sources, self.address) if self.appends_sources else ""
+        if appended:
+            yield TextPiece(appended)
+        found = citations(text, [source for source in message.sources if source.is_cited])
+        yield FinishedRun(message, text + appended, tuple(found))
+
+
+def _one_delta(
+    first: AnswerEvent | AnswerChanged, second: AnswerEvent | AnswerChanged
+) -> TextDelta | None:
+    if isinstance(first, TextDelta) and isinstance(second, TextDelta):
+        return TextDelta(first.text + second.text)
+    return None
+
+
+def grown(shown: str, event: TextDelta | AnswerRestated) -> tuple[str, str]:
+    """The answer after an event, and what a client has not got of it: nothing may be lost.
+
+    Another answer, such as a refusal in place of what was shown, is a paragraph of its own.
+    """
+    if isinstance(event, TextDelta):
+        return shown + event.text, event.text
+    same = 0
+    while event.text[same : same + 1] and event.text[same] == shown[same : same + 1]:
+        same += 1
+    if event.text and 2 * same < min(len(shown), len(event.text)):
+        return event.text, f"\n\n{event.text}"
+    return event.text, event.text[same:]

@@ -1,0 +1,200 @@
+"""The verbs `serve` and `token`: the library for other programs, and who may ask it."""
+
+import argparse
+import signal
+import threading
+import time
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from desktop_rag.cli.argument_types import add_json, not_empty
+from desktop_rag.cli.terminal import open_services, print_document, say
+from desktop_rag.core.paths import find_home
+from desktop_rag.core.settings import ServerSettings
+from desktop_rag.features.server.access.access_tokens import (
+    DEFAULT_REQUESTS_PER_MINUTE,
+    Token,
+    TokenScope,
+    new_token,
+)
+from desktop_rag.features.server.access.token_book import TokenBook
+from desktop_rag.garbage import EVERY_S, SmallCollections
+from desktop_rag.running_app import AppServer
+
+if TYPE_CHECKING:
+    from desktop_rag.app import Services
+
+_DAY_S = 86_400.0
+_HIGHEST_PORT = 65_535
+
+
+def add_serve(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `serve`."""
+    parser.set_defaults(run=_serve)
+    parser.add_argument("--port", type=_port, help="listen on this port, or on the next free one")
+    text = "listen on this address; 127.0.0.1 is for this computer alone"
+    parser.add_argument("--host", type=not_empty, help=text)
+    text = "a name by which the server may be asked; may be repeated"
+    parser.add_argument("--host-name", action="append", default=[], metavar="NAME", help=text)
+    parser.add_argument("--certificate", metavar="PEM", help="a certificate, for https")
+    parser.add_argument("--certificate-key", metavar="PEM", help="its key, if in another file")
+    text = "how others reach it where a proxy stands before it: https://rag.example"
+    parser.add_argument("--public-address", type=_address, metavar="URL", help=text)
+    text = "a web origin whose pages may use the server; may be repeated"
+    parser.add_argument("--origin", action="append", default=[], help=text)
+    text = "let the models of your endpoints be asked without documents"
+    parser.add_argument("--expose-models", action="store_true", help=text)
+    text = "keep questions and answers in the log of requests"
+    parser.add_argument("--log-text", action="store_true", help=text)
+    text = "a filter of an installed package that requests have to pass; may be repeated"
+    parser.add_argument("--filter", action="append", default=[], metavar="NAME[=MODELS]", help=text)
+
+
+def add_token(parser: argparse.ArgumentParser) -> None:
+    """Add the verbs about tokens."""
+    actions = parser.add_subparsers(metavar="ACTION", required=True)
+    added = actions.add_parser("add", help="Make a token. Its secret is shown once.")
+    added.set_defaults(run=_add_token)
+    added.add_argument("name", type=not_empty, help="the program that will use it")
+    text = "what it allows; may be repeated (ask)"
+    scopes = [scope.value for scope in TokenScope]
+    added.add_argument("--allow", action="append", default=[], choices=scopes, help=text)
+    text = "only this collection; may be repeated"
+    added.add_argument("--collection", action="append", default=[], metavar="NAME", help=text)
+    text = "a web origin whose pages may use it; may be repeated"
+    added.add_argument("--origin", action="append", default=[], help=text)
+    text = f"the most requests in a minute, 0 for no limit ({DEFAULT_REQUESTS_PER_MINUTE})"
+    added.add_argument("--rate", type=int, default=DEFAULT_REQUESTS_PER_MINUTE, help=text)
+    text = "end answers with a list of their sources, for programs that show none"
+    added.add_argument("--list-sources", action="store_true", help=text)
+    added.add_argument("--days", type=float, default=0.0, help="it expires after so many days")
+    add_json(added)
+    listed = actions.add_parser("list", help="List the tokens, without their secrets.")
+    listed.set_defaults(run=_list_tokens)
+    add_json(listed)
+    revoked = actions.add_parser("revoke", help="Refuse a token from now on.")
+    revoked.set_defaults(run=_revoke_token)
+    revoked.add_argument("name", type=not_empty)
+
+
+def _serve(arguments: argparse.Namespace) -> int:
+    from desktop_rag.features.server.server import exposure
+
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda _number, _frame: ended.set())
+    with open_services() as services:
+        settings = _chosen(services.settings.server, arguments)
+        if warning := exposure(settings):
+            say(f"Warning: {warning}")
+        services.library.start()
+        services.chat.warm_up()
+        services.server.hold(settings)
+        if not TokenBook(services.home.tokens).all():
+            say("There are no tokens yet: make one with “desktop-rag token add NAME”.")
+        collections = SmallCollections()
+        with closing(_answering(services, ended)), closing(collections):
+            say(f"Serving at {services.server.address}. Ctrl+C ends it.")
+            # Streams would wait while all garbage is collected.
+            collections.start()
+            while not ended.wait(EVERY_S):
+                collections.look()
+            say("Ending…")
+        services.chat.stop()
+    return 0
+
+
+def _answering(services: "Services", ended: threading.Event) -> AppServer:
+    """Answers the command line, as an open window does: `index`, `status`, `ask`, `quit`."""
+    from desktop_rag.cli.answered_verbs import answered_verbs
+
+    handlers = {name: partial(verb, services) for name, verb in answered_verbs().items()}
+    return AppServer(services.home, {**handlers, "quit": lambda _asked: ended.set()})
+
+
+def _chosen(settings: ServerSettings, arguments: argparse.Namespace) -> ServerSettings:
+    """The settings with what the command line says in their place."""
+    given = {
+        "port": arguments.port,
+        "host": arguments.host,
+        "certificate": arguments.certificate,
+        "certificate_key": arguments.certificate_key,
+        "host_names": tuple(arguments.host_name) or None,
+        "public_address": arguments.public_address,
+        "origins": tuple(arguments.origin) or None,
+        "exposes_models": arguments.expose_models or None,
+        "logs_text": arguments.log_text or None,
+        "filters": tuple(arguments.filter) or None,
+    }
+    said: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    return replace(settings, is_on=True, **said)
+
+
+def _add_token(arguments: argparse.Namespace) -> int:
+    collection_ids: list[str] = []
+    if arguments.collection:
+        with open_services() as services:
+            find = services.library.collections.find
+            collection_ids = [find(name).collection_id for name in arguments.collection]
+    scopes = [TokenScope(name) for name in arguments.allow] or [TokenScope.ASK]
+    token, secret = new_token(
+        arguments.name,
+        scopes,
+        collection_ids=collection_ids,
+        origins=arguments.origin,
+        requests_per_minute=max(0, arguments.rate),
+        expires_at=time.time() + arguments.days * _DAY_S if arguments.days > 0 else 0.0,
+        lists_sources=arguments.list_sources,
+    )
+    TokenBook(find_home().tokens).add(token)
+    say("This is shown once, and kept nowhere else:")
+    shown = _token_json(token) | {"token": secret}
+    print_document(shown, lambda row: [row["token"]], as_json=arguments.json)
+    return 0
+
+
+def _list_tokens(arguments: argparse.Namespace) -> int:
+    rows = [_token_json(token) for token in TokenBook(find_home().tokens).all()]
+    print_document(rows, _token_lines, as_json=arguments.json)
+    return 0
+
+
+def _revoke_token(arguments: argparse.Namespace) -> int:
+    book = TokenBook(find_home().tokens)
+    book.revoke(book.named(arguments.name).token_id)
+    say(f"“{arguments.name}” is refused from now on.")
+    return 0
+
+
+def _token_json(token: Token) -> dict[str, Any]:
+    return {name: value for name, value in token.to_json().items() if name != "digest"}
+
+
+def _token_lines(rows: list[dict[str, Any]]) -> list[str]:
+    lines = [
+        f"{row['name']}: {', '.join(row['scopes'])}, {row['requests_per_minute']} a minute"
+        + (f", until {_day(row['expires_at'])}" if row["expires_at"] else "")
+        for row in rows
+    ]
+    return lines or ["There are no tokens."]
+
+
+def _day(moment: float) -> str:
+    return time.strftime("%Y-%m-%d", time.localtime(moment))
+
+
+def _address(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
+        raise argparse.ArgumentTypeError("must be an address such as https://rag.example")
+    return text
+
+
+def _port(text: str) -> int:
+    number = int(text) if text.isdecimal() else -1
+    if not 0 <= number <= _HIGHEST_PORT:
+        raise argparse.ArgumentTypeError(f"must be a number up to {_HIGHEST_PORT}")
+    return number

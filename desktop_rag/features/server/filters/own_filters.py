@@ -1,0 +1,119 @@
+"""Filters of one's own: entry points of installed packages, loaded only where the settings name
+them. Worker threads.
+
+One that fails refuses the request, and is loud in the log: nothing passes a filter that did not
+look.
+"""
+
+import logging
+from collections.abc import Sequence
+from importlib.metadata import entry_points
+
+from desktop_rag.core.conversation import AnswerDone
+from desktop_rag.core.errors import AppError
+from desktop_rag.features.server.access.callers import Exchange
+from desktop_rag.features.server.asked import Asked
+from desktop_rag.features.server.filters.filter_chain import NamedFilter
+from desktop_rag.features.server.filters.request_filter import AnswerEvents, RequestFilter
+from desktop_rag.features.server.refusals import Refusal
+
+log = logging.getLogger(__name__)
+
+GROUP = "desktop_rag.request_filters"
+
+
+def own_filters(named: Sequence[str]) -> list[NamedFilter]:
+    """The filters of these names, in this order; `NAME=MODELS` limits one to models by a pattern.
+
+    AppError when one can't be loaded: without it, nothing may be served.
+    """
+    return [
+        (pattern.strip() or "*", GuardedFilter(name.strip(), _loaded(name.strip())))
+        for name, _, pattern in (each.partition("=") for each in named)
+    ]
+
+
+def installed_filters() -> list[str]:
+    """The names of the filters that installed packages have; nothing of them is loaded."""
+    return sorted({each.name for each in entry_points(group=GROUP)})
+
+
+def _loaded(name: str) -> RequestFilter:
+    found = list(entry_points(group=GROUP, name=name))
+    if len(found) != 1:
+        there = installed_filters()
+        said = f"There are: {', '.join(there)}." if there else "No installed package has one."
+        many = "Several packages have one of this name." if found else said
+        raise AppError(f"There is no filter “{name}”.", many)
+    try:
+        made = found[0].load()()
+    except Exception as exc:
+        # The fault of another package, which may do anything.
+        log.exception("the filter %s can't be loaded", name)
+        hint = f"{type(exc).__name__}: {exc}"
+        raise AppError(f"The filter “{name}” can't be loaded.", hint) from exc
+    if not isinstance(made, RequestFilter):
+        raise AppError(f"The filter “{name}” can't be used.", "It is no RequestFilter.")
+    return made
+
+
+class GuardedFilter(RequestFilter):
+    """A filter of another package, whose failures refuse."""
+
+    def __init__(self, name: str, own: RequestFilter) -> None:
+        self._name = name
+        self._own = own
+
+    def admit(self, exchange: Exchange) -> None:
+        """Let the filter look at a request."""
+        caller = exchange.caller
+        try:
+            self._own.admit(exchange)
+        except Refusal:
+            raise
+        except Exception as exc:
+            raise self._failed(exc) from exc
+        # Who it is was told by the filter for that.
+        exchange.caller = caller
+
+    def prepare(self, asked: Asked) -> Asked:
+        """Let the filter look at a question. It can narrow what is read, and not widen it."""
+        try:
+            prepared = self._own.prepare(asked)
+            if not isinstance(prepared, Asked):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise TypeError(f"not a question: {type(prepared).__name__}")
+        except Refusal:
+            raise
+        except Exception as exc:
+            raise self._failed(exc) from exc
+        limited = asked.caller.limited(prepared.setup)
+        return Asked(asked.caller, asked.model, prepared.messages, limited)
+
+    def pass_on(self, asked: Asked, events: AnswerEvents) -> AnswerEvents:
+        """Let the filter pass the answer on; one that keeps it back refuses."""
+        has_ended = False
+        try:
+            for event in self._own.pass_on(asked, events):
+                has_ended = has_ended or isinstance(event, AnswerDone)
+                yield event
+        except (Refusal, AppError):
+            raise
+        except Exception as exc:
+            raise self._failed(exc) from exc
+        if not has_ended:
+            log.error("the filter %s kept an answer back", self._name)
+            raise Refusal(
+                403, f"The filter “{self._name}” keeps this answer back.", code="filtered"
+            )
+
+    def finish(self, exchange: Exchange) -> None:
+        """Let the filter look at what became of a request."""
+        try:
+            self._own.finish(exchange)
+        except Exception:
+            log.exception("the filter %s failed after a request", self._name)
+
+    def _failed(self, exc: Exception) -> Refusal:
+        log.error("the filter %s failed", self._name, exc_info=exc)
+        said = f"The filter “{self._name}” failed, so nothing is answered. The app's log says more."
+        return Refusal(500, said, code="filter_failed")

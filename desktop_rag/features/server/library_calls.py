@@ -1,0 +1,263 @@
+"""What programs without a stream ask of the library: search, fetch, ask, lists. JSON in and out.
+
+The tools of MCP, over HTTP and in a process of their own, stand on it. Worker threads. A document
+that the caller may not read is answered as one that does not exist.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from threading import Event
+from typing import Any
+
+from desktop_rag.answer.chat import Chat
+from desktop_rag.core.conversation import (
+    AnswerChanged,
+    AnswerDone,
+    Message,
+    MessageState,
+    Role,
+    SourceRef,
+)
+from desktop_rag.core.domain import Document, Passage, Source
+from desktop_rag.core.errors import AppError
+from desktop_rag.features.server.access.access_tokens import TokenScope
+from desktop_rag.features.server.access.callers import Caller
+from desktop_rag.features.server.asked import Asked, message_of
+from desktop_rag.features.server.filters.filter_chain import FilterChain
+from desktop_rag.features.server.filters.standard_filters import RetrieveFilter
+from desktop_rag.features.server.model_names import COLLECTION, EVERYTHING, ModelName, slug_of
+from desktop_rag.features.server.program_answers import Answers
+from desktop_rag.features.server.wire_sources import source_json, title_of
+from desktop_rag.ingest.library import Library
+
+# The address that shows [start, end) of a document to a caller.
+LinkTo = Callable[[Caller, str, int, int], str]
+
+_MOST_RESULTS = 50
+_MOST_TEXT = 200_000
+_PAGE = 100
+
+
+class LibraryCalls:
+    """Answers calls for a caller. AppError for what can't be done."""
+
+    def __init__(
+        self, chat: Chat, library: Library, link: LinkTo, chain: FilterChain | None = None
+    ) -> None:
+        """Without a `chain` nothing but the rights of the caller limits the calls."""
+        self._chain = chain or FilterChain([("*", RetrieveFilter())])
+        self._chat = chat
+        self._answers = Answers(chat, self._chain)
+        self._library = library
+        self._link = link
+
+    def call(self, caller: Caller, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The result of the call of this name. Refuses what the caller's token does not allow."""
+        caller.need(TokenScope.ASK if name == "ask" else TokenScope.READ)
+        match name:
+            case "search":
+                return self.search(caller, **arguments)
+            case "fetch":
+                return self.fetch(caller, **arguments)
+            case "ask":
+                return self.ask(caller, **arguments)
+            case "list_collections":
+                return self.list_collections(caller)
+            case "list_documents":
+                return self.list_documents(caller, **arguments)
+            case "list_prompts":
+                return self.list_prompts(caller)
+            case _:
+                raise AppError(f"There is no call “{name}”.")
+
+    def search(
+        self, caller: Caller, query: str, collection: str = "", limit: int = 10
+    ) -> dict[str, Any]:
+        """The best passage of each document, best first."""
+        message = message_of(Role.USER, query)
+        setup = self._chat.set_up("", self._collection_id(caller, collection))
+        asked = Asked(caller, _name_of(collection), (message,), setup)
+        prepared = self._chain.prepared(asked)
+        most = max(1, min(limit, _MOST_RESULTS))
+        found = self._chat.search(prepared.question, limit=3 * most, reach=prepared.setup.reach)
+        best = {passage.document_id: passage for passage in reversed(found)}
+        order = list(dict.fromkeys(passage.document_id for passage in found))[:most]
+        return {"results": [self._result(caller, best[each]) for each in order]}
+
+    def fetch(self, caller: Caller, document_id: str) -> dict[str, Any]:
+        """The text of a document with what is known of it; a very long one is cut, and says so."""
+        document = self._document(caller, document_id)
+        text = self._library.documents.text(document_id)
+        return {
+            "id": document_id,
+            "title": document.title or document.name,
+            "text": text[:_MOST_TEXT],
+            "url": document.address or self._link(caller, document_id, 0, 0),
+            "metadata": _metadata(document) | {"is_cut": len(text) > _MOST_TEXT},
+        }
+
+    def ask(
+        self, caller: Caller, question: str, collection: str = "", assistant: str = ""
+    ) -> dict[str, Any]:
+        """An answer with its sources, claims and follow-up questions."""
+        assistant_id = self._assistant_id(caller, assistant)
+        collection_id = self._collection_id(caller, collection)
+        if not caller.token.exposes(ModelName("", "", assistant_id, collection_id).key):
+            raise AppError("This token may not ask that.", "It is limited to certain models.")
+        setup = self._chat.set_up(assistant_id, collection_id)
+        name = slug_of(assistant) if assistant else _name_of(collection)
+        asked, message = Asked(caller, name, (message_of(Role.USER, question),), setup), None
+        for event in self._answers.events(asked, Event()):
+            if isinstance(event, AnswerDone | AnswerChanged):
+                message = event.message
+        assert message is not None, "every answer ends with AnswerDone"
+        if message.state is MessageState.FAILED:
+            raise AppError(message.error_title, message.error_hint)
+        return self._answer_json(caller, message)
+
+    def list_collections(self, caller: Caller) -> dict[str, Any]:
+        """The collections that the caller may read, with the number of their documents."""
+        counts = Counter[str]()
+        for source, documents in self._readable(caller):
+            counts[source.collection_id] += len(documents)
+        return {
+            "collections": [
+                {"name": collection.name, "documents": counts[collection.collection_id]}
+                for collection in self._library.collections.all()
+                if caller.may_read_collection(collection.collection_id)
+            ]
+        }
+
+    def list_documents(
+        self, caller: Caller, collection: str = "", offset: int = 0
+    ) -> dict[str, Any]:
+        """A page of the documents that the caller may read, by path, and where the next begins."""
+        wanted = self._collection_id(caller, collection)
+        every = [d for _, documents in self._readable(caller, wanted) for d in documents]
+        page = every[max(0, offset) : max(0, offset) + _PAGE]
+        end = max(0, offset) + len(page)
+        return {
+            "documents": [self._document_json(caller, document) for document in page],
+            "total": len(every),
+            "next_offset": end if end < len(every) else None,
+        }
+
+    def list_prompts(self, caller: Caller) -> dict[str, Any]:
+        """The saved prompts by name; none for a token of some collections: they are in none."""
+        saved = [] if caller.is_limited else self._chat.prompts.all()
+        return {"prompts": [{"name": prompt.name, "text": prompt.text} for prompt in saved]}
+
+    # --- rights ----------------------------------------------------------------------------
+
+    def _collection_id(self, caller: Caller, name: str) -> str:
+        """The id of a collection by its name, "" for no name."""
+        if not name:
+            return ""
+        for collection in self._library.collections.all():
+            is_open = caller.may_read_collection(collection.collection_id)
+            if is_open and collection.name.casefold() == name.casefold():
+                return collection.collection_id
+        raise AppError(f"There is no collection “{name}”.", "list_collections names all.")
+
+    def _assistant_id(self, caller: Caller, name: str) -> str:
+        """The id of an assistant by its name, "" for no name.
+
+        One that reads nothing that the caller may read does not exist for it.
+        """
+        if not name:
+            return ""
+        for assistant in self._chat.assistants.all():
+            if assistant.name.casefold() == name.casefold():
+                setup = self._chat.set_up(assistant.assistant_id)
+                if caller.covers(setup.reach):
+                    return assistant.assistant_id
+        raise AppError(f"There is no assistant “{name}”.")
+
+    def _readable(
+        self, caller: Caller, collection_id: str = ""
+    ) -> Iterator[tuple[Source, list[Document]]]:
+        """The sources of one collection or of all, each with what the caller may read of it."""
+        sources = [
+            source
+            for source in self._library.sources.all()
+            if collection_id in ("", source.collection_id)
+            and caller.may_read_collection(source.collection_id)
+        ]
+        found = self._library.documents.by_source([source.source_id for source in sources])
+        for source in sources:
+            documents = [d for d in found[source.source_id] if d.state.is_searchable]
+            yield (
+                source,
+                [
+                    document
+                    for document in documents
+                    if caller.may_read(document.document_id, source.collection_id)
+                ],
+            )
+
+    def _document(self, caller: Caller, document_id: str) -> Document:
+        document = self._library.documents.get(document_id)
+        sources = {s.source_id: s.collection_id for s in self._library.sources.all()}
+        collection_id = sources.get(document.source_id) if document else None
+        if (
+            document is None
+            or collection_id is None
+            or not document.state.is_searchable
+            or not caller.may_read(document_id, collection_id)
+        ):
+            raise AppError("There is no such document.", "search and list_documents name them.")
+        return document
+
+    # --- JSON ------------------------------------------------------------------------------
+
+    def _result(self, caller: Caller, passage: Passage) -> dict[str, Any]:
+        url = passage.url or self._link(caller, passage.document_id, passage.start, passage.end)
+        return {
+            "id": passage.document_id,
+            "title": passage.title or passage.path,
+            "url": url,
+            "text": passage.text,
+            "place": passage.anchor.label(),
+        }
+
+    def _document_json(self, caller: Caller, document: Document) -> dict[str, Any]:
+        url = document.address or self._link(caller, document.document_id, 0, 0)
+        head = {"id": document.document_id, "title": document.title or document.name, "url": url}
+        return head | _metadata(document)
+
+    def _answer_json(self, caller: Caller, message: Message) -> dict[str, Any]:
+        def address(source: SourceRef) -> str:
+            return source.url or self._link(caller, source.document_id, source.start, source.end)
+
+        sources = [source_json(source, message.claims, address) for source in message.sources]
+        return {
+            "answer": message.text,
+            "sources": sources,
+            "follow_ups": list(message.follow_ups),
+            "in_words": _with_sources(message, address),
+        }
+
+
+def _with_sources(message: Message, address: Callable[[SourceRef], str]) -> str:
+    """The answer and its numbered sources as plain text: some programs show nothing else."""
+    cited = [source for source in message.sources if source.is_cited] or list(message.sources)
+    lines = [
+        f"[{s.n}] {title_of(s)}{f', {place}' if (place := s.anchor.label()) else ''}: {address(s)}"
+        for s in cited
+    ]
+    return "\n".join([message.text, "", "Sources:", *lines]) if lines else message.text
+
+
+def _name_of(collection: str) -> str:
+    return f"{COLLECTION}{collection}" if collection else EVERYTHING
+
+
+def _metadata(document: Document) -> dict[str, Any]:
+    return {
+        "path": "" if document.url else str(document.path),
+        "part": document.part,
+        "format": document.format,
+        "language": document.language,
+        "tags": list(document.all_tags),
+        "dated": document.dated,
+    }

@@ -1,0 +1,582 @@
+"""Sets the library up as an MCP server of other programs, and checks it. Worker threads."""
+
+import json
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, cast
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.paths import HOME_VARIABLE, find_home
+from desktop_rag.desktop.launching import terminal_command
+
+# The programs that start MCP servers, where each keeps its list of them, and in which form. Pure
+# but for looking which folders there are.
+#
+# The places are those that the programs documented, or that their source used, in November 2026.
+
+_STORE_PACKAGES = "Claude_*/LocalCache/Roaming/Claude"
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The system and the folders of the person: `linux`, `darwin` or `win32`, as `sys.platform`."""
+
+    system: str
+    home: Path
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @classmethod
+    def current(cls) -> "Surroundings":
+        """Those of this process."""
+        return cls(sys.platform, Path.home(), os.environ)
+
+    @property
+    def settings(self) -> Path:
+        """The folder of programs' settings."""
+        match self.system:
+            case "win32":
+                return self._named("APPDATA", self.home / "AppData" / "Roaming")
+            case "darwin":
+                return self.home / "Library" / "Application Support"
+            case _:
+                return self._named("XDG_CONFIG_HOME", self.home / ".config")
+
+    @property
+    def data(self) -> Path:
+        """The folder of programs' data: apart from the settings on Linux only."""
+        if self.system in ("win32", "darwin"):
+            return self.settings
+        return self._named("XDG_DATA_HOME", self.home / ".local" / "share")
+
+    @property
+    def packages(self) -> Path:
+        """On Windows the folder of packages from the store, which see files of their own."""
+        local = self._named("LOCALAPPDATA", self.home / "AppData" / "Local")
+        return local / "Packages"
+
+    def _named(self, variable: str, usual: Path) -> Path:
+        given = Path(self.environment.get(variable, ""))
+        return given if given.is_absolute() else usual
+
+
+Entry = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class MCPProgram:
+    """A program, the name of the list of servers in its file, and what else an entry has.
+
+    A file with comments is refused where the program itself would not read it. `restart` says how
+    the program takes notice.
+    """
+
+    name: str
+    title: str
+    place: Callable[[Surroundings], Path]
+    servers: str = "mcpServers"
+    entry: Entry = field(default_factory=dict[str, Any])
+    has_comments: bool = False
+    restart: str = ""
+
+    def entry_for(self, command: list[str], environment: Mapping[str, str]) -> dict[str, Any]:
+        """The entry that starts this command."""
+        started: dict[str, Any] = {"command": command[0], "args": command[1:]}
+        return {**started, **self.entry} | ({"env": dict(environment)} if environment else {})
+
+
+def _claude(around: Surroundings) -> Path:
+    file = "claude_desktop_config.json"
+    if around.system == "win32":
+        # From the store it reads a copy of this folder in its package.
+        packaged = sorted(around.packages.glob(_STORE_PACKAGES))
+        packaged.sort(key=lambda folder: not (folder / file).exists())
+        if packaged:
+            return packaged[0] / file
+    return around.settings / "Claude" / file
+
+
+def _cursor(around: Surroundings) -> Path:
+    return around.home / ".cursor" / "mcp.json"
+
+
+def _vs_code(around: Surroundings) -> Path:
+    return around.settings / "Code" / "User" / "mcp.json"
+
+
+def _zed(around: Surroundings) -> Path:
+    if around.system == "darwin":
+        return around.home / ".config" / "zed" / "settings.json"
+    name = "Zed" if around.system == "win32" else "zed"
+    return around.settings / name / "settings.json"
+
+
+def _lm_studio(around: Surroundings) -> Path:
+    pointer = around.home / ".lmstudio-home-pointer"
+    try:
+        chosen = Path(pointer.read_text("utf-8").strip())
+    except (OSError, ValueError):
+        chosen = Path()
+    return (chosen if chosen.is_absolute() else around.home / ".lmstudio") / "mcp.json"
+
+
+def _jan(around: Surroundings) -> Path:
+    try:
+        read: object = json.loads((around.data / "Jan" / "settings.json").read_text("utf-8"))
+        chosen = cast("dict[str, Any]", read).get("data_folder") if isinstance(read, dict) else ""
+        folder = Path(str(chosen or ""))
+    except (OSError, ValueError, RecursionError):
+        folder = Path()
+    usual = around.data / "Jan" / "data"
+    return (folder if folder.is_absolute() else usual) / "mcp_config.json"
+
+
+PROGRAMS = (
+    MCPProgram("claude", "Claude Desktop", _claude, restart="Quit Claude Desktop and start it."),
+    MCPProgram("cursor", "Cursor", _cursor, has_comments=True, restart="Restart Cursor."),
+    MCPProgram(
+        "vscode", "VS Code", _vs_code, "servers", {"type": "stdio"}, has_comments=True,
+        restart="VS Code asks whether you trust the server when it is first started.",
+    ),
+    MCPProgram(
+        "zed", "Zed", _zed, "context_servers", {"source": "custom", "enabled": True},
+        has_comments=True, restart="Zed takes notice at once.",
+    ),
+    MCPProgram("lmstudio", "LM Studio", _lm_studio, restart="Restart LM Studio."),
+    MCPProgram(
+        "jan", "Jan", _jan, entry={"type": "stdio", "active": True}, restart="Restart Jan."
+    ),
+)  # fmt: skip
+
+
+def program_named(name: str) -> MCPProgram | None:
+    """The program of this name or title, ignoring case; None for an unknown one."""
+    for program in PROGRAMS:
+        if name.casefold() in (program.name, program.title.casefold()):
+            return program
+    return None
+
+
+# JSON with comments, changed in one place: all else keeps its bytes. Pure.
+#
+# Editors write their settings with comments and commas at the end of lists. Reading such a file
+# and
+# writing it again would lose them, so a value is replaced where it stands.
+
+_BLANK = re.compile(r"[ \t\r\n\ufeff]+")
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+_PLAIN = re.compile(r"true|false|null|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_DEEPEST = 200
+_STEP = "  "
+
+
+class NotJSONError(ValueError):
+    """The text is no JSON; `line` counts from 1."""
+
+    def __init__(self, text: str, at: int) -> None:
+        self.line = text.count("\n", 0, at) + 1
+        super().__init__(f"line {self.line}")
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A value at [start, end) of the text. An object also has `members`: the last of a name counts,
+    as programs read it.
+    """
+
+    start: int
+    end: int
+    value: Any
+    members: Mapping[str, "Node"] = field(default_factory=dict[str, "Node"])
+    # The end of the last member, 0 without one; and whether a comma follows it.
+    last: int = 0
+    has_last_comma: bool = False
+
+
+def parse(text: str, *, comments: bool = True) -> Node | None:
+    """The one value in the text, None where there is only blank space.
+
+    Raises NotJSONError, also for comments and commas at the end where `comments` is False.
+    """
+    reader = _Reader(text, is_lenient=comments)
+    start = reader.skip(0)
+    if start == len(text):
+        return None
+    node = reader.value(start, 0)
+    if (rest := reader.skip(node.end)) != len(text):
+        raise NotJSONError(text, rest)
+    return node
+
+
+def merged(text: str, path: Sequence[str], value: Mapping[str, Any], *, comments: bool) -> str:
+    """The text with the members of `value` set in the object at `path`; all else as it was.
+
+    Objects on the way are made if they are missing, and their other members stay. Raises
+    NotJSONError, and ValueError where something on the way is no object.
+    """
+    for place, leaf in _leaves(path, value):
+        text = with_value(text, place, leaf, comments=comments)
+    return text
+
+
+def _leaves(path: Sequence[str], value: object) -> Iterator[tuple[Sequence[str], object]]:
+    if isinstance(value, dict) and value:
+        for name, inner in cast("dict[str, object]", value).items():
+            yield from _leaves([*path, name], inner)
+    else:
+        yield path, value
+
+
+def with_value(text: str, path: Sequence[str], value: object, *, comments: bool) -> str:
+    """The text with one value at `path`, in place of what stands there. Raises as `merged`."""
+    node = parse(text, comments=comments)
+    if node is None:
+        line = _end_of_line(text)
+        return text + _shown(_nested(path, value), "", _STEP, line) + line
+    for depth, name in enumerate(path):
+        if not isinstance(node.value, dict):
+            raise ValueError(".".join(path[:depth]))
+        if name not in node.members:
+            return _added(text, node, name, _nested(path[depth + 1 :], value))
+        node = node.members[name]
+    if node.value == value or (value == {} and isinstance(node.value, dict)):
+        return text
+    shown = _shown(value, _indent_at(text, node.start), _step_of(text), _end_of_line(text))
+    return text[: node.start] + shown + text[node.end :]
+
+
+def _nested(path: Sequence[str], value: object) -> object:
+    for name in reversed(path):
+        value = {name: value}
+    return value
+
+
+def _added(text: str, node: Node, name: str, value: object) -> str:
+    """The text with a new member at the end of an object."""
+    line, step, outer = _end_of_line(text), _step_of(text), _indent_at(text, node.start)
+    first = next(iter(node.members.values()), None)
+    is_spread = first is not None and "\n" in text[node.start : first.start]
+    inner = _indent_at(text, first.start) if first and is_spread else outer + step
+    close = node.end - 1
+    # A comment may stand before the brace, and end with its line.
+    cut = text.rfind("\n", 0, close)
+    cut -= text[cut - 1 : cut] == "\r"
+    is_alone = cut > node.start and not text[cut:close].strip()
+    cut = cut if is_alone else close
+    member = f"{line}{inner}{json.dumps(name)}: {_shown(value, inner, step, line)}"
+    if not is_alone:
+        member += line + outer
+    if node.last and not node.has_last_comma:
+        return text[: node.last] + "," + text[node.last : cut] + member + text[cut:]
+    return text[:cut] + member + text[cut:]
+
+
+def _shown(value: object, indent: str, step: str, line: str) -> str:
+    text = json.dumps(value, ensure_ascii=False, indent=step)
+    return text.replace("\n", line + indent)
+
+
+def _indent_at(text: str, at: int) -> str:
+    start = text.rfind("\n", 0, at) + 1
+    return text[start : start + len(text[start:]) - len(text[start:].lstrip(" \t"))]
+
+
+def _step_of(text: str) -> str:
+    found = re.search(r"\n([ \t]+)\"", text)
+    return found[1] if found else _STEP
+
+
+def _end_of_line(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+class _Reader:
+    """Reads values, and knows where they stand."""
+
+    def __init__(self, text: str, *, is_lenient: bool) -> None:
+        self._text = text
+        self._is_lenient = is_lenient
+
+    def skip(self, at: int) -> int:
+        """The place after blank space and comments."""
+        while True:
+            found = _BLANK.match(self._text, at)
+            if not found and self._is_lenient:
+                found = _COMMENT.match(self._text, at)
+            if not found:
+                return at
+            at = found.end()
+
+    def value(self, at: int, depth: int) -> Node:
+        """The value that begins here."""
+        begin = self._text[at : at + 1]
+        if depth > _DEEPEST:
+            raise NotJSONError(self._text, at)
+        if begin == "{":
+            return self._object(at, depth)
+        if begin == "[":
+            return self._list(at, depth)
+        found = (_STRING if begin == '"' else _PLAIN).match(self._text, at)
+        if not found:
+            raise NotJSONError(self._text, at)
+        try:
+            return Node(at, found.end(), json.loads(found[0]))
+        except ValueError as exc:
+            raise NotJSONError(self._text, at) from exc
+
+    def _object(self, start: int, depth: int) -> Node:
+        members: dict[str, Node] = {}
+        last, has_comma, at = 0, False, self.skip(start + 1)
+        while self._text[at : at + 1] != "}":
+            if (last and not has_comma) or self._text[at : at + 1] != '"':
+                raise NotJSONError(self._text, at)
+            name = self.value(at, depth + 1)
+            at = self.skip(name.end)
+            if self._text[at : at + 1] != ":":
+                raise NotJSONError(self._text, at)
+            member = self.value(self.skip(at + 1), depth + 1)
+            members[name.value] = member
+            last, (at, has_comma) = member.end, self._after(member.end)
+        self._check_end(at, is_comma=has_comma)
+        value = {name: member.value for name, member in members.items()}
+        return Node(start, at + 1, value, members, last, has_comma)
+
+    def _list(self, start: int, depth: int) -> Node:
+        values: list[Any] = []
+        has_comma, at = False, self.skip(start + 1)
+        while self._text[at : at + 1] != "]":
+            if values and not has_comma:
+                raise NotJSONError(self._text, at)
+            item = self.value(at, depth + 1)
+            values.append(item.value)
+            at, has_comma = self._after(item.end)
+        self._check_end(at, is_comma=has_comma)
+        return Node(start, at + 1, values)
+
+    def _after(self, at: int) -> tuple[int, bool]:
+        """The place of what follows a value and its comma, and whether there is a comma."""
+        at = self.skip(at)
+        has_comma = self._text[at : at + 1] == ","
+        return (self.skip(at + 1), True) if has_comma else (at, False)
+
+    def _check_end(self, at: int, *, is_comma: bool) -> None:
+        if is_comma and not self._is_lenient:
+            raise NotJSONError(self._text, at)
+
+
+# Enters the library's command in the file where a program lists its MCP servers. Worker threads.
+#
+# A file is changed in one place and kept otherwise, with a copy beside it; one that can't be read
+# is
+# left alone.
+
+SERVER_NAME = "desktop-rag"
+_LARGEST_BYTES = 8 << 20
+
+
+class FileState(StrEnum):
+    """What a program knows of the library."""
+
+    NOT_FOUND = "not found"
+    NOT_SET = "not set"
+    OTHER = "other command"
+    SET = "set"
+    UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramFile:
+    """A program, its file, and the state of our entry; `fault` says why it can't be read."""
+
+    program: MCPProgram
+    path: Path
+    state: FileState
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The file that was written, and its copy from before, None where there was nothing to keep."""
+
+    path: Path
+    backup: Path | None
+    is_changed: bool
+
+
+class ProgramFiles:
+    """Reads and changes the files of the programs on this computer."""
+
+    def __init__(
+        self, command: list[str], environment: Mapping[str, str], around: Surroundings
+    ) -> None:
+        """Programs are to start `command`, with these variables added to their environment."""
+        self._command = command
+        self._environment = environment
+        self._around = around
+
+    def look(self, program: MCPProgram) -> ProgramFile:
+        """The state of a program."""
+        path = program.place(self._around)
+        if not path.parent.is_dir():
+            return ProgramFile(program, path, FileState.NOT_FOUND)
+        try:
+            entry = self.entry(program)
+        except AppError as error:
+            return ProgramFile(program, path, FileState.UNREADABLE, f"{error.title} {error.hint}")
+        if entry is None:
+            return ProgramFile(program, path, FileState.NOT_SET)
+        wanted = program.entry_for(self._command, self._environment)
+        is_ours = all(entry.get(name) == value for name, value in wanted.items())
+        return ProgramFile(program, path, FileState.SET if is_ours else FileState.OTHER)
+
+    def entry(self, program: MCPProgram) -> dict[str, Any] | None:
+        """Our entry in the program's file, None without one. AppError when it can't be read."""
+        path = program.place(self._around)
+        text = _read(path)
+        try:
+            root = parse(text, comments=program.has_comments)
+        except NotJSONError as exc:
+            raise _unreadable(path, exc) from exc
+        if root is None:
+            return None
+        servers = root.members.get(program.servers)
+        entry = servers.members.get(SERVER_NAME) if servers else None
+        return cast("dict[str, Any]", entry.value) if entry and entry.members else None
+
+    def write(self, program: MCPProgram) -> Written:
+        """Enter the command. AppError when the program is not there, or its file can't be read."""
+        path = program.place(self._around)
+        if not path.parent.is_dir():
+            raise AppError(
+                f"{program.title} was not found on this computer.",
+                f"Start it once; it makes {path.parent}.",
+            )
+        # Settings are often links to files kept elsewhere.
+        path = path.resolve()
+        before = _read(path)
+        after = self._entered(program, path, before)
+        if after == before:
+            return Written(path, None, is_changed=False)
+        try:
+            backup = _copy(path) if path.exists() else None
+            if _read(path) != before:
+                raise AppError(f"{program.title} has just written its file.", "Try again.")
+            _replace(path, after)
+        except OSError as exc:
+            raise AppError(f"{path} can't be written.", f"{exc.strerror}.") from exc
+        return Written(path, backup, is_changed=True)
+
+    def _entered(self, program: MCPProgram, path: Path, text: str) -> str:
+        wanted = program.entry_for(self._command, self._environment)
+        place = [program.servers, SERVER_NAME]
+        # One that is reached at an address has nothing in common with one that is started.
+        is_remote = "url" in (self.entry(program) or {})
+        put = with_value if is_remote else merged
+        try:
+            return put(text, place, wanted, comments=program.has_comments)
+        except NotJSONError as exc:
+            raise _unreadable(path, exc) from exc
+        except ValueError as exc:
+            hint = f"“{exc}” is not a list of settings. Correct the file first."
+            raise AppError(f"{path} has another form than expected.", hint) from exc
+
+
+def _read(path: Path) -> str:
+    """The text of a file, "" where there is none; its line ends and its mark of order stay."""
+    try:
+        if path.stat().st_size > _LARGEST_BYTES:
+            raise AppError(f"{path} can't be read.", "It is very large.")
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as exc:
+        said = exc.strerror if isinstance(exc, OSError) else "It is not UTF-8"
+        raise AppError(f"{path} can't be read.", f"{said}. It was left as it is.") from exc
+
+
+def _copy(path: Path) -> Path:
+    """A copy beside the file, with its rights."""
+    backup = path.with_name(f"{path.name}.{time.strftime('%Y%m%d-%H%M%S')}.bak")
+    shutil.copy2(path, backup)
+    return backup
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write the file whole or not at all, with the rights that it had."""
+    new = path.with_name(path.name + ".new")
+    with new.open("wb") as file:
+        if path.exists():
+            shutil.copymode(path, new)
+        file.write(text.encode())
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)
+
+
+def _unreadable(path: Path, error: NotJSONError) -> AppError:
+    hint = f"Line {error.line} is not valid JSON. It was left as it is; correct it first."
+    return AppError(f"{path} can't be read.", hint)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedProgram:
+    """What was written for a program, and the tools that its entry was seen to offer."""
+
+    title: str
+    path: Path
+    backup: Path | None
+    is_changed: bool
+    tools: tuple[str, ...]
+    restart: str
+
+
+class ProgramSetup:
+    """Enters this installation's command in the files of programs."""
+
+    def __init__(self, around: Surroundings | None = None) -> None:
+        """`around` has the folders of the person, by default those of this process."""
+        chosen = os.environ.get(HOME_VARIABLE)
+        environment = {HOME_VARIABLE: str(find_home().root)} if chosen else {}
+        self._files = ProgramFiles(
+            terminal_command("mcp"), environment, around or Surroundings.current()
+        )
+
+    def look(self) -> Sequence[ProgramFile]:
+        """The state of each program."""
+        return [self._files.look(program) for program in PROGRAMS]
+
+    def listed(self) -> Sequence[tuple[str, str, str]]:
+        """The name, the title and the state of each program."""
+        return [(f.program.name, f.program.title, f.state.value) for f in self.look()]
+
+    def set_up(self, name: str) -> CheckedProgram:
+        """Enter the command for the program of this name and start it once as the program would.
+
+        AppError for an unknown program, one that is not there, a file that can't be read, and a
+        command that doesn't answer.
+        """
+        program = program_named(name)
+        if program is None:
+            known = ", ".join(each.name for each in PROGRAMS)
+            raise AppError(f"“{name}” is not a known program.", f"There are: {known}.")
+        written = self._files.write(program)
+        return self._checked(program, written)
+
+    def _checked(self, program: MCPProgram, written: Written) -> CheckedProgram:
+        # The client of the protocol takes long to import, and few look at this more than once.
+        from desktop_rag.features.server.mcp_programs.connection_check import tools_of
+
+        entry = self._files.entry(program)
+        assert entry is not None, "it was just written"
+        tools = tools_of(entry)
+        return CheckedProgram(
+            program.title, written.path, written.backup, written.is_changed, tuple(tools),
+            program.restart,
+        )  # fmt: skip

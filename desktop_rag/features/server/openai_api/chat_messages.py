@@ -1,0 +1,117 @@
+"""Messages of a request as a conversation of the app. Pure."""
+
+import base64
+import binascii
+import re
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from desktop_rag.core.attachment import Image
+from desktop_rag.core.conversation import Message, Role
+from desktop_rag.core.query import strip_invalid_characters
+from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
+from desktop_rag.features.server.asked import message_of
+from desktop_rag.features.server.refusals import Refusal
+
+# Images in the messages of a request. Pure.
+
+_DATA = re.compile(r"data:(image/(?:png|jpeg|webp|gif));base64,(.*)", re.DOTALL)
+
+
+def image_at(url: object) -> Image:
+    """The image in a data address. Refuses any other address: nothing is fetched for a caller."""
+    if isinstance(url, dict):
+        url = url.get("url")
+    found = _DATA.fullmatch(url) if isinstance(url, str) else None
+    if found is None:
+        raise _refused("An image must be a data address with PNG, JPEG, WebP or GIF in base64.")
+    try:
+        data = base64.b64decode(found[2], validate=True)
+    except (binascii.Error, ValueError) as exc:
+        raise _refused("The image is not valid base64.") from exc
+    if not data:
+        raise _refused("The image is empty.")
+    return Image(found[1], data)
+
+
+def _refused(message: str) -> Refusal:
+    return Refusal(400, message, param="messages", code="unsupported_content")
+
+
+_INSTRUCTING = ("system", "developer")
+_TEXT_PARTS = ("text", "input_text", "output_text")
+
+
+_IMAGE_PARTS = ("image_url", "input_image")
+
+
+class GivenPart(BaseModel):
+    """A part of a message: text, or an image. Others are refused by their kind."""
+
+    model_config = ConfigDict(extra="allow")
+    type: str
+    text: str = ""
+    image_url: str | dict[str, Any] | None = None
+
+
+class GivenMessage(BaseModel):
+    """A message as OpenAI's APIs carry it. Fields that don't concern its text are left alone."""
+
+    model_config = ConfigDict(extra="allow")
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: str | list[GivenPart] | None = None
+
+
+def instructions_in(messages: Sequence[GivenMessage]) -> list[str]:
+    """The texts of the messages that instruct."""
+    return [text_of(message) for message in messages if message.role in _INSTRUCTING]
+
+
+def conversation(
+    messages: Sequence[GivenMessage], scope: QuestionScope = ALL_DOCUMENTS
+) -> tuple[Message, ...]:
+    """The turns of both sides, the last one a question; refuses a conversation without one."""
+    turns: list[Message] = []
+    for message in messages:
+        if message.role in _INSTRUCTING:
+            continue
+        if message.role not in ("user", "assistant"):
+            raise Refusal(400, f"Messages of the role “{message.role}” are not supported.")
+        role = Role.USER if message.role == "user" else Role.ASSISTANT
+        text = strip_invalid_characters(text_of(message))
+        turns.append(message_of(role, text, scope if role is Role.USER else ALL_DOCUMENTS))
+    if not turns or turns[-1].role is not Role.USER or not turns[-1].text.strip():
+        raise Refusal(400, "The last message must be a question of the user.", param="messages")
+    return tuple(turns)
+
+
+def text_of(message: GivenMessage) -> str:
+    """The whole text of a message; refuses parts that are neither text nor an image."""
+    if not isinstance(message.content, list):
+        return message.content or ""
+    for part in message.content:
+        if part.type not in (*_TEXT_PARTS, *_IMAGE_PARTS):
+            raise Refusal(
+                400,
+                f"Parts of the type “{part.type}” are not supported; text and images are.",
+                param="messages",
+                code="unsupported_content",
+            )
+    return "\n".join(part.text for part in message.content if part.type in _TEXT_PARTS)
+
+
+def images_of_question(messages: Sequence[GivenMessage]) -> tuple[Image, ...]:
+    """The images of the last message. Those of earlier ones have been answered."""
+    return _images_of(messages[-1]) if messages else ()
+
+
+def has_earlier_images(messages: Sequence[GivenMessage]) -> bool:
+    """True when a message before the last one has an image, which is not sent again."""
+    return any(_images_of(message) for message in messages[:-1])
+
+
+def _images_of(message: GivenMessage) -> tuple[Image, ...]:
+    parts = message.content if isinstance(message.content, list) else []
+    return tuple(image_at(part.image_url) for part in parts if part.type in _IMAGE_PARTS)

@@ -1,0 +1,567 @@
+"""The routes of OpenAI's APIs. The server's thread."""
+
+import base64
+import json
+import time
+import uuid
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Literal, cast
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from desktop_rag.core.assistant import Assistant
+from desktop_rag.core.conversation import Message
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.question import Setup
+from desktop_rag.core.text import rough_token_counts
+from desktop_rag.features.rails.assistants.rail_names import BUILT_IN, folder_of, is_built_in
+from desktop_rag.features.server.access.access_tokens import TokenScope
+from desktop_rag.features.server.access.callers import Caller
+from desktop_rag.features.server.answer_run import AnswerRun, FinishedRun, TextPiece
+from desktop_rag.features.server.asked import Asked, with_instructions
+from desktop_rag.features.server.model_names import slug_of
+from desktop_rag.features.server.openai_api.chat_messages import (
+    GivenMessage,
+    conversation,
+    has_earlier_images,
+    images_of_question,
+    instructions_in,
+)
+from desktop_rag.features.server.openai_api.parameters import CHAT, EMBEDDINGS, RESPONSES
+from desktop_rag.features.server.refusals import Refusal
+from desktop_rag.features.server.responses import KEEP_ALIVE, LAST_EVENT, EventResponse, event
+from desktop_rag.features.server.serving import Serving
+from desktop_rag.features.server.waiting_for_end import ended_with_client
+from desktop_rag.features.server.wire_sources import annotations, extension, nested
+from desktop_rag.models.ports import Embedder
+
+# The tokens of a request, as clients expect them. Pure.
+#
+# An estimate: what the endpoint counts covers the app's own prompt and sources, and several
+# requests
+# at times. It covers what the caller sent and got.
+
+
+@dataclass(frozen=True, slots=True)
+class EstimatedUsage:
+    """Estimated tokens of the messages that came and of the text that went."""
+
+    given: int
+    answered: int
+
+    @classmethod
+    def of(cls, given: Sequence[str], answer: str) -> "EstimatedUsage":
+        """The usage of these texts."""
+        return cls(sum(rough_token_counts(given)), sum(rough_token_counts([answer])))
+
+    def of_chat(self) -> dict[str, int]:
+        """As chat completions have it."""
+        return {
+            "prompt_tokens": self.given,
+            "completion_tokens": self.answered,
+            "total_tokens": self.given + self.answered,
+        }
+
+    def of_response(self) -> dict[str, object]:
+        """As the Responses API has it."""
+        return {
+            "input_tokens": self.given,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": self.answered,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": self.given + self.answered,
+        }
+
+
+# `/v1/responses`: the app as a model of OpenAI's newer API.
+#
+# Nothing is stored, so a response can't be continued by its id: the whole conversation comes with
+# each request.
+
+
+class GivenItem(GivenMessage):
+    """A message of the input. Its `type` may be left out."""
+
+    model_config = ConfigDict(extra="allow")
+    type: str = "message"
+
+
+class ResponseRequest(BaseModel):
+    """The parameters that are used."""
+
+    model: str
+    input: str | list[GivenItem]
+    instructions: str | None = None
+    stream: bool = False
+
+    def messages(self) -> list[GivenMessage]:
+        """The input as messages, the instructions first; refuses items that are none."""
+        given: list[GivenMessage] = []
+        if self.instructions:
+            given.append(GivenMessage(role="system", content=self.instructions))
+        if isinstance(self.input, str):
+            return [*given, GivenMessage(role="user", content=self.input)]
+        for item in self.input:
+            if item.type != "message":
+                said = f"Input of the type “{item.type}” is not supported."
+                raise Refusal(400, said, param="input", code="unsupported_content")
+        return [*given, *self.input]
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseMaker:
+    """The response to one request, whole or as events."""
+
+    run: AnswerRun
+    model: str
+    ignored: list[str]
+    instructions: str | None = None
+    response_id: str = field(default_factory=lambda: f"resp_{uuid.uuid4().hex}")
+    item_id: str = field(default_factory=lambda: f"msg_{uuid.uuid4().hex}")
+    created: int = field(default_factory=lambda: int(time.time()))
+
+    async def whole(self) -> dict[str, Any]:
+        """The answer in one piece; refuses when it failed."""
+        finished = await self.run.finished()
+        return self._completed(finished)
+
+    async def events(self) -> AsyncGenerator[bytes]:
+        """The answer as the events of this API, numbered in order."""
+        counter = _Counter()
+        for name, fields in self._opening():
+            yield counter.event(name, fields)
+        try:
+            async with aclosing(self.run.pieces()) as pieces:
+                async for piece in pieces:
+                    if isinstance(piece, FinishedRun):
+                        for name, fields in self._closing(piece):
+                            yield counter.event(name, fields)
+                    elif piece.text:
+                        yield counter.event("response.output_text.delta", self._delta(piece))
+                    else:
+                        yield KEEP_ALIVE
+        except Refusal as refusal:
+            failed = self._response("failed", []) | {
+                "error": {"code": "server_error", "message": refusal.message}
+            }
+            yield counter.event("response.failed", {"response": failed})
+
+    def _opening(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        begun = {"response": self._response("in_progress", [])}
+        yield "response.created", begun
+        yield "response.in_progress", begun
+        item = self._item("in_progress", [])
+        yield "response.output_item.added", {"output_index": 0, "item": item}
+        yield "response.content_part.added", self._place() | {"part": _part("", [])}
+
+    def _closing(self, finished: FinishedRun) -> Iterator[tuple[str, dict[str, Any]]]:
+        found = annotations(finished.citations, self.run.address)
+        for index, annotation in enumerate(found):
+            fields = self._place() | {"annotation_index": index, "annotation": annotation}
+            yield "response.output_text.annotation.added", fields
+        text = {"text": finished.text, "logprobs": []}
+        yield "response.output_text.done", self._place() | text
+        part = _part(finished.text, found)
+        yield "response.content_part.done", self._place() | {"part": part}
+        item = self._item("completed", [part])
+        yield "response.output_item.done", {"output_index": 0, "item": item}
+        yield "response.completed", {"response": self._completed(finished)}
+
+    def _completed(self, finished: FinishedRun) -> dict[str, Any]:
+        found = annotations(finished.citations, self.run.address)
+        part = _part(finished.text, found)
+        extra = extension(finished.message, self.run.address) | {"ignored": self.ignored}
+        response = self._response("completed", [self._item("completed", [part])])
+        usage = EstimatedUsage.of([m.text for m in self.run.asked.messages], finished.text)
+        return response | {"usage": usage.of_response(), "desktop_rag": extra}
+
+    def _delta(self, piece: TextPiece) -> dict[str, Any]:
+        return self._place() | {"delta": piece.text, "logprobs": []}
+
+    def _place(self) -> dict[str, Any]:
+        return {"item_id": self.item_id, "output_index": 0, "content_index": 0}
+
+    def _item(self, status: str, content: list[dict[str, Any]]) -> dict[str, Any]:
+        return {
+            "id": self.item_id,
+            "type": "message",
+            "role": "assistant",
+            "status": status,
+            "content": content,
+        }
+
+    def _response(self, status: str, output: list[dict[str, Any]]) -> dict[str, Any]:
+        return {
+            "id": self.response_id,
+            "object": "response",
+            "created_at": self.created,
+            "status": status,
+            "model": self.model,
+            "output": output,
+            "instructions": self.instructions,
+            "error": None,
+            "incomplete_details": None,
+            "metadata": {},
+            "parallel_tool_calls": False,
+            "temperature": None,
+            "tool_choice": "none",
+            "tools": [],
+            "top_p": None,
+            "store": False,
+            "usage": None,
+        }
+
+
+class _Counter:
+    """Numbers the events of a stream."""
+
+    def __init__(self) -> None:
+        self._next = 0
+
+    def event(self, name: str, fields: dict[str, Any]) -> bytes:
+        numbered = {"type": name, "sequence_number": self._next} | fields
+        self._next += 1
+        return event(numbered, name)
+
+
+def _part(text: str, found: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"type": "output_text", "text": text, "annotations": found, "logprobs": []}
+
+
+# `guardrails` in a request, and `/v1/rails/configs`: rails by their name. Worker threads.
+#
+# A name stands for a set of the app, or for a folder that the person gave to an assistant. A
+# request
+# names no folder, and takes no rails away from an assistant.
+
+
+class Guardrails(BaseModel):
+    """The rails that a request asks for."""
+
+    model_config = ConfigDict(extra="forbid")
+    config_id: str
+
+
+def named_rails(assistants: Sequence[Assistant]) -> dict[str, str]:
+    """The names that a request may use, each with what an assistant keeps: the sets of the app,
+    then the folders of these assistants.
+    """
+    named = {known.name: known.name for known in BUILT_IN}
+    folders = dict.fromkeys(a.rails for a in assistants if a.rails and not is_built_in(a.rails))
+    for rails in folders:
+        try:
+            slug = name = slug_of(folder_of(rails).name)
+        except AppError:
+            continue
+        number = 1
+        while name in named:
+            number += 1
+            name = f"{slug}-{number}"
+        named[name] = rails
+    return named
+
+
+def guarded(setup: Setup, wanted: Guardrails, assistants: Sequence[Assistant]) -> Setup:
+    """The setup with the rails of the request; refuses unknown ones, and to replace others."""
+    rails = named_rails(assistants).get(wanted.config_id)
+    if rails is None:
+        said = f"There are no rails “{wanted.config_id}”. /v1/rails/configs has those there are."
+        raise Refusal(404, said, param="guardrails.config_id", code="config_not_found")
+    assistant = setup.assistant or Assistant("", "", uses_memory=False)
+    if assistant.rails not in ("", rails):
+        said = "This model has rails of its own, which a request can't replace."
+        raise Refusal(422, said, param="guardrails.config_id")
+    return replace(setup, assistant=replace(assistant, rails=rails))
+
+
+# `/v1/embeddings`: vectors of the library's embedding model. Worker threads.
+
+_MOST_TEXTS = 256
+_BATCH = 16
+
+
+class EmbeddingRequest(BaseModel):
+    """The parameters that are used."""
+
+    model: str
+    input: str | list[str]
+    encoding_format: Literal["float", "base64"] = "float"
+    dimensions: int | None = None
+
+
+def model_name(embedder: Embedder) -> str:
+    """The name of the model without the mark of its weights."""
+    return embedder.name.partition("@")[0].partition("#")[0]
+
+
+def embeddings(request: EmbeddingRequest, embedder: Embedder) -> dict[str, Any]:
+    """The vectors of all texts in their order. Refuses what the model can't do."""
+    texts = [request.input] if isinstance(request.input, str) else request.input
+    if request.model not in (model_name(embedder), embedder.name):
+        raise Refusal(
+            404,
+            f"There is no embedding model “{request.model}”; this is {model_name(embedder)}.",
+            param="model",
+            code="model_not_found",
+        )
+    if request.dimensions not in (None, embedder.dimensions):
+        said = f"The vectors have {embedder.dimensions} numbers."
+        raise Refusal(400, said, param="dimensions", code="unsupported_parameter")
+    if not texts or len(texts) > _MOST_TEXTS or not all(texts):
+        raise Refusal(400, f"1 to {_MOST_TEXTS} texts, none empty.", param="input")
+    vectors = np.concatenate(
+        [embedder.embed_passages(texts[i : i + _BATCH]) for i in range(0, len(texts), _BATCH)]
+    )
+    tokens = sum(embedder.count_tokens(texts))
+    return {
+        "object": "list",
+        "model": request.model,
+        "data": [
+            {"object": "embedding", "index": index, "embedding": _encoded(vector, request)}
+            for index, vector in enumerate(vectors.astype("<f4"))
+        ],
+        "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
+    }
+
+
+def _encoded(vector: Any, request: EmbeddingRequest) -> Any:  # noqa: ANN401  one row of an array
+    if request.encoding_format == "base64":
+        return base64.b64encode(vector.tobytes()).decode()
+    return vector.tolist()
+
+
+# `/v1/chat/completions`: the app as a model of OpenAI's older API.
+#
+# Sources come in three layers: `annotations` in a last delta before the finish reason,
+# `desktop_rag`
+# in the chunk with it, and on request a list in Markdown at the end of the text.
+
+
+class StreamOptions(BaseModel):
+    """Options of a stream. The tokens of `include_usage` are estimated."""
+
+    model_config = ConfigDict(extra="forbid")
+    include_usage: bool = False
+    include_obfuscation: bool = False
+
+
+class ChatRequest(BaseModel):
+    """The parameters that are used."""
+
+    model: str
+    messages: list[GivenMessage]
+    stream: bool = False
+    stream_options: StreamOptions | None = None
+    guardrails: Guardrails | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChatCompletion:
+    """The response to one request, whole or in chunks."""
+
+    run: AnswerRun
+    model: str
+    ignored: list[str]
+    completion_id: str = field(default_factory=lambda: f"chatcmpl-{uuid.uuid4().hex}")
+    created: int = field(default_factory=lambda: int(time.time()))
+
+    async def whole(self) -> dict[str, Any]:
+        """The answer in one piece; refuses when it failed."""
+        finished = await self.run.finished()
+        message = {
+            "role": "assistant",
+            "content": finished.text,
+            "refusal": None,
+            "annotations": [nested(each) for each in self._annotations(finished)],
+        }
+        choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
+        return {
+            "id": self.completion_id,
+            "object": "chat.completion",
+            "created": self.created,
+            "model": self.model,
+            "choices": [choice],
+            "usage": self._usage(finished).of_chat(),
+            "desktop_rag": self._extension(finished.message),
+        }
+
+    async def chunks(self, options: StreamOptions | None) -> AsyncGenerator[bytes]:
+        """The answer as server-sent events; a failure is an event of its own, then the end."""
+        yield self._chunk({"role": "assistant", "content": ""})
+        try:
+            async with aclosing(self.run.pieces()) as pieces:
+                async for piece in pieces:
+                    if isinstance(piece, FinishedRun):
+                        for chunk in self._last_chunks(piece, options):
+                            yield chunk
+                    else:
+                        yield self._chunk({"content": piece.text}) if piece.text else KEEP_ALIVE
+        except Refusal as refusal:
+            yield event(refusal.to_json())
+        yield LAST_EVENT
+
+    def _last_chunks(self, finished: FinishedRun, options: StreamOptions | None) -> list[bytes]:
+        found = [nested(each) for each in self._annotations(finished)]
+        chunks = [self._chunk({"annotations": found})] if found else []
+        extra = {"desktop_rag": self._extension(finished.message)}
+        chunks.append(self._chunk({}, "stop", extra))
+        if options and options.include_usage:
+            usage = {"usage": self._usage(finished).of_chat()}
+            chunks.append(event(self._head() | {"choices": []} | usage))
+        return chunks
+
+    def _usage(self, finished: FinishedRun) -> EstimatedUsage:
+        return EstimatedUsage.of([m.text for m in self.run.asked.messages], finished.text)
+
+    def _annotations(self, finished: FinishedRun) -> list[dict[str, Any]]:
+        return annotations(finished.citations, self.run.address)
+
+    def _extension(self, message: Message) -> dict[str, Any]:
+        return extension(message, self.run.address) | {"ignored": self.ignored}
+
+    def _chunk(
+        self, delta: dict[str, Any], reason: str | None = None, extra: dict[str, Any] | None = None
+    ) -> bytes:
+        choice = {"index": 0, "delta": delta, "finish_reason": reason, "logprobs": None}
+        return event(self._head() | {"choices": [choice]} | (extra or {}))
+
+    def _head(self) -> dict[str, Any]:
+        return {
+            "id": self.completion_id,
+            "object": "chat.completion.chunk",
+            "created": self.created,
+            "model": self.model,
+        }
+
+
+# With `list` the cited sources end the text, for clients that show nothing else; with `none` they
+# don't, whatever the token says.
+SOURCES_HEADER = "x-desktop-rag-sources"
+# Nobody reads the answer to a client that has left.
+_CLIENT_LEFT = 499
+
+
+class OpenAIRoutes:
+    """Answers requests of OpenAI's APIs."""
+
+    def __init__(self, serving: Serving) -> None:
+        self._serving = serving
+
+    def routes(self) -> list[Route]:
+        """All routes below `/v1`."""
+        return [
+            Route("/v1/models", self._models, methods=["GET"]),
+            Route("/v1/models/{name:path}", self._model, methods=["GET"]),
+            Route("/v1/chat/completions", self._chat, methods=["POST"]),
+            Route("/v1/rails/configs", self._rails, methods=["GET"]),
+            Route("/v1/responses", self._responses, methods=["POST"]),
+            Route("/v1/embeddings", self._embeddings, methods=["POST"]),
+        ]
+
+    async def _models(self, request: Request) -> Response:
+        caller = await self._serving.caller(request, TokenScope.ASK)
+        names = await self._serving.workers.call(partial(self._serving.names.of, caller))
+        embedder = self._serving.embedder
+        listed = [_model_json(name.name, name.title) for name in names]
+        if embedder and not caller.token.collection_ids:
+            listed.append(_model_json(model_name(embedder), "Embeddings"))
+        return JSONResponse({"object": "list", "data": listed})
+
+    async def _model(self, request: Request) -> Response:
+        caller = await self._serving.caller(request, TokenScope.ASK)
+        wanted = request.path_params["name"]
+        find = partial(self._serving.names.find, wanted, caller)
+        found = await self._serving.workers.call(find)
+        return JSONResponse(_model_json(found.name, found.title))
+
+    async def _rails(self, request: Request) -> Response:
+        caller = await self._serving.caller(request, TokenScope.ASK)
+        assistants = await self._serving.workers.call(partial(self._assistants, caller))
+        return JSONResponse([{"id": name} for name in named_rails(assistants)])
+
+    async def _chat(self, request: Request) -> Response:
+        caller = await self._serving.caller(request, TokenScope.ASK)
+        read, ignored = CHAT.read(await body_of(request), ChatRequest)
+        make = partial(self._asked, read.model, read.messages, caller, read.guardrails)
+        run = self._run(await self._serving.workers.call(make), request, is_streamed=read.stream)
+        completion = ChatCompletion(run, read.model, ignored + _unsent(read.messages))
+        if read.stream:
+            return EventResponse(completion.chunks(read.stream_options))
+        whole = await ended_with_client(completion.whole(), request.receive)
+        return JSONResponse(whole) if whole else Response(status_code=_CLIENT_LEFT)
+
+    async def _responses(self, request: Request) -> Response:
+        caller = await self._serving.caller(request, TokenScope.ASK)
+        read, ignored = RESPONSES.read(await body_of(request), ResponseRequest)
+        make = partial(self._asked, read.model, read.messages(), caller)
+        run = self._run(await self._serving.workers.call(make), request, is_streamed=read.stream)
+        ignored += _unsent(read.messages())
+        maker = ResponseMaker(run, read.model, ignored, read.instructions)
+        if read.stream:
+            return EventResponse(maker.events())
+        whole = await ended_with_client(maker.whole(), request.receive)
+        return JSONResponse(whole) if whole else Response(status_code=_CLIENT_LEFT)
+
+    async def _embeddings(self, request: Request) -> Response:
+        await self._serving.caller(request, TokenScope.ASK)
+        read, _ = EMBEDDINGS.read(await body_of(request), EmbeddingRequest)
+        embedder = self._serving.embedder
+        if embedder is None:
+            raise Refusal(503, "There is no embedding model.")
+        return JSONResponse(await self._serving.workers.call(partial(embeddings, read, embedder)))
+
+    def _asked(
+        self,
+        model: str,
+        given: list[GivenMessage],
+        caller: Caller,
+        guardrails: Guardrails | None = None,
+    ) -> Asked:
+        name = self._serving.names.find(model, caller)
+        messages = conversation(given, name.scope)
+        setup = self._serving.names.set_up(name, caller)
+        if guardrails:
+            setup = guarded(setup, guardrails, self._assistants(caller))
+        instructed = with_instructions(setup, instructions_in(given))
+        return Asked(caller, model, messages, instructed, images_of_question(given))
+
+    def _assistants(self, caller: Caller) -> list[Assistant]:
+        """Those that the caller may ask."""
+        ids = {name.assistant_id for name in self._serving.names.of(caller)}
+        every = self._serving.chat.assistants.all()
+        return [assistant for assistant in every if assistant.assistant_id in ids]
+
+    def _run(self, asked: Asked, request: Request, *, is_streamed: bool) -> AnswerRun:
+        serving = self._serving
+        said = request.headers.get(SOURCES_HEADER, "").lower()
+        appends = said == "list" or (asked.caller.token.lists_sources and said != "none")
+        return AnswerRun(
+            asked, serving.answers, serving.workers, serving.links,
+            appends_sources=appends, is_streamed=is_streamed,
+        )  # fmt: skip
+
+
+async def body_of(request: Request) -> dict[str, Any]:
+    """The JSON object in the body; refuses anything else."""
+    try:
+        content = json.loads(await request.body())
+    except (ValueError, RecursionError) as exc:
+        raise Refusal(400, "The body is not valid JSON.") from exc
+    if not isinstance(content, dict):
+        raise Refusal(400, "The body is not a JSON object.")
+    return cast("dict[str, Any]", content)
+
+
+def _unsent(messages: list[GivenMessage]) -> list[str]:
+    return ["images of earlier messages"] if has_earlier_images(messages) else []
+
+
+def _model_json(name: str, title: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "desktop-rag", "name": title}

@@ -1,0 +1,77 @@
+"""Responses in the forms of the server: JSON, refusals, and streams of events. Its thread."""
+
+import json
+from collections.abc import AsyncGenerator
+
+from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from desktop_rag.features.server.access.callers import Exchange
+from desktop_rag.features.server.refusals import Refusal
+from desktop_rag.features.server.waiting_for_end import ended_with_client
+
+_EVENT_HEADERS = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"x-accel-buffering", b"no"),
+]
+
+
+class RefusedResponse(JSONResponse):
+    """Says why a request is refused, and notes it for the log."""
+
+    def __init__(self, refusal: Refusal, headers: dict[str, str]) -> None:
+        super().__init__(refusal.to_json(), refusal.status, headers)
+        self._message = refusal.message
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the response."""
+        Exchange.of(scope).refusal = self._message
+        await super().__call__(scope, receive, send)
+
+
+def refused(refusal: Refusal) -> Response:
+    """The response of a refusal, in the form of OpenAI's errors."""
+    headers: dict[str, str] = {}
+    if refusal.retry_after_s is not None:
+        headers["Retry-After"] = f"{refusal.retry_after_s:.0f}"
+    if refusal.status == 401:  # noqa: PLR2004
+        headers["WWW-Authenticate"] = "Bearer"
+    return RefusedResponse(refusal, headers)
+
+
+class EventResponse(Response):
+    """Sends server-sent events as they come, and stops when the client leaves.
+
+    The generator is closed in every case, so that it can cancel what it waits for.
+    """
+
+    def __init__(self, events: AsyncGenerator[bytes]) -> None:
+        super().__init__()
+        self._events = events
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the events until they end or the client leaves."""
+
+        async def send_all() -> None:
+            await send(
+                {"type": "http.response.start", "status": 200, "headers": list(_EVENT_HEADERS)}
+            )
+            async for event in self._events:
+                await send({"type": "http.response.body", "body": event, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+        try:
+            await ended_with_client(send_all(), receive)
+        finally:
+            await self._events.aclose()
+
+
+def event(data: object, name: str = "") -> bytes:
+    """One server-sent event with a JSON value."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return (f"event: {name}\n" if name else "").encode() + f"data: {text}\n\n".encode()
+
+
+# Shows a client, and the programs between, that the answer is still being made.
+KEEP_ALIVE = b": waiting\n\n"
+LAST_EVENT = b"data: [DONE]\n\n"

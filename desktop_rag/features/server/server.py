@@ -1,0 +1,400 @@
+"""The local server: uvicorn in a thread of its own with its own event loop. Any thread."""
+
+import asyncio
+import ipaddress
+import logging
+import ssl
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from desktop_rag.core.domain import Document, DocumentState
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.settings import ServerSettings
+from desktop_rag.features.server.access.access_rules import AccessRules
+from desktop_rag.features.server.access.authority import Authority
+from desktop_rag.features.server.access.rate_limit import RateLimits
+from desktop_rag.features.server.access.rights_address import RightsAddress
+from desktop_rag.features.server.access.token_book import TokenBook
+from desktop_rag.features.server.access.token_uses import TokenUses
+from desktop_rag.features.server.access.user_rights import UserRights
+from desktop_rag.features.server.admin.admin_routes import AdminRoutes
+from desktop_rag.features.server.filters.filter_chain import FilterChain, NamedFilter
+from desktop_rag.features.server.filters.filtered_app import FilteredApp
+from desktop_rag.features.server.filters.own_filters import own_filters
+from desktop_rag.features.server.filters.request_log import RequestLog
+from desktop_rag.features.server.filters.standard_filters import LogFilter, standard_chain
+from desktop_rag.features.server.guards.hosts import Addresses
+from desktop_rag.features.server.guards.paced_protocol import PacedProtocol
+from desktop_rag.features.server.guards.request_guard import RequestGuard, RequestLimits
+from desktop_rag.features.server.html_writer import document as html_document
+from desktop_rag.features.server.html_writer import tag
+from desktop_rag.features.server.mcp_server.mcp_over_http import MCPOverHTTP
+from desktop_rag.features.server.model_names import ModelNames
+from desktop_rag.features.server.network.certificates import server_tls
+from desktop_rag.features.server.network.listening import listening
+from desktop_rag.features.server.openai_api.routes import OpenAIRoutes
+from desktop_rag.features.server.program_answers import Answers
+from desktop_rag.features.server.refusals import Refusal
+from desktop_rag.features.server.responses import refused
+from desktop_rag.features.server.rest.rest_routes import RestRoutes
+from desktop_rag.features.server.served import Served
+from desktop_rag.features.server.serving import Serving
+from desktop_rag.features.server.source_links import LinkedPassage, SourceLinks
+from desktop_rag.features.server.widget.widget_routes import WidgetRoutes
+from desktop_rag.features.server.worker_events import MOST_ANSWERS, Workers
+
+if TYPE_CHECKING:
+    import socket
+
+log = logging.getLogger(__name__)
+
+# The page behind a link to a source: the passage, marked in the text around it.
+
+_AROUND_CHARS = 4_000
+_NOT_FOUND = 404
+_STYLE = """\
+:root { color-scheme: light dark; }
+body { margin: 0 auto; max-width: 46rem; padding: 2rem 1rem; font: 1rem/1.6 system-ui, sans-serif; }
+h1 { font-size: 1.25rem; margin: 0; overflow-wrap: anywhere; }
+.path { color: GrayText; overflow-wrap: anywhere; margin: 0 0 1.5rem; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; font: inherit; }
+mark { background: #ffe08a; color: #1b1b1b; }
+"""
+_POLICY = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'"
+_GONE = "This link has expired, or the document is no longer in the library."
+
+
+class SourcePages:
+    """Shows passages to whoever has a valid link. All text of documents is escaped."""
+
+    def __init__(self, serving: Serving) -> None:
+        self._serving = serving
+
+    def routes(self) -> list[Route]:
+        """The page and its style."""
+        path = "/source/{keeper}/{document_id}/{start:int}-{end:int}/{expires_at:int}"
+        return [
+            Route("/source.css", self._style, methods=["GET"]),
+            Route(path, self._page, methods=["GET"]),
+        ]
+
+    async def _style(self, _request: Request) -> Response:
+        return PlainTextResponse(_STYLE, media_type="text/css")
+
+    async def _page(self, request: Request) -> Response:
+        passage = LinkedPassage(**request.path_params)
+        signature = request.query_params.get("s", "")
+        read = partial(self._read, passage, signature)
+        found = await self._serving.workers.call(read)
+        if found is None:
+            return PlainTextResponse(_GONE, _NOT_FOUND)
+        document, text = found
+        headers = {"Content-Security-Policy": _POLICY}
+        return HTMLResponse(_html(document, text, passage), headers=headers)
+
+    def _read(self, passage: LinkedPassage, signature: str) -> tuple[Document, str] | None:
+        """The document and its text; None for a link that is not valid, or no longer."""
+        serving = self._serving
+        if not serving.links.is_valid(passage, signature):
+            return None
+        token_id, _, user = passage.keeper.partition("~")
+        token = serving.authority.valid(token_id)
+        document = serving.library.documents.get(passage.document_id)
+        if token is None or document is None or document.state is DocumentState.GONE:
+            return None
+        sources = {s.source_id: s.collection_id for s in serving.library.sources.all()}
+        collection_id = sources.get(document.source_id, "")
+        if not serving.rights.may_follow(token, user, collection_id):
+            return None
+        return document, serving.library.documents.text(passage.document_id)
+
+
+def _html(document: Document, text: str, passage: LinkedPassage) -> str:
+    start, end = max(0, passage.start), min(len(text), passage.end)
+    first, last = max(0, start - _AROUND_CHARS), end + _AROUND_CHARS
+    before, marked, after = text[first:start], text[start:end], text[end:last]
+    name = document.title or document.name
+    body = tag(
+        "body",
+        tag("h1", name),
+        tag("p", document.address or f"{document.path}", class_="path"),
+        tag(
+            "pre",
+            "… " if first else "",
+            before,
+            tag("mark", marked),
+            after,
+            " …" if last < len(text) else "",
+        ),
+    )
+    return html_document(name, body, stylesheet="/source.css")
+
+
+# The server as one ASGI application: its routes behind the guard. The server's thread.
+
+
+_UNAVAILABLE = 503
+_CLIENT_LEFT = 499
+
+
+def web_app(
+    serving: Serving,
+    mcp: MCPOverHTTP,
+    addresses: Callable[[], Addresses],
+    limits: RequestLimits | None = None,
+) -> ASGIApp:
+    """The whole application; `mcp` must be running while it is used."""
+    routes = [
+        Route("/health", _health, methods=["GET"]),
+        *OpenAIRoutes(serving).routes(),
+        *RestRoutes(serving).routes(),
+        *SourcePages(serving).routes(),
+        *WidgetRoutes(serving).routes(),
+        *mcp.routes(),
+        *AdminRoutes(serving, addresses()).routes(),
+    ]
+    app = Starlette(
+        routes=routes,
+        exception_handlers={
+            Refusal: _on_refusal,
+            AppError: _on_error,
+            HTTPException: _on_http_exception,
+            ClientDisconnect: _on_left,
+            Exception: _on_bug,
+        },
+    )
+    app.router.redirect_slashes = False
+    guard = RequestGuard(app, addresses, serving.authority.allowed_origins, limits)
+    return FilteredApp(guard, serving.chain, serving.workers)
+
+
+async def _health(_request: Request) -> Response:
+    return JSONResponse({"status": "ok"})
+
+
+async def _on_refusal(_request: Request, exc: Exception) -> Response:
+    assert isinstance(exc, Refusal)
+    return refused(exc)
+
+
+async def _on_error(_request: Request, exc: Exception) -> Response:
+    assert isinstance(exc, AppError)
+    return refused(Refusal.of_error(exc, _UNAVAILABLE))
+
+
+async def _on_http_exception(_request: Request, exc: Exception) -> Response:
+    assert isinstance(exc, HTTPException)
+    response = refused(Refusal(exc.status_code, exc.detail))
+    response.headers.update(exc.headers or {})
+    return response
+
+
+async def _on_left(_request: Request, _exc: Exception) -> Response:
+    # While its body was read: nobody gets this.
+    return Response(status_code=_CLIENT_LEFT)
+
+
+async def _on_bug(request: Request, exc: Exception) -> Response:
+    # The path only: a query may hold the signature of a link.
+    log.error("a request to %s failed", request.scope["path"], exc_info=exc)
+    return refused(Refusal(500, "The app made a mistake. Its log says more."))
+
+
+# What an open socket can't change; everything else holds from the next request on.
+NEEDS_RESTART = ("host", "port", "certificate", "certificate_key")
+_MOST_CONNECTIONS = 512
+_MOST_HEADER_BYTES = 64 * 1024
+# Streams that are still open at the end are cut after this long.
+_GRACE_S = 3
+
+
+class LocalServer:
+    """Serves the library to other programs, from `start` to `stop`."""
+
+    def __init__(self, served: Served, settings: ServerSettings) -> None:
+        self._served = served
+        self._settings = settings
+        self._socket: socket.socket | None = None
+        self._server: uvicorn.Server | None = None
+        self._thread: threading.Thread | None = None
+        self._workers: Workers | None = None
+        self._chain = FilterChain()
+        self.tokens = TokenBook(served.home.tokens)
+
+    @property
+    def is_running(self) -> bool:
+        """True between `start` and `stop`."""
+        return self._thread is not None
+
+    @property
+    def port(self) -> int:
+        """The port it listens on; it may not be the one of the settings, which was taken."""
+        assert self._socket is not None, "it runs"
+        return self._socket.getsockname()[1]
+
+    @property
+    def address(self) -> str:
+        """How others reach it, or programs on this computer: `http://127.0.0.1:8642`."""
+        if public := self._settings.public_address:
+            return public.rstrip("/")
+        host = self._settings.host
+        shown = "127.0.0.1" if is_every_address(host) else host
+        return f"{self._scheme}://{f'[{shown}]' if ':' in shown else shown}:{self.port}"
+
+    @property
+    def _scheme(self) -> str:
+        return "https" if self._settings.certificate else "http"
+
+    def start(self) -> None:
+        """Listen and serve. AppError when it can't listen, or the certificate or a filter can't be
+        used.
+        """
+        tls = server_tls(self._settings)
+        own = own_filters(self._settings.filters)
+        self._socket = listening(self._settings)
+        started = threading.Event()
+        self._thread = threading.Thread(
+            target=self._run, args=(tls, own, started), name="local-server", daemon=True
+        )
+        self._thread.start()
+        started.wait()
+
+    def change(self, settings: ServerSettings) -> bool:
+        """Work with these from the next request on; answers and logins under way go on.
+
+        False, with nothing changed, when it has to start anew for them: the address, the port and
+        TLS belong to the open socket. AppError, with nothing changed, when a filter can't be used.
+        """
+        if any(getattr(settings, name) != getattr(self._settings, name) for name in NEEDS_RESTART):
+            return False
+        if settings.filters != self._settings.filters:
+            self._chain.replace_own(own_filters(settings.filters))
+        self._settings = settings
+        return True
+
+    def stop(self) -> None:
+        """Stop listening, cut open streams, and wait for the end of what is under way."""
+        if self._thread is None:
+            return
+        if self._workers:
+            self._workers.stop()
+        if self._server:
+            self._server.should_exit = True
+        self._thread.join()
+        if self._workers:
+            self._workers.close()
+        if self._socket:
+            self._socket.close()
+        self._thread = self._server = self._workers = None
+
+    def _run(
+        self, tls: ssl.SSLContext | None, own: Sequence[NamedFilter], started: threading.Event
+    ) -> None:
+        async def serve() -> None:
+            self._workers = Workers()
+            serving = self._serving(self._workers, own)
+            mcp = MCPOverHTTP(serving, version("desktop-rag"))
+            self._server = uvicorn.Server(self._config(serving, mcp, tls))
+            started.set()
+            assert self._socket is not None, "it was opened before"
+            async with mcp.running():
+                # Not `serve`, which takes over the signals of the process.
+                await self._server._serve([self._socket])  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+
+        try:
+            asyncio.run(serve())
+        finally:
+            started.set()
+
+    def _config(
+        self, serving: Serving, mcp: MCPOverHTTP, tls: ssl.SSLContext | None
+    ) -> uvicorn.Config:
+        config = uvicorn.Config(
+            web_app(serving, mcp, self._addresses),
+            http=PacedProtocol,
+            ws="none",
+            loop="asyncio",
+            lifespan="off",
+            log_config=None,
+            # What it warns of is what clients do wrong.
+            log_level="error",
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            limit_concurrency=_MOST_CONNECTIONS,
+            h11_max_incomplete_event_size=_MOST_HEADER_BYTES,
+            timeout_graceful_shutdown=_GRACE_S,
+        )
+        if tls:
+            config.load()
+            config.ssl = tls
+        return config
+
+    def _addresses(self) -> Addresses:
+        settings = self._settings
+        return Addresses(self._scheme, self.port, settings.host_names, settings.public_address)
+
+    def _serving(self, workers: Workers, own: Sequence[NamedFilter]) -> Serving:
+        chat, library = self._served.chat, self._served.library
+        limits = RateLimits(MOST_ANSWERS)
+        authority = Authority(self.tokens, limits, lambda: self._settings.origins)
+        uses = TokenUses(self._served.home.token_uses)
+        requests = RequestLog(self._served.home.requests)
+        log = LogFilter(requests, lambda: self._settings.logs_text)
+        rules = AccessRules(self._served.home.access_rules)
+        rights = UserRights(rules, library, RightsAddress())
+        self._chain = standard_chain(authority, rights, uses, limits, log, own)
+        return Serving(
+            chat,
+            library,
+            self._served.embedder,
+            authority,
+            rules,
+            rights,
+            self._chain,
+            SourceLinks(self._served.home.link_key, lambda: self.address),
+            ModelNames(chat, library, lambda: self._settings.exposes_models),
+            Answers(chat, self._chain),
+            workers,
+            self.tokens,
+            uses,
+            requests,
+            self._served.activity,
+            lambda: self._settings,
+        )
+
+
+def is_every_address(host: str) -> bool:
+    """True for `0.0.0.0` and `::`, which listen on every address of the computer."""
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return False
+
+
+def is_loopback(host: str) -> bool:
+    """True for an address that only this computer reaches."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def exposure(settings: ServerSettings) -> str:
+    """What these settings expose, in words; "" for this computer alone."""
+    if is_loopback(settings.host):
+        return ""
+    where = "every network of this computer" if is_every_address(settings.host) else settings.host
+    how = "" if settings.certificate else " Without a certificate, everyone on the way can read it."
+    return f"Whoever reaches {where} and has a token can ask your documents and read them.{how}"

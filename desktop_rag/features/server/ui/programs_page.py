@@ -1,0 +1,569 @@
+"""The page about other programs: the local server, and the tokens that let them in. Qt thread."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from PySide6.QtCore import Qt, QUrl, Signal, Slot
+from PySide6.QtGui import QDesktopServices, QGuiApplication, QShowEvent
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDialog,
+    QGridLayout,
+    QHBoxLayout,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.files.private_files import persons_mask
+from desktop_rag.core.language.translation import decimal_in_words, number_in_words, tr
+from desktop_rag.core.library_events import ServerSwitched
+from desktop_rag.core.settings import Settings
+from desktop_rag.features.server.programs.access_rule import AccessRule
+from desktop_rag.features.server.programs.token_facts import TokenFacts, TokenWish
+from desktop_rag.features.server.programs.usage_figures import Usage, UsageFigures
+from desktop_rag.features.server.ui.address_section import AddressSection
+from desktop_rag.features.server.ui.filters_section import FiltersSection
+from desktop_rag.features.server.ui.program_access import ProgramAccess, ProgramRecords
+from desktop_rag.features.server.ui.requests_dialog import RequestsDialog
+from desktop_rag.features.server.ui.rule_dialogs import RemoveRuleQuestion, RuleDialog
+from desktop_rag.features.server.ui.ticked_list import TickedList
+from desktop_rag.features.server.ui.token_dialogs import NewTokenDialog, RevokeQuestion
+from desktop_rag.features.server.ui.token_words import limits_in_words, times_in_words
+from desktop_rag.ui.foundation.bridge import Bridge
+from desktop_rag.ui.foundation.error_words import failure_in_words
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.settings.edited_settings import EditedSettings
+from desktop_rag.ui.widgets.content_scroll import ContentScroll
+from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
+from desktop_rag.ui.widgets.form_fields import SettingsSection, note, show_checked
+from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
+
+# Users of other applications: the rules that say who decides about readers. Qt thread.
+
+_USERS_INTRO = tr(
+    "An application with users of its own, such as a wiki, can decide which documents of a"
+    " collection each of them may read. Its requests carry a signed token of the user (JWT). For"
+    " everybody else the collection does not exist."
+)
+
+
+class UsersSection(SettingsSection):
+    """Lists the rules, and lets them be set, changed and removed."""
+
+    def __init__(
+        self, bridge: Bridge, records: ProgramRecords, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(tr("Users of other applications"), _USERS_INTRO, parent)
+        self._bridge = bridge
+        self._records = records
+        self._collections: Mapping[str, str] = {}
+        self._rules: Sequence[AccessRule] = ()
+        listed = QWidget()
+        self._rows = QVBoxLayout(listed)
+        self._rows.setContentsMargins(0, 0, 0, 0)
+        self._rows.setSpacing(12)
+        self._fault = PlainLabel(tone="danger", wrap=True)
+        self._fault.hide()
+        self._new = TextButton(tr("New rule…"))
+        self._new.setEnabled(False)
+        self.add_note(listed)
+        self.add_note(self._fault)
+        self.add_row("", self._new)
+        self._new.clicked.connect(self._on_new_clicked)
+
+    @Slot()
+    def refresh(self) -> None:
+        """Read the rules again."""
+        records = self._records
+        self._bridge.run(
+            self,
+            lambda: (records.collections(), records.access_rules()),
+            lambda found: self._show(*found),
+            self._on_failed,
+        )
+
+    def _show(self, collections: Mapping[str, str], rules: Sequence[AccessRule]) -> None:
+        self._collections, self._rules = collections, rules
+        while item := self._rows.takeAt(0):
+            if widget := item.widget():
+                widget.deleteLater()
+        for rule in rules:
+            self._rows.addWidget(self._row_of(rule))
+        if not rules:
+            none = tr("Every token reads the collections that it is for.")
+            self._rows.addWidget(PlainLabel(none, tone="muted", wrap=True))
+        self._fault.hide()
+        self._new.setEnabled(bool(self._without_rule()))
+
+    def _on_failed(self, error: AppError) -> None:
+        self._fault.setText(failure_in_words(error))
+        self._fault.show()
+
+    def _row_of(self, rule: AccessRule) -> QWidget:
+        name = self._name_of(rule)
+        row = QWidget(self)
+        column = QVBoxLayout(row)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(2)
+        line = QHBoxLayout()
+        line.setSpacing(10)
+        line.addWidget(ElidedLabel(name), 1)
+        if rule.collection_id in self._collections:
+            change = TextButton(tr("Change…"), kind="quiet")
+            change.setAccessibleName(tr("Change the rule of {name}", name=name))
+            change.clicked.connect(lambda: self._ask(rule))
+            line.addWidget(change)
+        remove = TextButton(tr("Remove…"), kind="quiet")
+        remove.setAccessibleName(tr("Remove the rule of {name}", name=name))
+        remove.clicked.connect(lambda: self._ask_to_remove(rule))
+        line.addWidget(remove)
+        column.addLayout(line)
+        words = tr(
+            "Users of {issuer} for {audience}, asked at {address}",
+            issuer=one_line(rule.issuer),
+            audience=one_line(rule.audience),
+            address=one_line(rule.address),
+        )
+        column.addWidget(PlainLabel(words, tone="muted", scale="small", wrap=True))
+        return row
+
+    def _name_of(self, rule: AccessRule) -> str:
+        return one_line(self._collections.get(rule.collection_id, tr("A collection that is gone")))
+
+    def _without_rule(self) -> dict[str, str]:
+        ruled = {rule.collection_id for rule in self._rules}
+        return {key: name for key, name in self._collections.items() if key not in ruled}
+
+    @Slot()
+    def _on_new_clicked(self) -> None:
+        self._open(RuleDialog(self._without_rule(), None, self))
+
+    def _ask(self, rule: AccessRule) -> None:
+        only = {rule.collection_id: self._name_of(rule)}
+        self._open(RuleDialog(only, rule, self))
+
+    def _open(self, dialog: RuleDialog) -> None:
+        dialog.submitted.connect(lambda rule: self._set(dialog, rule))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def _set(self, dialog: RuleDialog, rule: AccessRule) -> None:
+        def done(_nothing: None) -> None:
+            dialog.accept()
+            self.refresh()
+
+        keep = self._records.set_access_rule
+        self._bridge.run(dialog, lambda: keep(rule), done, dialog.show_error)
+
+    def _ask_to_remove(self, rule: AccessRule) -> None:
+        question = RemoveRuleQuestion(self._name_of(rule), self)
+        question.confirmed.connect(lambda: self._remove(rule))
+        question.open()
+
+    def _remove(self, rule: AccessRule) -> None:
+        remove = self._records.remove_access_rule
+        self._bridge.run(
+            self, lambda: remove(rule.collection_id), lambda _: self.refresh(), self._on_failed
+        )
+
+
+# What was asked of the local server: figures, the switch of the log, the way to it. Qt thread.
+
+_INTRO = tr("Who asked, when, for how long and how it ended is kept for up to 90 days.")
+_TEXT = tr(
+    "Off, only their lengths are kept. The text is on this computer, in the app's folder, and shown"
+    " on the admin page too."
+)
+_SPANS = {7: tr("7 days"), 30: tr("30 days"), 90: tr("90 days")}
+_MOST_TOKENS = 12
+
+
+class UsageSection(SettingsSection):
+    """`log_wanted` says that the requests are to be shown."""
+
+    log_wanted = Signal()
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        records: ProgramRecords,
+        settings: EditedSettings,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(tr("Use"), _INTRO, parent)
+        self._bridge = bridge
+        self._records = records
+        self._settings = settings
+        self._span = QComboBox()
+        for days, words in _SPANS.items():
+            self._span.addItem(words, days)
+        self._whole = PlainLabel(wrap=True)
+        self._figures = QWidget()
+        self._lines = QGridLayout(self._figures)
+        self._lines.setContentsMargins(0, 0, 0, 0)
+        self._lines.setHorizontalSpacing(16)
+        self._lines.setVerticalSpacing(4)
+        self._lines.setColumnStretch(0, 1)
+        self._logs_text = QCheckBox(tr("Keep questions and answers in the log"))
+        self._log = TextButton(tr("Show the requests…"))
+        self.add_row(tr("Time"), self._span)
+        self.add_note(self._whole)
+        self.add_note(self._figures)
+        self.add_row(tr("Log"), self._logs_text)
+        self.add_note(note(_TEXT))
+        self.add_row("", self._log)
+        self._span.currentIndexChanged.connect(self.refresh)
+        self._log.clicked.connect(self.log_wanted)
+        self._logs_text.toggled.connect(self._on_toggled)
+        settings.replaced.connect(self._show_settings)
+        self._show_settings(settings.value)
+
+    @Slot()
+    def refresh(self) -> None:
+        """Read the figures again."""
+        days = self._span.currentData()
+        self._bridge.run(self, lambda: self._records.usage(days), self._show_usage)
+
+    def _show_usage(self, figures: UsageFigures) -> None:
+        whole = figures.whole
+        self._whole.setText(_in_words(whole) if whole.requests else tr("Nothing was asked."))
+        while item := self._lines.takeAt(0):
+            if widget := item.widget():
+                widget.deleteLater()
+        self._figures.setVisible(bool(figures.tokens))
+        if not figures.tokens:
+            return
+        heads = (tr("Token"), tr("Requests"), tr("Answers"), tr("Refused"), tr("Median"))
+        self._add_line(0, heads, tone="muted")
+        for number, usage in enumerate(figures.tokens[:_MOST_TOKENS], 1):
+            name = one_line(usage.label) or tr("without a valid token")
+            numbers = [
+                number_in_words(each) for each in (usage.requests, usage.answers, usage.refused)
+            ]
+            self._add_line(number, (name, *numbers, _seconds(usage.median_ms)))
+
+    def _add_line(self, line: int, texts: Sequence[str], tone: str = "") -> None:
+        name = ElidedLabel(texts[0])
+        self._lines.addWidget(name, line, 0)
+        for column, text in enumerate(texts[1:], 1):
+            label = PlainLabel(text, tone=tone)
+            self._lines.addWidget(label, line, column, Qt.AlignmentFlag.AlignRight)
+
+    @Slot(object)
+    def _show_settings(self, settings: Settings) -> None:
+        show_checked(self._logs_text, settings.server.logs_text)
+
+    @Slot(bool)
+    def _on_toggled(self, is_on: bool) -> None:
+        value = self._settings.value
+        self._settings.edit(replace(value, server=replace(value.server, logs_text=is_on)))
+
+
+def _in_words(usage: Usage) -> str:
+    return tr(
+        "{requests} requests, {answers} answers, {refused} refused, {errors} errors;"
+        " {asked} characters asked, {answered} answered; median {median}, slowest {slowest}.",
+        requests=number_in_words(usage.requests),
+        answers=number_in_words(usage.answers),
+        refused=number_in_words(usage.refused),
+        errors=number_in_words(usage.errors),
+        asked=number_in_words(usage.asked_chars),
+        answered=number_in_words(usage.answer_chars),
+        median=_seconds(usage.median_ms),
+        slowest=_seconds(usage.slowest_ms),
+    )
+
+
+def _seconds(ms: int) -> str:
+    return f"{decimal_in_words(ms / 1000, 2)} s" if ms else "–"
+
+
+# The tokens with all that is known of them, and what can be done with each. Qt thread.
+
+
+class TokenList(QWidget):
+    """Both signals carry the TokenFacts of a row."""
+
+    models_wanted = Signal(object)
+    revoke_wanted = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._rows = QVBoxLayout(self)
+        self._rows.setContentsMargins(0, 0, 0, 0)
+        self._rows.setSpacing(12)
+
+    def show_tokens(self, tokens: Sequence[TokenFacts]) -> None:
+        """Show these in place of those before."""
+        while item := self._rows.takeAt(0):
+            if widget := item.widget():
+                widget.deleteLater()
+        for token in tokens:
+            self._rows.addWidget(self._row_of(token))
+        if not tokens:
+            self._rows.addWidget(PlainLabel(tr("No tokens yet."), tone="muted"))
+
+    def _row_of(self, token: TokenFacts) -> QWidget:
+        name = one_line(token.name)
+        row = QWidget(self)
+        column = QVBoxLayout(row)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(2)
+        line = QHBoxLayout()
+        line.setSpacing(10)
+        line.addWidget(ElidedLabel(name), 1)
+        if {"ask", "admin"} & {*token.allows}:
+            models = TextButton(tr("Models…"), kind="quiet")
+            models.setAccessibleName(tr("What {name} may ask", name=name))
+            models.clicked.connect(lambda: self.models_wanted.emit(token))
+            line.addWidget(models)
+        revoke = TextButton(tr("Revoke…"), kind="quiet")
+        revoke.setAccessibleName(tr("Revoke {name}", name=name))
+        revoke.clicked.connect(lambda: self.revoke_wanted.emit(token))
+        line.addWidget(revoke)
+        column.addLayout(line)
+        for words in (limits_in_words(token), times_in_words(token, time.time())):
+            column.addWidget(PlainLabel(words, tone="muted", scale="small", wrap=True))
+        return row
+
+
+# The dialog that limits a token to certain models and assistants. Qt thread.
+
+_WIDTH_PX = 480
+_NOTE = tr(
+    "With none ticked, it may use everything that is exposed, now and later. Tick a model of an"
+    " endpoint to expose it; it answers without documents."
+)
+
+
+class ExposureDialog(QDialog):
+    """`submitted` carries the keys that are ticked."""
+
+    submitted = Signal(object)
+
+    def __init__(self, token: TokenFacts, models: Mapping[str, str], parent: QWidget) -> None:
+        """`models` has the names of all by key."""
+        super().__init__(parent)
+        self.setWindowTitle(tr("Models and assistants"))
+        self.setMinimumWidth(_WIDTH_PX)
+        question = tr("“{name}” may ask:", name=one_line(token.name))
+        gone = {key: tr("{name} (gone)", name=key) for key in token.models_asked}
+        self._ticks = TickedList(question, {**gone, **models}, token.models_asked)
+        save = TextButton(tr("Save"), kind="primary")
+        save.setDefault(True)
+        cancel = TextButton(tr("Cancel"))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 18, 20, 16)
+        column.setSpacing(8)
+        column.addWidget(PlainLabel(question, wrap=True))
+        self._scroll = ContentScroll(self._ticks)
+        column.addWidget(self._scroll, 1)
+        column.addWidget(PlainLabel(_NOTE, tone="muted", scale="small", wrap=True))
+        buttons = QHBoxLayout()
+        buttons.addStretch(1)
+        for button in (cancel, save):
+            buttons.addWidget(button)
+        column.addSpacing(6)
+        column.addLayout(buttons)
+        save.clicked.connect(self._on_save_clicked)
+        cancel.clicked.connect(self.reject)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._scroll.make_room()
+
+    @Slot()
+    def _on_save_clicked(self) -> None:
+        self.submitted.emit(self._ticks.ticked)
+        self.accept()
+
+
+_SERVER = tr(
+    "Chat programs, editors and scripts can ask your library, with its sources: they connect to"
+    " this address as to an OpenAI-compatible endpoint, or by MCP."
+)
+_ADMIN = tr(
+    "In a browser: documents, tokens, prompts, web pages, requests. It asks for a token that allows"
+    " everything."
+)
+_TOKENS = tr("Each program gets a token of its own, so that you can refuse one without the others.")
+_EXPOSES = tr(
+    "Every token may then also ask the models of your endpoints, without documents. When off,"
+    " only the tokens that name a model may."
+)
+
+
+class ProgramsPage(ScrolledPage):
+    """Switches the server, makes and revokes tokens, and shows what was asked."""
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        access: ProgramAccess,
+        settings: EditedSettings,
+        theme: Theme,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(tr("Other programs"), parent)
+        self._bridge = bridge
+        self._access = access
+        self._settings = settings
+        self._theme = theme
+        self._tokens: Sequence[TokenFacts] = ()
+        self._is_on = QCheckBox(tr("Let other programs ask"))
+        self._address = ElidedLabel()
+        self._copy = TextButton(tr("Copy"))
+        self._copy.setAccessibleDescription(tr("Copy the address"))
+        self._admin = TextButton(tr("Open the admin page"))
+        self._exposes = QCheckBox(tr("Expose the models of the endpoints"))
+        self._reached = AddressSection(bridge, access, settings)
+        self._fault = PlainLabel(tone="danger", wrap=True)
+        self._new = TextButton(tr("New token…"), kind="primary")
+        self._list = TokenList()
+        self._usage = UsageSection(bridge, access.records, settings)
+        self._users = UsersSection(bridge, access.records)
+        self._filters = FiltersSection(bridge, access.records, settings)
+        self._build()
+        self._connect()
+        self._show_settings(settings.value)
+        self._show_state()
+
+    def _build(self) -> None:
+        server = SettingsSection(tr("Local server"), _SERVER)
+        server.add_row(tr("Server"), self._is_on)
+        server.add_row(tr("Address"), self._address, self._copy, is_wide=True)
+        server.add_note(self._fault)
+        server.add_row(tr("Models"), self._exposes)
+        server.add_note(note(_EXPOSES))
+        server.add_row(tr("Administration"), self._admin)
+        server.add_note(note(_ADMIN))
+        tokens = SettingsSection(tr("Tokens"), _TOKENS)
+        tokens.add_note(self._list)
+        tokens.add_row("", self._new)
+        sections = (server, self._reached, tokens, self._usage, self._users, self._filters)
+        for section in sections:
+            self.column.addWidget(section)
+
+    def _connect(self) -> None:
+        self._is_on.toggled.connect(self._on_toggled)
+        self._exposes.toggled.connect(self._on_exposes_toggled)
+        self._copy.clicked.connect(self._on_copy_clicked)
+        self._admin.clicked.connect(self._on_admin_clicked)
+        self._new.clicked.connect(self._on_new_clicked)
+        self._list.revoke_wanted.connect(self._ask_to_revoke)
+        self._list.models_wanted.connect(self._ask_for_models)
+        self._usage.log_wanted.connect(self._show_requests)
+        self._settings.replaced.connect(self._show_settings)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read the tokens, the rules, the figures and the state of the server again."""
+        self._show_state()
+        self._bridge.run(self, self._access.records.tokens, self._show_tokens)
+        for section in (self._usage, self._users, self._filters):
+            section.refresh()
+
+    # --- the server --------------------------------------------------------------------------
+
+    @Slot(object)
+    def _show_settings(self, settings: Settings) -> None:
+        show_checked(self._is_on, settings.server.is_on)
+        show_checked(self._exposes, settings.server.exposes_models)
+
+    @Slot(bool)
+    def _on_toggled(self, is_on: bool) -> None:
+        value = self._settings.value
+        self._settings.edit(replace(value, server=replace(value.server, is_on=is_on)))
+        self._address.set_full_text(tr("Starting…") if is_on else tr("Off"))
+
+    @Slot(bool)
+    def _on_exposes_toggled(self, is_on: bool) -> None:
+        value = self._settings.value
+        self._settings.edit(replace(value, server=replace(value.server, exposes_models=is_on)))
+
+    def _show_state(self) -> None:
+        address, fault = self._access.address, self._access.fault
+        self._address.set_full_text(f"{address}/v1" if address else tr("Off"))
+        self._copy.setEnabled(bool(address))
+        self._admin.setEnabled(bool(address))
+        self._fault.setText(failure_in_words(fault) if fault else "")
+        self._fault.setVisible(fault is not None)
+        self._reached.show_state()
+
+    @Slot(object)
+    def on_event(self, event: object) -> None:
+        """Show what became of the server."""
+        if isinstance(event, ServerSwitched):
+            self._show_state()
+
+    @Slot()
+    def _on_copy_clicked(self) -> None:
+        QGuiApplication.clipboard().setText(f"{self._access.address}/v1")
+
+    @Slot()
+    def _on_admin_clicked(self) -> None:
+        # The app's own address; the token is typed in there.
+        with persons_mask():
+            QDesktopServices.openUrl(QUrl(f"{self._access.address}/admin"))
+
+    # --- tokens ------------------------------------------------------------------------------
+
+    def _show_tokens(self, tokens: Sequence[TokenFacts]) -> None:
+        self._tokens = tokens
+        self._list.show_tokens(tokens)
+
+    @Slot(object)
+    def _ask_to_revoke(self, token: TokenFacts) -> None:
+        question = RevokeQuestion(token.name, self)
+        question.confirmed.connect(lambda: self._revoke(token))
+        question.open()
+
+    def _revoke(self, token: TokenFacts) -> None:
+        revoke = self._access.records.revoke
+        self._bridge.run(self, lambda: revoke(token.token_id), lambda _nothing: self.refresh())
+
+    @Slot(object)
+    def _ask_for_models(self, token: TokenFacts) -> None:
+        def show(models: Mapping[str, str]) -> None:
+            dialog = ExposureDialog(token, models, self)
+            dialog.submitted.connect(lambda keys: self._set_models(token, keys))
+            dialog.finished.connect(dialog.deleteLater)
+            dialog.open()
+
+        self._bridge.run(self, self._access.records.models, show)
+
+    def _set_models(self, token: TokenFacts, keys: Sequence[str]) -> None:
+        change = self._access.records.set_models
+        self._bridge.run(self, lambda: change(token.token_id, keys), lambda _: self.refresh())
+
+    @Slot()
+    def _on_new_clicked(self) -> None:
+        self._bridge.run(self, self._access.records.collections, self._ask_for_token)
+
+    def _ask_for_token(self, collections: Mapping[str, str]) -> None:
+        dialog = NewTokenDialog(collections, self)
+        dialog.submitted.connect(lambda wish: self._add(dialog, wish))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def _add(self, dialog: NewTokenDialog, wish: TokenWish) -> None:
+        def done(secret: str) -> None:
+            dialog.show_secret(secret)
+            self.refresh()
+
+        add = self._access.records.add_token
+        self._bridge.run(dialog, lambda: add(wish), done, dialog.show_error)
+
+    # --- what was asked ----------------------------------------------------------------------
+
+    @Slot()
+    def _show_requests(self) -> None:
+        records = self._access.records
+        RequestsDialog(self._bridge, records, self._theme, self._tokens, self).open()

@@ -1,0 +1,305 @@
+"""The log of requests to the local server, with filters and details. Qt thread."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from enum import IntEnum
+from typing import Any
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QSize,
+    Qt,
+    QTimer,
+    Slot,
+)
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QHBoxLayout,
+    QLineEdit,
+    QMessageBox,
+    QPlainTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_rag.core.language.translation import decimal_in_words, number_in_words, tr
+from desktop_rag.features.server.programs.request_record import (
+    RequestKind,
+    RequestRecord,
+    RequestSearch,
+)
+from desktop_rag.features.server.programs.token_facts import TokenFacts
+from desktop_rag.features.server.ui.program_access import ProgramRecords
+from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.widgets.controls import TextButton, add_clear_button
+from desktop_rag.ui.widgets.row_table import RoleDelegate, RowTable
+
+# Requests to the local server as a table. Qt thread.
+
+Index = QModelIndex | QPersistentModelIndex
+NO_INDEX = QModelIndex()
+KIND_ROLE = Qt.ItemDataRole.UserRole
+
+
+class RequestColumn(IntEnum):
+    """The columns in order."""
+
+    TIME = 0
+    TOKEN = 1
+    REQUEST = 2
+    RESULT = 3
+    SECONDS = 4
+
+
+_HEADERS = {
+    RequestColumn.TIME: tr("Time"),
+    RequestColumn.TOKEN: tr("Token"),
+    RequestColumn.REQUEST: tr("Request"),
+    RequestColumn.RESULT: tr("Result"),
+    RequestColumn.SECONDS: tr("Seconds"),
+}
+RESULTS = {
+    RequestKind.ANSWER: tr("Answered"),
+    RequestKind.REFUSED: tr("Refused"),
+    RequestKind.ERROR: tr("Error"),
+    RequestKind.OTHER: tr("Done"),
+}
+
+
+class RequestModel(QAbstractTableModel):
+    """One row per request, the newest first."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._records: Sequence[RequestRecord] = ()
+
+    def show(self, records: Sequence[RequestRecord]) -> None:
+        """Replace all rows."""
+        self.beginResetModel()
+        self._records = records
+        self.endResetModel()
+
+    def record_at(self, row: int) -> RequestRecord:
+        """The request of a row."""
+        return self._records[row]
+
+    def rowCount(self, parent: Index = NO_INDEX) -> int:
+        return 0 if parent.isValid() else len(self._records)
+
+    def columnCount(self, parent: Index = NO_INDEX) -> int:
+        return 0 if parent.isValid() else len(RequestColumn)
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
+        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
+            return _HEADERS[RequestColumn(section)]
+        return None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        record = self._records[index.row()]
+        if role == KIND_ROLE:
+            return record.kind
+        if role != Qt.ItemDataRole.DisplayRole:
+            return None
+        return _text(record, RequestColumn(index.column()))
+
+
+def _text(record: RequestRecord, column: RequestColumn) -> str:
+    match column:
+        case RequestColumn.TIME:
+            return f"{datetime.fromtimestamp(record.at):%d %b %H:%M:%S}"
+        case RequestColumn.TOKEN:
+            return one_line(record.token) or tr("none")
+        case RequestColumn.REQUEST:
+            return one_line(record.question or record.model or f"{record.method} {record.path}")
+        case RequestColumn.RESULT:
+            return RESULTS[record.kind]
+        case RequestColumn.SECONDS:
+            return decimal_in_words(record.ms / 1000, 2)
+
+
+def facts_of(record: RequestRecord) -> str:
+    """Everything about one request, in lines."""
+    who = " · ".join(part for part in (record.token or tr("no valid token"), record.user) if part)
+    lines = [
+        f"{datetime.fromtimestamp(record.at):%Y-%m-%d %H:%M:%S} · {who}",
+        " ".join((record.method, record.path, str(record.status or ""))),
+        record.model,
+        record.refusal,
+    ]
+    if record.asked_chars:
+        lines.append(
+            tr(
+                "{asked} characters asked, {answered} answered",
+                asked=number_in_words(record.asked_chars),
+                answered=number_in_words(record.answer_chars),
+            )
+        )
+    if record.question:
+        lines.append(tr("Question: {text}", text=record.question))
+    if record.answer:
+        lines.append(tr("Answer: {text}", text=record.answer))
+    return "\n".join(line for line in lines if line)
+
+
+_SIZE = QSize(840, 540)
+_MOST = 1_000
+_TYPING_MS = 200
+_PADDING_PX = 26
+_DETAIL_LINES = 7
+_ROLES = {RequestKind.REFUSED: "warning", RequestKind.ERROR: "danger"}
+_SAMPLES = {
+    RequestColumn.TIME: "30 Nov 23:59:59",
+    RequestColumn.TOKEN: tr("A usual name"),
+    RequestColumn.RESULT: tr("Answered"),
+    RequestColumn.SECONDS: tr("Seconds"),
+}
+_DELETE = tr("Delete the log of all requests?\n\nUsage is counted anew. This can't be undone.")
+
+
+class RequestTable(RowTable):
+    """One row per request."""
+
+    def __init__(self, theme: Theme, model: RequestModel, parent: QWidget) -> None:
+        super().__init__(theme, model, parent)
+        self.setAccessibleName(tr("Requests"))
+        delegate = RoleDelegate(theme, _role_of, self)
+        self.setItemDelegateForColumn(RequestColumn.RESULT, delegate)
+
+    def _fit_columns(self) -> None:
+        room = self.viewport().width()
+        for column, sample in _SAMPLES.items():
+            width = self.fontMetrics().horizontalAdvance(sample) + _PADDING_PX
+            self.setColumnWidth(column, width)
+            room -= width
+        least = self.fontMetrics().horizontalAdvance(_SAMPLES[RequestColumn.TOKEN])
+        self.setColumnWidth(RequestColumn.REQUEST, max(least, room))
+
+
+class RequestsDialog(QDialog):
+    """Shows the newest requests that fit the filters; reads them again with each change."""
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        records: ProgramRecords,
+        theme: Theme,
+        tokens: Sequence[TokenFacts],
+        parent: QWidget,
+    ) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(tr("Requests to the local server"))
+        self.resize(_SIZE)
+        self._bridge = bridge
+        self._records = records
+        self._job: Job | None = None
+        self._kind, self._token, self._words = self._filters(tokens)
+        self._model = RequestModel(self)
+        self._table = RequestTable(theme, self._model, self)
+        self._details = QPlainTextEdit(self)
+        self._details.setReadOnly(True)
+        self._details.setAccessibleName(tr("Details of the request"))
+        self._details.setFixedHeight(_DETAIL_LINES * self.fontMetrics().lineSpacing())
+        self._delete = TextButton(tr("Delete all…"), kind="quiet")
+        self._close = TextButton(tr("Close"), kind="primary")
+        self._build()
+        self._connect()
+        self._refresh()
+
+    def _filters(self, tokens: Sequence[TokenFacts]) -> tuple[QComboBox, QComboBox, QLineEdit]:
+        kind, token, words = QComboBox(self), QComboBox(self), QLineEdit(self)
+        kind.setAccessibleName(tr("Result"))
+        kind.addItem(tr("All requests"), "")
+        for each in (RequestKind.ANSWER, RequestKind.ERROR, RequestKind.REFUSED):
+            kind.addItem(RESULTS[each], each)
+        token.setAccessibleName(tr("Token"))
+        token.addItem(tr("All tokens"), "")
+        token.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        token.setMinimumContentsLength(12)
+        for known in tokens:
+            token.addItem(one_line(known.name), known.token_id)
+        words.setPlaceholderText(tr("Filter by model, path or words"))
+        words.setAccessibleName(tr("Filter requests"))
+        add_clear_button(words)
+        return kind, token, words
+
+    def _build(self) -> None:
+        filters = QHBoxLayout()
+        filters.setSpacing(8)
+        filters.addWidget(self._kind)
+        filters.addWidget(self._token)
+        filters.addWidget(self._words, 1)
+        buttons = QHBoxLayout()
+        buttons.addWidget(self._delete)
+        buttons.addStretch(1)
+        buttons.addWidget(self._close)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 16, 16, 14)
+        column.setSpacing(8)
+        column.addLayout(filters)
+        column.addWidget(self._table, 1)
+        column.addWidget(self._details)
+        column.addLayout(buttons)
+
+    def _connect(self) -> None:
+        self._typing = QTimer(self)
+        self._typing.setSingleShot(True)
+        self._typing.setInterval(_TYPING_MS)
+        self._typing.timeout.connect(self._refresh)
+        self._words.textChanged.connect(self._typing.start)
+        self._kind.currentIndexChanged.connect(self._refresh)
+        self._token.currentIndexChanged.connect(self._refresh)
+        self._table.selectionModel().currentRowChanged.connect(self._on_current_changed)
+        self._delete.clicked.connect(self._on_delete_clicked)
+        self._close.clicked.connect(self.accept)
+
+    @Slot()
+    def _refresh(self) -> None:
+        if self._job:
+            self._job.cancel()
+        wanted = RequestSearch(
+            self._kind.currentData(), self._token.currentData(), self._words.text()
+        )
+        self._job = self._bridge.run(
+            self, lambda: self._records.requests(wanted, _MOST), self._on_found
+        )
+
+    def _on_found(self, records: Sequence[RequestRecord]) -> None:
+        self._job = None
+        self._model.show(records)
+        self._details.setPlainText("")
+        self._table.set_empty_text(tr("No request matches."))
+        self._delete.setEnabled(bool(records))
+
+    @Slot(QModelIndex, QModelIndex)
+    def _on_current_changed(self, current: QModelIndex, _before: QModelIndex) -> None:
+        shown = facts_of(self._model.record_at(current.row())) if current.isValid() else ""
+        self._details.setPlainText(shown)
+
+    @Slot()
+    def _on_delete_clicked(self) -> None:
+        box = QMessageBox(self)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.setTextFormat(Qt.TextFormat.PlainText)
+        box.setWindowTitle(tr("Delete the log"))
+        box.setText(_DELETE)
+        button = box.addButton(tr("Delete"), QMessageBox.ButtonRole.DestructiveRole)
+        box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
+        button.clicked.connect(self._forget)
+        box.open()
+
+    @Slot()
+    def _forget(self) -> None:
+        self._bridge.run(self, self._records.delete_requests, lambda _nothing: self._refresh())
+
+
+def _role_of(index: QModelIndex | QPersistentModelIndex) -> str:
+    return _ROLES.get(index.data(KIND_ROLE), "muted")

@@ -1,0 +1,253 @@
+"""The dialogs that make and revoke a token. Qt thread."""
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QGuiApplication, QShowEvent
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDialog,
+    QHBoxLayout,
+    QLineEdit,
+    QMessageBox,
+    QPlainTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
+from desktop_rag.features.server.programs.token_facts import TokenWish
+from desktop_rag.features.server.ui.ticked_list import TickedList
+from desktop_rag.features.server.ui.token_words import ALLOWED
+from desktop_rag.ui.foundation.error_words import failure_in_words
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.widgets.content_scroll import ContentScroll
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+from desktop_rag.ui.widgets.form_fields import note, number_field
+
+# The limits of a new token, and how it is answered. Qt thread.
+
+_ORIGIN_LINES = 2
+_USUAL_RATE = 120
+_LISTS = tr("For programs that show no sources: otherwise they are beside the text only.")
+_MOST_RATE, _MOST_DAYS = 100_000, 3_650
+
+
+class TokenLimits(QWidget):
+    """Fields that limit nothing but the rate as they are."""
+
+    def __init__(self, collections: Mapping[str, str], parent: QWidget | None = None) -> None:
+        """`collections` has their names by id."""
+        super().__init__(parent)
+        self._collections = TickedList(tr("Only in these collections"), collections)
+        self._origins = QPlainTextEdit(self)
+        self._origins.setAccessibleName(tr("Web origins"))
+        self._origins.setPlaceholderText("https://wiki.example")
+        self._origins.setTabChangesFocus(True)
+        self._rate = number_field(0, _MOST_RATE, 10, "")
+        self._rate.setSpecialValueText(tr("No limit"))
+        self._rate.setValue(_USUAL_RATE)
+        self._rate.setAccessibleName(tr("Requests in a minute"))
+        self._days = number_field(0, _MOST_DAYS, 30, "")
+        self._days.setSpecialValueText(tr("Never"))
+        self._days.setAccessibleName(tr("Ends after days"))
+        self._lists_sources = QCheckBox(tr("End answers with a list of their sources"))
+        self._build()
+
+    def _build(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        only = tr("Only in these collections (none ticked: all of them):")
+        column.addWidget(PlainLabel(only, tone="muted", wrap=True))
+        column.addWidget(self._collections)
+        pages = tr("Web pages that may use it, by origin, one a line:")
+        column.addWidget(PlainLabel(pages, tone="muted", wrap=True))
+        column.addWidget(self._origins)
+        numbers = ((tr("Requests in a minute"), self._rate), (tr("Ends after days"), self._days))
+        for name, field in numbers:
+            line = QHBoxLayout()
+            line.addWidget(PlainLabel(name), 1)
+            line.addWidget(field)
+            column.addLayout(line)
+        column.addWidget(self._lists_sources, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(note(_LISTS))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        # The size of the text is known once it is shown.
+        line_px = self._origins.fontMetrics().lineSpacing()
+        self._origins.setFixedHeight((_ORIGIN_LINES + 1) * line_px)
+
+    @property
+    def collection_ids(self) -> tuple[str, ...]:
+        """The ticked collections."""
+        return self._collections.ticked
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """The lines that are not empty."""
+        lines = self._origins.toPlainText().splitlines()
+        return tuple(line.strip() for line in lines if line.strip())
+
+    @property
+    def requests_per_minute(self) -> int:
+        """0 for no limit."""
+        return self._rate.value()
+
+    @property
+    def lists_sources(self) -> bool:
+        """True for a program that shows no sources of its own."""
+        return self._lists_sources.isChecked()
+
+    @property
+    def days(self) -> int:
+        """0 for never."""
+        return self._days.value()
+
+
+_WIDTH_PX = 480
+_LONGEST_NAME = 80
+_ONCE = tr(
+    "Enter it in the program as the key. It is shown this once and kept nowhere in this app: if it"
+    " is lost, revoke it and make another."
+)
+
+
+class NewTokenDialog(QDialog):
+    """Asks for the program and what it may do, then shows the secret.
+
+    `submitted` carries the TokenWish.
+    """
+
+    submitted = Signal(object)
+
+    def __init__(self, collections: Mapping[str, str], parent: QWidget) -> None:
+        """`collections` has their names by id. To ask questions is chosen."""
+        super().__init__(parent)
+        self.setWindowTitle(tr("New token"))
+        self._name = QLineEdit()
+        self._name.setMaxLength(_LONGEST_NAME)
+        self._name.setPlaceholderText(tr("The program that will use it"))
+        self._name.setAccessibleName(tr("Program"))
+        self._allowed = {each: QCheckBox(words) for each, words in ALLOWED.items()}
+        next(iter(self._allowed.values())).setChecked(True)
+        self._more = TextButton(tr("More limits"), kind="quiet")
+        self._limits = TokenLimits(collections)
+        self._limits.hide()
+        self._error = PlainLabel(tone="danger", wrap=True)
+        self._error.hide()
+        self._secret = QLineEdit()
+        self._secret.setReadOnly(True)
+        self._secret.setAccessibleName(tr("Token"))
+        self._once = PlainLabel(_ONCE, tone="muted", wrap=True)
+        self._make = TextButton(tr("Make token"), kind="primary")
+        self._make.setDefault(True)
+        self._copy = TextButton(tr("Copy"), kind="primary")
+        self._close = TextButton(tr("Cancel"))
+        self._build()
+        self._name.textChanged.connect(self._show_makeable)
+        for box in self._allowed.values():
+            box.toggled.connect(self._show_makeable)
+        self._more.clicked.connect(self._on_more_clicked)
+        self._make.clicked.connect(self._on_make_clicked)
+        self._copy.clicked.connect(self._on_copy_clicked)
+        self._close.clicked.connect(self.reject)
+        self._show_makeable()
+
+    def _build(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 18, 20, 16)
+        column.setSpacing(8)
+        inside = QWidget()
+        asked = QVBoxLayout(inside)
+        asked.setContentsMargins(0, 0, 0, 0)
+        asked.setSpacing(8)
+        asked.addWidget(self._name)
+        asked.addWidget(PlainLabel(tr("It may:"), tone="muted"))
+        for box in self._allowed.values():
+            asked.addWidget(box)
+        asked.addWidget(self._more, 0, Qt.AlignmentFlag.AlignLeft)
+        asked.addWidget(self._limits)
+        asked.addStretch(1)
+        self._asked = ContentScroll(inside)
+        column.addWidget(self._asked, 1)
+        for widget in (self._error, self._secret, self._once):
+            column.addWidget(widget)
+        for widget in (self._secret, self._once, self._copy):
+            widget.hide()
+        buttons = QHBoxLayout()
+        buttons.addStretch(1)
+        for button in (self._close, self._make, self._copy):
+            buttons.addWidget(button)
+        column.addSpacing(6)
+        column.addLayout(buttons)
+        self.setMinimumWidth(_WIDTH_PX)
+        self._name.setFocus()
+
+    def show_secret(self, secret: str) -> None:
+        """Show the secret of the token that was made, in place of the question."""
+        for widget in (self._asked, self._error, self._make):
+            widget.hide()
+        self._secret.setText(secret)
+        for widget in (self._secret, self._once, self._copy):
+            widget.show()
+        self._close.setText(tr("Close"))
+        self._copy.setFocus()
+        self.adjustSize()
+
+    def show_error(self, error: AppError) -> None:
+        """Say why no token was made; the question stays."""
+        self._error.setText(failure_in_words(error))
+        self._error.show()
+        self._make.setEnabled(True)
+
+    @Slot()
+    def _show_makeable(self) -> None:
+        is_chosen = any(box.isChecked() for box in self._allowed.values())
+        self._make.setEnabled(bool(self._name.text().strip()) and is_chosen)
+
+    @Slot()
+    def _on_make_clicked(self) -> None:
+        self._make.setEnabled(False)
+        allows = tuple(each for each, box in self._allowed.items() if box.isChecked())
+        limits = self._limits
+        self.submitted.emit(
+            TokenWish(
+                self._name.text().strip(), allows, limits.collection_ids, limits.origins,
+                limits.requests_per_minute, limits.days, limits.lists_sources,
+            )
+        )  # fmt: skip
+
+    @Slot()
+    def _on_more_clicked(self) -> None:
+        self._more.hide()
+        self._limits.show()
+        self._limits.setFocus()
+        self._asked.make_room()
+
+    @Slot()
+    def _on_copy_clicked(self) -> None:
+        QGuiApplication.clipboard().setText(self._secret.text())
+
+
+class RevokeQuestion(QMessageBox):
+    """Asks whether a token is to be refused from now on; `confirmed` says so."""
+
+    confirmed = Signal()
+
+    def __init__(self, name: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setWindowTitle(tr("Revoke token"))
+        self.setText(
+            tr(
+                "Refuse “{name}” from now on?\n\nThe program needs a new token to ask again.",
+                name=one_line(name),
+            )
+        )
+        button = self.addButton(tr("Revoke"), QMessageBox.ButtonRole.DestructiveRole)
+        self.setDefaultButton(self.addButton(QMessageBox.StandardButton.Cancel))
+        button.clicked.connect(self.confirmed)

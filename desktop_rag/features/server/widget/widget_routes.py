@@ -1,0 +1,233 @@
+"""The routes of the chat to embed: its files, which anybody may read, and what it asks for.
+
+The server's thread.
+"""
+
+import re
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from desktop_rag.core.conversation import (
+    AnswerChanged,
+    AnswerDone,
+    AnswerEvent,
+    AnswerRestated,
+    AnswerWaits,
+    Message,
+    SourcesFound,
+    TextDelta,
+    ThinkingDelta,
+)
+from desktop_rag.core.paths import resources_dir
+from desktop_rag.features.server.access.access_tokens import TokenScope
+from desktop_rag.features.server.access.callers import Caller
+from desktop_rag.features.server.answer_run import AnswerRun
+from desktop_rag.features.server.asked import Asked
+from desktop_rag.features.server.model_names import EVERYTHING
+from desktop_rag.features.server.openai_api.chat_messages import GivenMessage, conversation
+from desktop_rag.features.server.openai_api.parameters import checked
+from desktop_rag.features.server.openai_api.routes import body_of
+from desktop_rag.features.server.refusals import Refusal
+from desktop_rag.features.server.responses import KEEP_ALIVE, EventResponse, event
+from desktop_rag.features.server.serving import Serving
+from desktop_rag.features.server.wire_sources import extension, source_json
+from desktop_rag.features.server.worker_events import Nothing
+
+# The files of the embedded chat: its script, its client, the page that shows it. Pure but for
+# reading them.
+#
+# The sources are ES modules. The script that pages load is one file: the modules one after the
+# other
+# in one function, without what joins them, without comments, indentation and the blanks of the
+# style
+# that mean nothing. Their lines stay otherwise as they are, and can be read in a debugger.
+
+_HEAD = """\
+// The chat of desktop-rag. Its sources, with comments, are in resources/web.
+(() => {
+"use strict";
+"""
+_END = """\
+globalThis.DesktopRag = { Client, init };
+})();
+"""
+# In the order in which each uses only those before it.
+_PARTS = ("client.js", "words.js", "markup.js", "style.js", "chat.js")
+_IMPORT = re.compile(r"^import\s+\{[^}]*\}\s+from\s+\"\./[\w.]+\";\n", re.MULTILINE)
+_COMMENT = re.compile(r"^(?:\s*(?://|/\*\*)|\s+\*(?:/| |$)).*\n", re.MULTILINE)
+_INDENT = re.compile(r"^\s+", re.MULTILINE)
+_STYLE_FILE = re.compile(r"(?<=const STYLE = `)[^`]*")
+# A blank before a colon parts two selectors.
+_BLANKS = re.compile(r" ?([{;,}]) ?|(:) ")
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const)\b)", re.MULTILINE)
+
+
+def web_folder() -> Path:
+    """Where the files are."""
+    return resources_dir() / "web"
+
+
+@cache
+def web_file(name: str) -> str:
+    """The text of a file."""
+    return (web_folder() / name).read_text("utf-8")
+
+
+@cache
+def chat_script() -> str:
+    """The chat as one file, for a `script` element or a copy on another server."""
+    body = "".join(_joined(web_file(name)) for name in _PARTS)
+    return f"{_HEAD}{body}{_END}"
+
+
+def _joined(module: str) -> str:
+    for dropped in (_IMPORT, _COMMENT, _INDENT, _EXPORT):
+        module = dropped.sub("", module)
+    return _STYLE_FILE.sub(lambda style: _BLANKS.sub(r"\1\2", style[0]), module)
+
+
+# An answer as it grows, for the chat in a page: everything that its reader can see change.
+#
+# The server's thread. Other programs get the finished answer at once, in OpenAI's form; a chat
+# shows
+# the sources before the text, and the text before its check.
+
+
+async def growing(run: AnswerRun) -> AsyncGenerator[bytes]:
+    """The events of an answer; a refusal is one too. `end` is the last of a whole stream."""
+    try:
+        async with aclosing(run.events()) as events:
+            async for each in events:
+                told = None if isinstance(each, Nothing) else _told(each, run)
+                yield event(told) if told else KEEP_ALIVE
+        yield event({"type": "end"})
+    except Refusal as refusal:
+        told = {"type": "error", "status": refusal.status, "retry_after": refusal.retry_after_s}
+        yield event(told | refusal.to_json())
+
+
+def _told(each: AnswerEvent | AnswerChanged, run: AnswerRun) -> dict[str, Any] | None:
+    """An event in the form of the wire; None for one that says nothing to a reader."""
+    match each:
+        case SourcesFound():
+            found = [source_json(source, (), run.address) for source in each.sources]
+            notes = each.notes.in_words() if each.notes else ""
+            return {"type": "sources", "sources": found, "notes": notes}
+        case TextDelta():
+            return {"type": "text", "text": each.text}
+        case AnswerRestated():
+            return {"type": "restated", "text": each.text}
+        case ThinkingDelta():
+            return {"type": "thinking"}
+        case AnswerWaits():
+            return {"type": "waiting", "reason": each.reason}
+        case AnswerDone():
+            return {"type": "answer"} | _answer(each.message, run)
+        case AnswerChanged():
+            return {"type": "changed"} | _answer(each.message, run)
+        case _:
+            return None
+
+
+def _answer(message: Message, run: AnswerRun) -> dict[str, Any]:
+    fault = " ".join(part for part in (message.error_title, message.error_hint) if part)
+    nearest = [source_json(source, (), run.address) for source in message.nearest]
+    told = {"answer_id": message.message_id, "fault": fault, "nearest": nearest}
+    return extension(message, run.address) | told
+
+
+# Trusted types: the browser itself refuses markup made of text.
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+)
+_SCRIPT, _STYLE, _PAGE = "text/javascript", "text/css", "text/html"
+_OF_PAGE = {"Content-Security-Policy": _POLICY}
+# Pages of others load them; a browser asks again whether they have changed.
+_FOR_OTHERS = {"Cross-Origin-Resource-Policy": "cross-origin", "Cache-Control": "no-cache"}
+_MOST_TURNS = 200
+_MOST_DOCUMENTS = 100
+
+
+class Turn(BaseModel):
+    """An earlier turn of the conversation."""
+
+    model_config = ConfigDict(extra="forbid")
+    role: Literal["user", "assistant"]
+    content: str
+
+
+class ChatQuestion(BaseModel):
+    """A question of the chat. With `documents` only these are read."""
+
+    model_config = ConfigDict(extra="forbid")
+    question: str
+    model: str = EVERYTHING
+    history: list[Turn] = Field(default_factory=list[Turn], max_length=_MOST_TURNS)
+    documents: list[str] | None = Field(default=None, max_length=_MOST_DOCUMENTS)
+
+
+class WidgetRoutes:
+    """Serves the chat and answers it."""
+
+    def __init__(self, serving: Serving) -> None:
+        self._serving = serving
+
+    def routes(self) -> list[Route]:
+        """The files, the demo page, and what the chat asks for."""
+        return [
+            Route("/chat.js", _file(chat_script, _SCRIPT, _FOR_OTHERS), methods=["GET"]),
+            Route("/client.js", _file(_text("client.js"), _SCRIPT, _FOR_OTHERS), methods=["GET"]),
+            Route("/demo", _file(_text("demo.html"), _PAGE, _OF_PAGE), methods=["GET"]),
+            Route("/demo.js", _file(_text("demo.js"), _SCRIPT), methods=["GET"]),
+            Route("/demo.css", _file(_text("demo.css"), _STYLE), methods=["GET"]),
+            Route("/chat/models", self._models, methods=["GET"]),
+            Route("/chat/ask", self._ask, methods=["POST"]),
+        ]
+
+    async def _models(self, request: Request) -> Response:
+        caller = await self._serving.caller(request, TokenScope.ASK)
+        names = await self._serving.workers.call(partial(self._serving.names.of, caller))
+        return JSONResponse({"models": [{"id": each.name, "title": each.title} for each in names]})
+
+    async def _ask(self, request: Request) -> Response:
+        caller = await self._serving.caller(request, TokenScope.ASK)
+        read = checked(await body_of(request), ChatQuestion)
+        serving = self._serving
+        asked = await serving.workers.call(partial(self._asked, read, caller))
+        run = AnswerRun(asked, serving.answers, serving.workers, serving.links)
+        return EventResponse(growing(run))
+
+    def _asked(self, read: ChatQuestion, caller: Caller) -> Asked:
+        name = self._serving.names.find(read.model, caller)
+        turns = [*read.history, Turn(role="user", content=read.question)]
+        given = [GivenMessage(role=turn.role, content=turn.content) for turn in turns]
+        messages = conversation(given, name.scope)
+        setup = self._serving.names.set_up(name, caller)
+        if read.documents is not None:
+            only = replace(setup.reach, document_ids=tuple(read.documents))
+            # Narrowed to what this caller may read, whatever the page asks for.
+            setup = replace(setup, reach=caller.reach(only))
+        return Asked(caller, read.model, messages, setup)
+
+
+def _text(name: str) -> Callable[[], str]:
+    return partial(web_file, name)
+
+
+def _file(
+    read: Callable[[], str], media_type: str, headers: dict[str, str] | None = None
+) -> Callable[[Request], Response]:
+    def send(_request: Request) -> Response:
+        return Response(read(), media_type=media_type, headers=headers)
+
+    return send

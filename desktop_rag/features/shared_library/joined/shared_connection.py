@@ -1,0 +1,323 @@
+"""The connection to the shared library: made aside, given up when it is silent, made again.
+
+Any thread may ask. One thread connects, looks now and then for new collections, and tries again
+after a pause; no question waits for it. Each read has a thread of its own and a limit, after which
+it is given up and the library is offline.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar, cast
+
+from desktop_rag.core.domain import Collection
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.files.atomic_file import read_object, write_object
+from desktop_rag.core.language.translation import tr
+from desktop_rag.core.settings import Settings, SharedLibrarySettings
+from desktop_rag.core.shared_library import SharedLibraryStatus, SharedState, is_shared
+from desktop_rag.features.shared_library.joined.shared_ids import scope_there
+from desktop_rag.features.shared_library.joined.shared_side import (
+    NOTHING_SEEN,
+    SharedFacts,
+    read_facts,
+)
+from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.contract.scope import Scope
+from desktop_rag.store.contract.vectors import ModelRow
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+# A person waits for the answer.
+_LIMIT_S = 3.0
+_PAUSE_S = 10.0
+_LOOK_S = 60.0
+_LOOK_LIMIT_S = 20.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenedShared:
+    """A shared library that is connected.
+
+    `is_limited` when its role may read a part only. `break_off` makes all reads fail at once and
+    closes it.
+    """
+
+    library: Engine
+    is_limited: bool
+    break_off: Callable[[], None]
+
+
+class SharedLibrary:
+    """The shared library of the settings, whether it can be reached or not."""
+
+    def __init__(
+        self,
+        connect: Callable[[SharedLibrarySettings], OpenedShared],
+        memory: Path,
+        *,
+        limit_s: float = _LIMIT_S,
+        pause_s: float = _PAUSE_S,
+    ) -> None:
+        """Nothing is connected before `apply`. `connect` raises AppError when it can't.
+
+        `memory` is the file that keeps the names of its collections, for a start without it.
+        """
+        self._connect = connect
+        self._memory = memory
+        self._limit_s = limit_s
+        self._pause_s = pause_s
+        self._changed = threading.Condition()
+        self._wanted = SharedLibrarySettings()
+        self._opened: OpenedShared | None = None
+        self._facts = NOTHING_SEEN
+        self._status = SharedLibraryStatus()
+        self._is_closed = False
+        self._is_hurried = False
+        self._thread: threading.Thread | None = None
+        self._listeners: list[Callable[[SharedLibraryStatus], None]] = []
+
+    # --- asking ------------------------------------------------------------------------------
+
+    @property
+    def facts(self) -> SharedFacts:
+        """What was last seen of it; it stays while the library is away."""
+        return self._facts
+
+    def models(self) -> dict[str, ModelRow | None]:
+        """The model whose vectors answer for each of its collections, if there is one."""
+        facts = self._facts
+        ids = (each.collection_id for each in facts.collections)
+        return {collection_id: facts.answering.get(collection_id) for collection_id in ids}
+
+    @property
+    def status(self) -> SharedLibraryStatus:
+        """Its state now. Cheap."""
+        return self._status
+
+    def begin(self, read: Callable[[Engine], T], otherwise: T) -> Callable[[], T]:
+        """Begin to read, aside; what is returned waits for the result, up to the limit."""
+        opened = self._opened
+        if opened is None:
+            return lambda: otherwise
+        result: Future[T] = Future()
+
+        def work() -> None:
+            try:
+                result.set_result(read(opened.library))
+            except BaseException as error:
+                result.set_exception(error)
+
+        deadline = time.monotonic() + self._limit_s
+        # A read of a server that is silent must not hold up the end of the app.
+        threading.Thread(target=work, name="shared-library-read", daemon=True).start()
+
+        def wait() -> T:
+            try:
+                return result.result(max(0.0, deadline - time.monotonic()))
+            except AppError as error:
+                self._lose(opened, error)
+            except TimeoutError:
+                self._lose(opened, _silent(self._limit_s))
+            return otherwise
+
+        return wait
+
+    def missed(self, scope: Scope) -> tuple[str, ...]:
+        """A sentence for the answer to a question whose scope it could not be asked about."""
+        status = self._status
+        if not status.is_away or scope_there(scope) is None:
+            return ()
+        if status.state is SharedState.CONNECTING:
+            return (tr("The shared library is not connected yet, so it was not searched."),)
+        return (tr("The shared library is offline, so it was not searched."),)
+
+    def wait_until_known(self, timeout_s: float) -> None:
+        """Until it is online or known to be away, or there is none; at most so long."""
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self._status.state is not SharedState.CONNECTING or self._is_closed,
+                timeout_s,
+            )
+
+    # --- being told --------------------------------------------------------------------------
+
+    def subscribe(self, listener: Callable[[SharedLibraryStatus], None]) -> None:
+        """Call `listener` after each change of the state, on any thread."""
+        self._listeners.append(listener)
+
+    def apply(self, settings: Settings) -> None:
+        """Connect to the library of these settings, or to none. Returns at once."""
+        shared = settings.shared_library
+        with self._changed:
+            if shared == self._wanted and not self._status.is_away:
+                return
+            is_another = shared != self._wanted
+            self._wanted = shared
+            self._is_hurried = True
+            if is_another:
+                self._facts = known = self._remembered(shared) if shared.is_set else NOTHING_SEEN
+                state = SharedState.CONNECTING if shared.is_set else SharedState.NOT_SET
+                since = time.time()
+                self._status = SharedLibraryStatus(state, since, collections=known.collections)
+                # The thread closes what was opened.
+                self._opened = None
+            if self._thread is None and shared.is_set:
+                self._thread = threading.Thread(
+                    target=self._run, name="shared-library", daemon=True
+                )
+                self._thread.start()
+            self._changed.notify_all()
+        if is_another and not shared.is_set:
+            self._memory.unlink(missing_ok=True)
+        if is_another:
+            self._tell()
+
+    def try_now(self) -> None:
+        """Try to connect without waiting for the end of the pause."""
+        with self._changed:
+            self._is_hurried = True
+            self._changed.notify_all()
+
+    def let_go(self) -> None:
+        """Free what is kept in memory of it."""
+        if opened := self._opened:
+            opened.library.storage.let_go()
+
+    def close(self) -> None:
+        """Close the connection; nothing is asked any more. Idempotent."""
+        with self._changed:
+            self._is_closed = True
+            opened, self._opened = self._opened, None
+            self._changed.notify_all()
+        if opened:
+            opened.break_off()
+        if self._thread:
+            # A connection that is being made has a limit of its own, and is given up.
+            self._thread.join(self._limit_s)
+
+    # --- the thread --------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while not self._is_closed:
+            shared = self._wanted
+            if shared.is_set:
+                self._be_connected(shared)
+            with self._changed:
+                self._changed.wait_for(
+                    lambda: self._is_closed or self._is_hurried,
+                    self._pause_s if self._wanted.is_set else None,
+                )
+                self._is_hurried = False
+
+    def _be_connected(self, shared: SharedLibrarySettings) -> None:
+        """Connect and stay connected, until the connection is lost or another one is wanted."""
+        try:
+            opened = self._connect(shared)
+        except AppError as error:
+            self._be_away(shared, error)
+            return
+        try:
+            if not self._look(shared, opened, is_first=True):
+                return
+            while self._stays(opened):
+                self._look(shared, opened)
+        except AppError as error:
+            self._lose(opened, error)
+            self._be_away(shared, error)
+        finally:
+            opened.break_off()
+
+    def _stays(self, opened: OpenedShared) -> bool:
+        """Wait a while; False when the connection was lost, or is not wanted any more."""
+        with self._changed:
+            return not self._changed.wait_for(
+                lambda: self._is_closed or self._opened is not opened, _LOOK_S
+            )
+
+    def _look(
+        self, shared: SharedLibrarySettings, opened: OpenedShared, *, is_first: bool = False
+    ) -> bool:
+        """Read what is there; False when this connection is not wanted any more."""
+        # A silent server would hold up this thread, and with it the way back.
+        guard = threading.Timer(_LOOK_LIMIT_S, opened.break_off)
+        guard.daemon = True
+        guard.start()
+        try:
+            facts = read_facts(opened.library, is_limited=opened.is_limited)
+            if is_first:
+                # What every question needs is read from the server's disk now.
+                opened.library.lexical.languages()
+        finally:
+            guard.cancel()
+        with self._changed:
+            if self._is_closed or self._wanted != shared:
+                return False
+            if not is_first and self._opened is not opened:
+                return False
+            seen = self._status
+            self._opened, self._facts = opened, facts
+            since = seen.since if seen.state is SharedState.ONLINE else time.time()
+            self._status = SharedLibraryStatus(
+                SharedState.ONLINE, since, collections=facts.collections, sources=facts.sources
+            )
+            self._changed.notify_all()
+        if self._status != seen:
+            self._remember(shared, facts)
+            self._tell()
+        return True
+
+    def _remember(self, shared: SharedLibrarySettings, facts: SharedFacts) -> None:
+        names = {c.collection_id: c.name for c in facts.collections}
+        write_object(self._memory, {"library": _name_of(shared), "collections": names})
+
+    def _remembered(self, shared: SharedLibrarySettings) -> SharedFacts:
+        """Its collections when it was last connected; none of another library."""
+        kept = read_object(self._memory)
+        names = kept.get("collections")
+        if kept.get("library") != _name_of(shared) or not isinstance(names, dict):
+            return NOTHING_SEEN
+        pairs = cast("dict[str, object]", names).items()
+        return SharedFacts(tuple(Collection(key, str(n)) for key, n in pairs if is_shared(key)))
+
+    def _lose(self, opened: OpenedShared, error: AppError) -> None:
+        with self._changed:
+            if self._opened is not opened:
+                return
+            self._opened = None
+            wanted = self._wanted
+        log.info("the shared library was lost: %s", error)
+        self._be_away(wanted, error)
+
+    def _be_away(self, shared: SharedLibrarySettings, error: AppError) -> None:
+        with self._changed:
+            if self._wanted != shared or self._is_closed:
+                return
+            known = self._status
+            since = known.since if known.state is SharedState.OFFLINE else time.time()
+            self._status = replace(
+                known, state=SharedState.OFFLINE, since=since, title=error.title, hint=error.hint
+            )
+            self._changed.notify_all()
+        if self._status != known:
+            self._tell()
+
+    def _tell(self) -> None:
+        for listener in self._listeners:
+            listener(self._status)
+
+
+def _name_of(shared: SharedLibrarySettings) -> str:
+    return f"{shared.address}/{shared.library}"
+
+
+def _silent(limit_s: float) -> AppError:
+    return AppError(
+        "The server of the shared library did not answer in time.",
+        f"It was given {limit_s:g} seconds. It is tried again.",
+    )

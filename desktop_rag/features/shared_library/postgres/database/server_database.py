@@ -1,0 +1,414 @@
+"""The connections to one library on a server: reading, writing one after the other, rights.
+
+Any thread may call. A writing transaction begins with an advisory lock, so that writers of all
+processes take turns; a read takes a connection of the pool and never waits for a write. Snapshots
+are read from a replica, where there is one that is close enough behind.
+"""
+
+import heapq
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from weakref import WeakSet
+
+import psycopg
+from psycopg import sql
+from psycopg.types.string import TextLoader
+from psycopg_pool import ConnectionPool
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.question import Readable
+from desktop_rag.features.shared_library.postgres.database.partitions import collections_of
+from desktop_rag.features.shared_library.postgres.database.read_replica import (
+    WRITTEN,
+    ReadReplica,
+    Replica,
+)
+from desktop_rag.features.shared_library.postgres.database.rights import become_reader
+from desktop_rag.features.shared_library.postgres.database.server_connection import (
+    Own,
+    ServerConnection,
+)
+from desktop_rag.features.shared_library.postgres.database.server_errors import (
+    closed_error,
+    mapping_server_errors,
+)
+from desktop_rag.features.shared_library.postgres.database.server_migrations import (
+    LATEST,
+    lock_number,
+    migrate,
+    version_of,
+)
+from desktop_rag.features.shared_library.state.server_state import ReplicaState, SlowSearch
+from desktop_rag.store.contract.inspection import NoLibraryError, NotReadableNowError
+from desktop_rag.store.sql.precious_rows import Entity
+
+# The slowest searches of this process in the last hours: when, by what, how long. Any thread.
+#
+# What was asked is never kept, and the number of rows has a limit.
+
+_HOUR_S = 3_600
+_HOURS = 24
+_KEPT_AN_HOUR = 20
+
+
+@dataclass(slots=True)
+class _Hour:
+    """The searches that ended in one hour; `slowest` is a heap with the fastest of them first."""
+
+    number: int
+    searches: int = 0
+    slowest: list[tuple[float, float, str]] = field(default_factory=list[tuple[float, float, str]])
+
+
+class SearchTimes:
+    """How long searches took."""
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._hours: deque[_Hour] = deque(maxlen=_HOURS)
+
+    def note(self, kind: str, seconds: float) -> None:
+        """A search ended now."""
+        now = self._clock()
+        entry = (1_000 * seconds, now - seconds, kind)
+        with self._lock:
+            hour = self._hour(now)
+            hour.searches += 1
+            if len(hour.slowest) < _KEPT_AN_HOUR:
+                heapq.heappush(hour.slowest, entry)
+            else:
+                heapq.heappushpop(hour.slowest, entry)
+
+    def slowest(self, limit: int) -> tuple[tuple[SlowSearch, ...], int]:
+        """The slowest of the last 24 hours, the slowest first, and the number of all."""
+        now = self._clock()
+        with self._lock:
+            hours = [h for h in self._hours if h.number > now // _HOUR_S - _HOURS]
+            entries = heapq.nlargest(limit, (entry for h in hours for entry in h.slowest))
+            searched = sum(h.searches for h in hours)
+        return tuple(SlowSearch(at, kind, ms) for ms, at, kind in entries), searched
+
+    def _hour(self, now: float) -> _Hour:
+        number = int(now // _HOUR_S)
+        if not self._hours or self._hours[-1].number != number:
+            self._hours.append(_Hour(number))
+        return self._hours[-1]
+
+
+T = TypeVar("T")
+Lookup = Callable[[ServerConnection], T]
+_MOST_CONNECTIONS = 10
+_WAIT_S = 30.0
+_CONNECT_TIMEOUT_S = 10
+# Look-ups in partitions are estimated dear, and take less time than a second process to help. Only
+# what reads a large library whole is dearer.
+_PARALLEL_FROM = 100_000
+
+
+class ServerSnapshot:
+    """The library at one moment, in a transaction of its own, for one thread."""
+
+    def __init__(
+        self, con: ServerConnection, database: "ServerDatabase", who: Readable | None
+    ) -> None:
+        self.con = con
+        self._database = database
+        self.who = who
+        # True when the transaction sees a part of the library only.
+        self.is_limited = who is not None or database.is_limited
+        # Begins the transaction too, without waiting in between.
+        with con.own.pipeline():
+            state = con.own.execute("SELECT changes FROM library_state")
+        [(self.changes,)] = state.fetchall()
+        if who is not None:
+            become_reader(con.own, who)
+
+    def cached(self, lookup: Lookup[T]) -> T:
+        """The result of a lookup in this snapshot, read once per state of the library."""
+        return self._database.looked_up(lookup, self.who, self.changes, self.con)
+
+
+class ServerDatabase:
+    """An open library on a server."""
+
+    def __init__(
+        self,
+        address: str,
+        schema: str,
+        *,
+        is_read_only: bool = False,
+        replica: Replica | None = None,
+        connect_s: int = _CONNECT_TIMEOUT_S,
+    ) -> None:
+        """Connect, and create or update the tables of the schema; `connect_s` is for each address.
+
+        AppError when the server can't be reached, is too old, lacks pgvector or rights, or has a
+        library of a newer version; with `is_read_only` also when there is none or an older one.
+        """
+        self.schema = schema
+        self.is_read_only = is_read_only
+        self._lane = threading.Lock()
+        self._is_closed = False
+        self._listeners: list[Callable[[], None]] = []
+        # Called to free what is kept in memory.
+        self.let_go_listeners: list[Callable[[], None]] = []
+        self._lookups: dict[tuple[Any, Readable | None], tuple[int, Any]] = {}
+        self.search_times = SearchTimes()
+        self._address = address
+        self._connect_s = connect_s
+        self._connections = WeakSet[Own]()
+        with mapping_server_errors():
+            with self._connected() as connection:
+                if is_read_only:
+                    _refuse_other_version(version_of(connection, schema))
+                else:
+                    migrate(connection, schema)
+                # True when policies show the role of this connection a part of the library only.
+                self.is_limited = _is_limited(connection)
+            self._pool = self._pool_of(address)
+            self._pool.open()
+            self._replica = replica and ReadReplica(
+                replica, self._pool_of(replica.address), self._position
+            )
+
+    def _pool_of(self, address: str) -> ConnectionPool[Own]:
+        return ConnectionPool(
+            address,
+            kwargs={"connect_timeout": self._connect_s},
+            configure=self._configure,
+            min_size=1,
+            max_size=_MOST_CONNECTIONS,
+            timeout=_WAIT_S,
+            open=False,
+            name="store-pool",
+        )
+
+    def _position(self, statement: str) -> int:
+        with self._pool.connection() as own:
+            [(position,)] = own.execute(statement.encode()).fetchall()
+        return int(position)
+
+    @contextmanager
+    def _connected(self) -> Generator[Own]:
+        """A connection outside of the pool, in which each statement is a transaction."""
+        with psycopg.connect(
+            self._address, autocommit=True, connect_timeout=self._connect_s
+        ) as connection:
+            self._configure(connection)
+            yield connection
+
+    def _configure(self, connection: Own) -> None:
+        settings = sql.SQL("SET search_path TO {}, public; SET parallel_setup_cost = {}")
+        connection.execute(settings.format(sql.Identifier(self.schema), _PARALLEL_FROM))
+        self._connections.add(connection)
+        # As text, like every other column: the stores decode it.
+        connection.adapters.register_loader("json", TextLoader)
+        if not connection.autocommit:
+            connection.commit()
+
+    @contextmanager
+    def read(self) -> Generator[ServerConnection]:
+        """A connection for reading."""
+        with mapping_server_errors(), self._lent() as own:
+            yield ServerConnection(own)
+
+    @contextmanager
+    def _lent(self) -> Generator[Own]:
+        """A connection of the pool."""
+        self._refuse_closed()
+        with self._pool.connection() as own:
+            # Left by a snapshot; the statement that begins the next transaction says them.
+            own.isolation_level, own.read_only = None, None
+            yield own
+
+    @contextmanager
+    def snapshot(
+        self, readable: Readable | None = None, *, of_primary: bool = False, search: str = ""
+    ) -> Generator[ServerSnapshot]:
+        """The library as it is now; of it only what is `readable`, if given.
+
+        With a replica it has all that this process wrote, and lacks what others wrote within the
+        seconds that are allowed, unless it must be `of_primary`. The time of a `search` is noted.
+        """
+        began = time.perf_counter()
+        with mapping_server_errors(), ExitStack() as stack:
+            self._refuse_closed()
+            own = None
+            if self._replica is not None and not of_primary:
+                own = stack.enter_context(self._replica.connection())
+            own = own or stack.enter_context(self._pool.connection())
+            own.isolation_level, own.read_only = psycopg.IsolationLevel.REPEATABLE_READ, True
+            yield ServerSnapshot(ServerConnection(own), self, readable)
+        if search:
+            self.search_times.note(search, time.perf_counter() - began)
+
+    def replica_state(self) -> ReplicaState | None:
+        """How far the replica is behind; None without one."""
+        with mapping_server_errors():
+            self._refuse_closed()
+            return self._replica.state() if self._replica else None
+
+    @contextmanager
+    def outside_transactions(self) -> Generator[Own]:
+        """A connection for what can't be part of a transaction, as building an index beside it."""
+        with mapping_server_errors():
+            self._refuse_closed()
+            with self._connected() as connection:
+                yield connection
+
+    def cached(self, lookup: Lookup[T]) -> T:
+        """The result of a lookup, read again only after a change of the library."""
+        with self.snapshot() as snapshot:
+            return snapshot.cached(lookup)
+
+    def looked_up(
+        self, lookup: Lookup[T], who: Readable | None, changes: int, con: ServerConnection
+    ) -> T:
+        """The result of a lookup in a state of the library, for somebody who may read a part."""
+        known = self._lookups.get((lookup, who))
+        if known and known[0] == changes:
+            return known[1]
+        value = lookup(con)
+        if len(self._lookups) > _MOST_LOOKUPS:
+            self._lookups.clear()
+        self._lookups[lookup, who] = (changes, value)
+        return value
+
+    def write(self, work: Callable[[ServerConnection], T], *, changes: Iterable[Entity] = ()) -> T:
+        """Change the library: run `work(connection)` in one transaction."""
+        return self._write(work, changes, invalidates=True)
+
+    def write_uncached(
+        self, work: Callable[[ServerConnection], T], *, changes: Iterable[Entity] = ()
+    ) -> T:
+        """The same, for tables that no cached lookup reads: vectors, conversations."""
+        return self._write(work, changes, invalidates=False)
+
+    def _write(
+        self,
+        work: Callable[[ServerConnection], T],
+        changes: Iterable[Entity],
+        *,
+        invalidates: bool,
+    ) -> T:
+        if self.is_read_only:
+            raise AppError("The library is open for reading only.", "Start the app to change it.")
+        # One connection of the pool at most waits for the lock of the server.
+        with mapping_server_errors(), self._lane:
+            with self._lent() as own:
+                own.execute("SELECT pg_advisory_xact_lock(%s)", [lock_number(self.schema)])
+                con = ServerConnection(own)
+                result = work(con)
+                changed = bool(list(changes))
+                if invalidates or changed:
+                    own.execute(
+                        "UPDATE library_state SET changes = changes + %s,"
+                        " generation = generation + %s",
+                        [int(invalidates), int(changed)],
+                    )
+                if self._replica:
+                    own.commit()
+                    [(position,)] = own.execute(WRITTEN.encode()).fetchall()
+                    self._replica.wrote(int(position))
+            for call in con.after_commit:
+                call()
+        for listener in self._listeners if changed else ():
+            listener()
+        return result
+
+    def insert(
+        self, con: ServerConnection, table: str, columns: Mapping[str, Sequence[Any]]
+    ) -> None:
+        """Insert rows given as columns; those of documents with the collection of their source."""
+        if table == "documents":
+            owners = collections_of(con, columns["source_id"])
+            columns = {**columns, "collection_id": owners}
+        con.insert(table, columns)
+
+    def with_ids(self, document_ids: Sequence[str]) -> tuple[str, list[Any]]:
+        """SQL that is true for the rows of these documents, and its parameters."""
+        return "document_id = ANY (?::text[])", [list(document_ids)]
+
+    def subscribe(self, listener: Callable[[], None]) -> None:
+        """Call `listener` after each change of a precious thing by this process."""
+        self._listeners.append(listener)
+
+    def let_go(self) -> None:
+        """Free what is kept in memory."""
+        self._lookups.clear()
+        for listener in self.let_go_listeners:
+            listener()
+
+    def verify(self, may_go_on: Callable[[], bool] = lambda: True) -> None:
+        """Read every row of every table of the library."""
+        with self.read() as con:
+            tables = con.execute(
+                "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+                " WHERE n.nspname = ? AND c.relkind IN ('r', 'p') AND NOT c.relispartition",
+                [self.schema],
+            ).fetchall()
+            for (table,) in tables:
+                if not may_go_on():
+                    return
+                con.execute(f"SELECT count(t.*) FROM {table} t").fetchall()
+
+    def size_bytes(self) -> int:
+        """The space that the tables and indexes of the library take on the server."""
+        with self.read() as con:
+            [(size,)] = con.execute(
+                "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c"
+                " JOIN pg_namespace n ON n.oid = c.relnamespace"
+                " WHERE n.nspname = ? AND c.relkind = 'r'",
+                [self.schema],
+            ).fetchall()
+        return int(size)
+
+    def close(self) -> None:
+        """Finish the write under way, then close the connections. Idempotent."""
+        with self._lane:
+            if not self._is_closed:
+                self._is_closed = True
+                self._pool.close()
+                if self._replica:
+                    self._replica.close()
+
+    def break_off(self) -> None:
+        """Cut the connections, so that whatever waits for the server fails now; then close."""
+        for connection in list(self._connections):
+            with suppress(OSError, psycopg.Error):
+                cut = socket.socket(fileno=connection.fileno())
+                try:
+                    cut.shutdown(socket.SHUT_RDWR)
+                finally:
+                    # The connection closes it.
+                    cut.detach()
+        self.close()
+
+    def _refuse_closed(self) -> None:
+        if self._is_closed:
+            raise closed_error()
+
+
+def _is_limited(connection: Own) -> bool:
+    row = connection.execute("SELECT row_security_active('chunks')").fetchone()
+    return bool(row and row[0])
+
+
+# Results of lookups that are kept, for as many as ask at the same time.
+_MOST_LOOKUPS = 64
+
+
+def _refuse_other_version(version: int | None) -> None:
+    if version is None:
+        raise NoLibraryError(has_journal=False)
+    if version < LATEST:
+        raise NotReadableNowError("The library is of an earlier version.", "Start the app once.")
+    if version > LATEST:
+        raise AppError("The library is from a newer version of the app.", "Update the app.")

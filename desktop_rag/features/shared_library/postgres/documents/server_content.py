@@ -1,0 +1,243 @@
+"""The content of documents on a server: texts, chunks, postings. Inside a transaction.
+
+Rows go by COPY in the server's binary form, which NumPy makes of whole columns at once.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain, islice
+from operator import itemgetter
+
+import numpy as np
+
+from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.parsed import Chunk
+from desktop_rag.features.shared_library.postgres.database.partitions import collections_of
+from desktop_rag.features.shared_library.postgres.database.posting_blocks import (
+    insert_blocks,
+    packed_blocks,
+    signed,
+)
+from desktop_rag.features.shared_library.postgres.database.server_connection import ServerConnection
+from desktop_rag.features.shared_library.postgres.documents.collection_vectors import (
+    copy_to_places,
+    tables_of,
+)
+from desktop_rag.features.shared_library.postgres.documents.moved_content import move_content
+from desktop_rag.store.contract.documents import IndexingOutcome
+from desktop_rag.store.sql.sql_engine import Family, chunk_rows
+from desktop_rag.store.sql.text_sql import key_of
+
+# Chunks whose terms are in memory at once.
+_SLICE = 2_000
+# Terms known to be stored take forty megabytes at most.
+_MOST_TERMS = 200_000
+
+
+def signed_key(term: str) -> int:
+    """The number of a term, as a bigint holds it."""
+    return signed(key_of(term))
+
+
+@dataclass
+class _Outcomes:
+    """Outcomes to be stored; one transaction holds them, whatever their size."""
+
+    outcomes: list[IndexingOutcome]
+    stored_terms: dict[str, int]
+
+    def insert(self, con: ServerConnection, families: Sequence[Family]) -> None:
+        """Store the content of these documents, in the transaction that stores their rows."""
+        with_chunks = [o for family in families for o in family if o.chunks]
+        if with_chunks:
+            _insert_content(con, with_chunks, self.stored_terms)
+
+
+class ServerContent:
+    """Texts, chunks and postings of the documents of a library."""
+
+    finished = "true"
+
+    def __init__(self) -> None:
+        # Terms that the server has for sure, with their numbers: most of a new document are here.
+        self._stored_terms: dict[str, int] = {}
+
+    @contextmanager
+    def staged(self, outcomes: Sequence[IndexingOutcome]) -> Generator[_Outcomes]:
+        """Nothing is prepared: a transaction of the server may be large."""
+        yield _Outcomes(list(outcomes), self._stored_terms)
+
+    def delete(self, con: ServerConnection, document_ids: Sequence[str]) -> None:
+        """Remove text, chunks and postings of these documents."""
+        if not document_ids:
+            return
+        spans = con.execute(
+            "DELETE FROM document_texts WHERE document_id = ANY (?::text[])"
+            " RETURNING first_chunk, last_chunk, collection_id",
+            [list(document_ids)],
+        ).fetchall()
+        for first, last, collection_id in spans:
+            if first <= last:
+                con.execute(
+                    "DELETE FROM chunks WHERE collection_id = ? AND chunk_id BETWEEN ? AND ?",
+                    [collection_id, first, last],
+                )
+                # Maintenance takes them out of the blocks.
+                con.execute(
+                    "INSERT INTO dead_chunks VALUES (?, ?, ?)", [first, last, collection_id]
+                )
+
+    def follow(self, con: ServerConnection, document_ids: Sequence[str]) -> None:
+        """Move the content of these documents to the collection of their source."""
+        if document_ids:
+            move_content(con, document_ids)
+
+    def text_of(self, con: ServerConnection, document_id: str) -> tuple[str | None, str]:
+        """The whole text of a document, None without one, and its places as JSON."""
+        rows = con.execute(
+            "SELECT text, places FROM document_texts WHERE document_id = ?", [document_id]
+        ).fetchall()
+        return (rows[0][0], rows[0][1]) if rows else (None, "")
+
+    def chunks_of(self, con: ServerConnection, document_id: str) -> list[Chunk]:
+        """The chunks of a document in reading order."""
+        rows = con.execute(
+            "SELECT position, start_offset, end_offset, text, anchor, context, content_hash"
+            " FROM chunks WHERE document_id = ? ORDER BY position",
+            [document_id],
+        ).fetchall()
+        return [
+            Chunk(n, start, end, text, Anchor.from_json(json.loads(anchor)), context, digest.hex)
+            for n, start, end, text, anchor, context, digest in rows
+        ]
+
+    def purge_orphans(self, con: ServerConnection) -> int:
+        """Remove content without a document; returns the number of chunks removed."""
+        gone = "document_id NOT IN (SELECT document_id FROM documents)"
+        con.execute(f"DELETE FROM document_texts WHERE {gone}")
+        removed = con.execute(f"DELETE FROM chunks WHERE {gone}").rowcount
+        con.execute(
+            "INSERT INTO dead_chunks SELECT DISTINCT chunk_id, chunk_id, collection_id"
+            " FROM postings p"
+            " WHERE NOT EXISTS (SELECT 1 FROM chunks c WHERE c.chunk_id = p.chunk_id)"
+        )
+        return removed
+
+
+def _insert_content(
+    con: ServerConnection, outcomes: Sequence[IndexingOutcome], stored_terms: dict[str, int]
+) -> None:
+    """Store text, places, chunks and postings, with consecutive chunk ids."""
+    count = sum(len(item.chunks) for item in outcomes)
+    # Nobody else takes numbers meanwhile: writes have a lock. They are never given twice.
+    [(first,)] = con.execute("SELECT nextval('chunk_numbers')").fetchall()
+    con.execute("SELECT setval('chunk_numbers', ?)", [first + count - 1])
+    ends = np.cumsum([first - 1, *(len(item.chunks) for item in outcomes)]).tolist()
+    owners = collections_of(con, [item.document.source_id for item in outcomes])
+    con.copy(
+        "document_texts",
+        "document_id, text, places, first_chunk, last_chunk, collection_id",
+        (
+            (item.document.document_id, item.text, item.places, end + 1, last, owner)
+            for item, end, last, owner in zip(outcomes, ends[:-1], ends[1:], owners, strict=True)
+        ),
+    )
+    owner_of = {
+        item.document.document_id: owner for item, owner in zip(outcomes, owners, strict=True)
+    }
+    tables = tables_of(con)
+    rows = chunk_rows(outcomes)
+    while part := list(islice(rows, _SLICE)):
+        placed = [owner_of[document_id] for document_id, _, _ in part]
+        terms = _numbered({term for _, _, count in part for term in count}, stored_terms)
+        _insert_chunks(con, part, placed, first)
+        _insert_postings(con, [count for _, _, count in part], placed, first, terms)
+        _insert_terms(con, terms, stored_terms)
+        hashes = (chunk.content_hash for _, chunk, _ in part)
+        copy_to_places(con, tables, zip(hashes, placed, strict=True))
+        first += len(part)
+
+
+def _numbered(terms: Iterable[str], stored: Mapping[str, int]) -> dict[str, int]:
+    """The number of each term; that of a stored one is not worked out again."""
+    return {term: stored[term] if term in stored else signed_key(term) for term in terms}
+
+
+def _insert_chunks(
+    con: ServerConnection,
+    rows: Sequence[tuple[str, Chunk, Counter[str]]],
+    owners: Sequence[str],
+    first: int,
+) -> None:
+    con.copy(
+        "chunks",
+        "chunk_id, document_id, position, start_offset, end_offset, text, context, anchor,"
+        " content_hash, term_count, collection_id",
+        (
+            (
+                chunk_id, document_id, chunk.position, chunk.start, chunk.end, chunk.text,
+                chunk.context, json.dumps(chunk.anchor.to_json()), chunk.content_hash,
+                count.total(), owner,
+            )
+            for chunk_id, ((document_id, chunk, count), owner) in enumerate(
+                zip(rows, owners, strict=True), first
+            )
+        ),
+    )  # fmt: skip
+
+
+def _insert_postings(
+    con: ServerConnection,
+    counts: Sequence[Counter[str]],
+    owners: Sequence[str],
+    first: int,
+    keys: Mapping[str, int],
+) -> None:
+    sizes = [len(count) for count in counts]
+    total = sum(sizes)
+    key = np.fromiter(map(keys.__getitem__, chain.from_iterable(counts)), np.int64, total)
+    frequencies = chain.from_iterable(count.values() for count in counts)
+    tf = np.fromiter(frequencies, np.int64, total)
+    lengths = np.repeat([count.total() for count in counts], sizes)
+    chunk_ids = np.repeat(np.arange(first, first + len(counts)), sizes)
+    # Stable: the chunks of a term stay in order.
+    order = np.argsort(key, kind="stable")
+    names, numbers = np.unique(np.array(owners), return_inverse=True)
+    owner = np.repeat(numbers, sizes)[order]
+    for number, name in enumerate(names.tolist()):
+        own = order[owner == number]
+        insert_blocks(con, packed_blocks(key[own], chunk_ids[own], tf[own], lengths[own]), name)
+    con.execute("UPDATE posting_state SET unmerged = unmerged + ?", [total])
+
+
+def _insert_terms(con: ServerConnection, keys: Mapping[str, int], stored: dict[str, int]) -> None:
+    """Add terms to the vocabulary, in the order of its index."""
+    new = {term: key for term, key in keys.items() if term not in stored}
+    if not new:
+        return
+    ordered = sorted(new.items(), key=itemgetter(1))
+    # As literals of arrays: those are made much faster here than lists are sent.
+    con.own.execute(
+        "INSERT INTO terms (key, term) SELECT * FROM unnest(%s::bigint[], %s::text[])"
+        " ON CONFLICT DO NOTHING",
+        [
+            f"{{{','.join(str(key) for _, key in ordered)}}}",
+            f"{{{','.join(_quoted(term) for term, _ in ordered)}}}",
+        ],
+    )
+
+    def remember() -> None:
+        if len(stored) > _MOST_TERMS:
+            stored.clear()
+        stored.update(new)
+
+    con.after_commit.append(remember)
+
+
+def _quoted(term: str) -> str:
+    """A term as an element of an array literal."""
+    escaped = term.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -1,0 +1,496 @@
+"""The engine that keeps a library on a PostgreSQL server with pgvector. Any thread."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+
+from desktop_rag.core.domain import RepairReport
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.paths import Home
+from desktop_rag.features.evaluation.experiments.experiment_store import ExperimentStore
+from desktop_rag.features.schedules.standing_store import StandingStore
+from desktop_rag.features.shared_library.joined.shared_connection import OpenedShared
+from desktop_rag.features.shared_library.postgres.database.partitions import PARTITIONS
+from desktop_rag.features.shared_library.postgres.database.read_replica import Replica
+from desktop_rag.features.shared_library.postgres.database.server_connection import ServerConnection
+from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
+from desktop_rag.features.shared_library.postgres.documents.collection_vectors import vector_table
+from desktop_rag.features.shared_library.postgres.documents.moved_content import (
+    misplaced,
+    move_content,
+)
+from desktop_rag.features.shared_library.postgres.documents.server_chunk_store import (
+    ServerChunkStore,
+)
+from desktop_rag.features.shared_library.postgres.documents.server_claims import ServerClaims
+from desktop_rag.features.shared_library.postgres.documents.server_content import ServerContent
+from desktop_rag.features.shared_library.postgres.search.server_lexical_store import (
+    ServerLexicalStore,
+)
+from desktop_rag.features.shared_library.postgres.search.server_models import ServerModelStore
+from desktop_rag.features.shared_library.postgres.search.server_name_store import ServerNameStore
+from desktop_rag.features.shared_library.postgres.search.server_upkeep import ServerUpkeep
+from desktop_rag.features.shared_library.postgres.search.server_vectors import (
+    EXACT_BELOW,
+    MOST_INDEXED_DIMENSIONS,
+    index_name,
+)
+from desktop_rag.features.shared_library.postgres.slow_statements import slow_statements
+from desktop_rag.features.shared_library.state.server_state import (
+    Connections,
+    IndexState,
+    PartSize,
+    PostingsState,
+    ServerState,
+    VectorIndex,
+)
+from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.contract.inspection import Discrepancy, IndexRepair, JournalState
+from desktop_rag.store.contract.precious import Entry, Plan
+from desktop_rag.store.contract.tables import TableQueries
+from desktop_rag.store.sql.documents.document_store import DocumentStore
+from desktop_rag.store.sql.documents.row_values import waiting_pictures
+from desktop_rag.store.sql.documents.source_store import SourceStore
+from desktop_rag.store.sql.documents.tag_store import TagStore
+from desktop_rag.store.sql.documents.web_page_store import WebPageStore
+from desktop_rag.store.sql.personal.assistant_store import AssistantStore
+from desktop_rag.store.sql.personal.attachment_store import AttachmentStore
+from desktop_rag.store.sql.personal.conversation_store import ConversationStore
+from desktop_rag.store.sql.personal.evaluation_store import EvaluationStore
+from desktop_rag.store.sql.personal.interaction_store import InteractionStore
+from desktop_rag.store.sql.personal.kept_conversation_store import KeptConversationStore
+from desktop_rag.store.sql.personal.unfinished_store import UnfinishedAnswerStore
+from desktop_rag.store.sql.precious_rows import (
+    Entity,
+    all_rows,
+    insert_rows,
+    keys_of,
+    put_rows,
+    rows_of,
+)
+
+# All rows that can't be made again, out of a library on a server and into it. Any thread.
+
+_IMAGE = "image"
+_REFUSALS = (psycopg.DataError, psycopg.errors.DatatypeMismatch)
+
+
+class ServerPreciousStore:
+    """Reads and merges entries. Backups of the index are the server's own, as by pg_dump."""
+
+    # Rows have the columns of this version of the embedded engine's tables.
+    schema = 25
+
+    def __init__(self, database: ServerDatabase) -> None:
+        self._database = database
+
+    def change_number(self) -> int:
+        """A number that grows with each change to what is precious."""
+        with self._database.read() as con:
+            [(number,)] = con.execute("SELECT generation FROM library_state").fetchall()
+        return int(number)
+
+    def subscribe(self, listener: Callable[[], None]) -> None:
+        """Call `listener` after each change of a precious row by this process."""
+        self._database.subscribe(listener)
+
+    def read(self, take: Callable[[Entry], None], *, index: Path | None = None) -> None:
+        """Pass all entries to `take`, images last and one at a time: they may be large."""
+        if index:
+            raise _no_index()
+        with self._database.snapshot(of_primary=True) as snapshot:
+            con = snapshot.con
+            for entity, rows in all_rows(con, but=[_IMAGE]):
+                take(Entry(entity.kind, entity.key, rows, entity.conversation_id))
+            for key in keys_of(con, _IMAGE):
+                for entity, rows in rows_of(con, [Entity(_IMAGE, key)]):
+                    take(Entry(entity.kind, entity.key, rows))
+
+    def merge(
+        self, plan: Plan, images: Callable[[], Iterable[Entry]], index: Path | None = None
+    ) -> int:
+        """Put the entries of `plan` and the missing images, in one transaction."""
+        if index:
+            raise _no_index()
+        changes: list[Entity] = []
+
+        def work(con: ServerConnection) -> int:
+            present = [
+                Entry(entity.kind, entity.key, rows, entity.conversation_id)
+                for entity, rows in all_rows(con, but=[_IMAGE])
+            ]
+            _put(con, plan(present), changes)
+            # A source may have come back in another collection.
+            move_content(con, misplaced(con))
+            known, count = set(keys_of(con, _IMAGE)), 0
+            for image in images():
+                if image.key not in known:
+                    _put(con, [image], changes)
+                    count += 1
+            return count
+
+        return self._database.write(work, changes=changes)
+
+    def has_index(self) -> bool:
+        """True when the library knows any document."""
+        with self._database.read() as con:
+            return con.execute("SELECT 1 FROM documents LIMIT 1").fetchone() is not None
+
+
+def _put(con: ServerConnection, entries: Iterable[Entry], changes: list[Entity]) -> None:
+    rows = [(Entity(e.kind, e.key, e.conversation_id), e.rows) for e in entries]
+    put_rows(con, rows, insert_rows, _REFUSALS)
+    changes.extend(entity for entity, _ in rows)
+
+
+def _no_index() -> AppError:
+    return AppError(
+        "The index of a library on a server can't be part of a backup.",
+        "Back up the server itself, as with pg_dump; chats and settings can be backed up here.",
+    )
+
+
+# Checks the rules of a library on a server. Any thread; writes only in `repair`.
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """A rule; `what` are those that break it, each a row of `broken`: SQL that follows FROM."""
+
+    what: str
+    broken: str
+    is_precious: bool = False
+
+
+# In another collection than the source, or with a text that is.
+_ELSEWHERE = (
+    "SELECT document_id FROM documents d JOIN sources s USING (source_id)"
+    " WHERE d.collection_id <> s.collection_id"
+    " UNION SELECT document_id FROM document_texts t JOIN documents d USING (document_id)"
+    " WHERE t.collection_id <> d.collection_id"
+)
+_RULES = (
+    _Rule(
+        "documents without a source",
+        "documents d WHERE NOT EXISTS (SELECT 1 FROM sources s WHERE s.source_id = d.source_id)",
+    ),
+    _Rule(
+        "documents inside one that does not exist",
+        "documents d WHERE parent_id <> '' AND NOT EXISTS"
+        " (SELECT 1 FROM documents p WHERE p.document_id = d.parent_id)",
+    ),
+    _Rule(
+        "passages without a document",
+        "chunks c WHERE NOT EXISTS (SELECT 1 FROM documents d WHERE d.document_id = c.document_id)",
+    ),
+    _Rule(
+        "documents with other passages than counted",
+        "documents d LEFT JOIN (SELECT document_id, collection_id, count(*) AS found FROM chunks"
+        " GROUP BY document_id, collection_id) c USING (document_id, collection_id)"
+        " WHERE chunk_count <> coalesce(found, 0)",
+    ),
+    _Rule(
+        "postings without a passage",
+        "(SELECT DISTINCT chunk_id FROM postings) p WHERE NOT EXISTS"
+        " (SELECT 1 FROM chunks c WHERE c.chunk_id = p.chunk_id)",
+    ),
+    _Rule("documents outside the collection of their folder", f"({_ELSEWHERE}) m"),
+    _Rule(
+        "folders and links without a collection",
+        "sources s WHERE NOT EXISTS"
+        " (SELECT 1 FROM collections k WHERE k.collection_id = s.collection_id)",
+        is_precious=True,
+    ),
+    _Rule(
+        "messages without a chat",
+        "messages m WHERE NOT EXISTS"
+        " (SELECT 1 FROM conversations c WHERE c.conversation_id = m.conversation_id)",
+        is_precious=True,
+    ),
+)
+
+
+class ServerInspection:
+    """The rules of one library."""
+
+    def __init__(self, database: ServerDatabase, content: ServerContent) -> None:
+        self._database = database
+        self._content = content
+
+    def discrepancies(self, may_go_on: Callable[[], bool]) -> list[Discrepancy]:
+        """The rules that are broken in one snapshot."""
+        with self._database.snapshot(of_primary=True) as snapshot:
+            found = [
+                Discrepancy(rule.what, _count(snapshot.con, rule.broken), rule.is_precious)
+                for rule in _RULES
+                if may_go_on()
+            ]
+        return [each for each in found if each.count]
+
+    def waiting_contents(self) -> int:
+        """The number of distinct contents without a vector of any model."""
+        with self._database.snapshot(of_primary=True) as snapshot:
+            con = snapshot.con
+            models = con.execute("SELECT model_id FROM models").fetchall()
+            lacking = "".join(
+                f" AND NOT EXISTS (SELECT 1 FROM {vector_table(number)} v"
+                " WHERE v.content_hash = chunks.content_hash)"
+                for (number,) in models
+            )
+            return _count(con, f"(SELECT DISTINCT content_hash FROM chunks WHERE true{lacking}) c")
+
+    def waiting_pictures(self) -> int:
+        """The number of pictures and scanned pages that wait to be read."""
+        with self._database.read() as con:
+            return waiting_pictures(con)
+
+    def journal(self) -> JournalState:
+        """The number of the last change; the server keeps the journal itself."""
+        with self._database.read() as con:
+            [(number,)] = con.execute("SELECT generation FROM library_state").fetchall()
+        return JournalState(int(number), None)
+
+    def repair(self) -> IndexRepair:
+        """Remove what belongs to nothing, queue documents with other passages than counted."""
+
+        def work(con: ServerConnection) -> IndexRepair:
+            removed = con.execute(
+                "DELETE FROM documents WHERE source_id NOT IN (SELECT source_id FROM sources)"
+                " OR parent_id <> '' AND parent_id NOT IN (SELECT document_id FROM documents)"
+            ).rowcount
+            removed += self._content.purge_orphans(con)
+            moved = [row[0] for row in con.execute(_ELSEWHERE).fetchall()]
+            self._content.follow(con, moved)
+            wrong = con.execute(
+                f"SELECT coalesce(nullif(parent_id, ''), document_id) FROM {_RULES[3].broken}"
+            ).fetchall()
+            ids = sorted({document_id for (document_id,) in wrong})
+            self._content.delete(con, ids)
+            # Those that are in no range of the document, or in another collection.
+            con.execute("DELETE FROM chunks WHERE document_id = ANY (?::text[])", [ids])
+            con.execute(
+                "UPDATE documents SET state = 'waiting', chunk_count = 0"
+                " WHERE document_id = ANY (?::text[])",
+                [ids],
+            )
+            return IndexRepair(removed, len(ids))
+
+        return self._database.write(work)
+
+
+def _count(con: ServerConnection, rows: str) -> int:
+    [(count,)] = con.execute(f"SELECT count(*) FROM {rows}").fetchall()
+    return int(count)
+
+
+# Sizes, indexes, connections, replica and slow searches of a library on a server. Any thread.
+
+_SLOWEST = 20
+_OTHER = "chats, settings and the rest"
+# The part that a table belongs to, by the beginning of its name.
+_PARTS = {
+    "chunks": "passages",
+    "document_texts": "texts of documents",
+    "documents": "list of documents",
+    "posting_blocks": "postings",
+    "terms": "words",
+    "vectors_": "vectors",
+}
+
+
+class PostgresWatch:
+    """Looks at the server of one library."""
+
+    def __init__(self, database: ServerDatabase) -> None:
+        self._database = database
+
+    def state(self) -> ServerState:
+        """The server as it is now; nothing large is read."""
+        searches, searched = self._database.search_times.slowest(_SLOWEST)
+        replica = self._database.replica_state()
+        with self._database.read() as con:
+            [(server, vector)] = con.execute(
+                "SELECT current_setting('server_version'), (SELECT extversion FROM pg_extension"
+                " WHERE extname = 'vector')"
+            ).fetchall()
+            return ServerState(
+                str(server).split(" ", maxsplit=1)[0],
+                str(vector),
+                _parts(con, self._database.schema),
+                _indexes(con),
+                _postings(con),
+                _connections(con),
+                replica,
+                slow_statements(con.own, _SLOWEST),
+                searches,
+                searched,
+            )
+
+
+def _parts(con: ServerConnection, schema: str) -> tuple[PartSize, ...]:
+    """The largest part first; texts that a table keeps aside count as the table."""
+    rows = con.execute(
+        "SELECT c.relname, greatest(c.reltuples, 0)::bigint, pg_table_size(c.oid),"
+        " pg_indexes_size(c.oid) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+        " WHERE n.nspname = ? AND c.relkind = 'r'",
+        [schema],
+    ).fetchall()
+    sums: dict[str, tuple[int, int, int]] = {}
+    for name, *figures in rows:
+        part = next((part for start, part in _PARTS.items() if name.startswith(start)), _OTHER)
+        known = sums.get(part, (0, 0, 0))
+        sums[part] = (known[0] + figures[0], known[1] + figures[1], known[2] + figures[2])
+    parts = [PartSize(name, *figures) for name, figures in sums.items()]
+    return tuple(sorted(parts, key=lambda p: (-p.table_bytes - p.index_bytes, p.name)))
+
+
+def _indexes(con: ServerConnection) -> tuple[VectorIndex, ...]:
+    rows = con.execute("SELECT model_id, name, dimensions FROM models ORDER BY model_id").fetchall()
+    return tuple(_index(con, *row) for row in rows)
+
+
+def _index(con: ServerConnection, model_id: int, model: str, dimensions: int) -> VectorIndex:
+    table = vector_table(model_id)
+    [(estimate, few)] = con.execute(
+        "SELECT (SELECT sum(greatest(reltuples, 0)) FROM pg_partition_tree(to_regclass(?)) t"
+        " JOIN pg_class c ON c.oid = t.relid WHERE t.isleaf),"
+        f" (SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT {EXACT_BELOW + 1}) few)",
+        [table],
+    ).fetchall()
+    # The planner has no estimate before it looked at the table.
+    vectors = int(few if few <= EXACT_BELOW else max(estimate, few))
+    # The index of the table is ready when those of all partitions are.
+    found = con.execute(
+        "SELECT i.indisvalid, sum(pg_relation_size(t.relid)), count(*) FILTER (WHERE t.isleaf)"
+        " FROM pg_index i, pg_partition_tree(i.indexrelid) t"
+        " WHERE i.indexrelid = to_regclass(?) GROUP BY i.indisvalid",
+        [index_name(table)],
+    ).fetchone()
+    size, built = (int(found[1]), int(found[2])) if found else (0, 0)
+    building = con.execute(
+        "SELECT blocks_done::float8 / nullif(blocks_total, 0) FROM pg_stat_progress_create_index"
+        " WHERE relid IN (SELECT relid FROM pg_partition_tree(to_regclass(?)))"
+        " AND datname = current_database()",
+        [table],
+    ).fetchone()
+    if building:
+        share = (built + (building[0] or 0)) / PARTITIONS
+        return VectorIndex(model, dimensions, vectors, IndexState.BUILDING, share, size)
+    if found is None:
+        state = _state_without(int(few), dimensions)
+    else:
+        state = IndexState.READY if found[0] else IndexState.STALE
+    return VectorIndex(model, dimensions, vectors, state, None, size)
+
+
+def _state_without(vectors: int, dimensions: int) -> IndexState:
+    if vectors <= EXACT_BELOW:
+        return IndexState.NOT_NEEDED
+    return IndexState.MISSING if dimensions <= MOST_INDEXED_DIMENSIONS else IndexState.IMPOSSIBLE
+
+
+def _postings(con: ServerConnection) -> PostingsState:
+    [(merged, unmerged, deleted)] = con.execute(
+        "SELECT merged, unmerged, (SELECT coalesce(sum(last_chunk - first_chunk + 1), 0)::bigint"
+        " FROM dead_chunks) FROM posting_state"
+    ).fetchall()
+    return PostingsState(int(merged), int(unmerged), int(deleted))
+
+
+def _connections(con: ServerConnection) -> Connections:
+    [(own, whole, most)] = con.execute(
+        "SELECT count(*) FILTER (WHERE usename = session_user), count(*),"
+        " current_setting('max_connections')::integer FROM pg_stat_activity"
+        " WHERE backend_type = 'client backend'"
+    ).fetchall()
+    return Connections(int(own), int(whole), int(most))
+
+
+class PostgresOpener:
+    """Opens one library of a server; `library` is the name of its schema."""
+
+    def __init__(
+        self, address: str, library: str, tables: TableQueries, replica: Replica | None = None
+    ) -> None:
+        """`address` is a connection string of libpq; passwords belong into its password file.
+
+        Searches read from the `replica`, if there is one, while it follows closely.
+        """
+        self._address = address
+        self._library = library
+        self._tables = tables
+        self._replica = replica
+
+    def open(self, home: Home, memory_mb: int) -> Engine:
+        """Open or create the library and bring its schema up to date."""
+        return self._engine(home, self._database(), memory_mb)
+
+    def open_to_read(self, home: Home, memory_mb: int) -> Engine:
+        """Open an existing library so that nothing in it changes."""
+        return self._engine(home, self._database(is_read_only=True), memory_mb)
+
+    def open_shared(self, home: Home, memory_mb: int, connect_s: int) -> OpenedShared:
+        """Open an existing library that is searched beside the own one; nothing in it changes."""
+        database = ServerDatabase(
+            self._address, self._library, is_read_only=True, connect_s=connect_s
+        )
+        try:
+            engine = self._engine(home, database, memory_mb)
+            return OpenedShared(engine, database.is_limited, database.break_off)
+        except BaseException:
+            database.close()
+            raise
+
+    def restore(self, home: Home) -> None:
+        """There is no journal beside the library: the server has its own."""
+        raise AppError(
+            "A library on a server has no journal beside it.",
+            "Whoever runs the server restores it from a backup of the server.",
+        )
+
+    def size_bytes(self, home: Home) -> int:
+        """The space that the library takes on the server."""
+        database = ServerDatabase(self._address, self._library, is_read_only=True)
+        try:
+            return database.size_bytes()
+        finally:
+            database.close()
+
+    def repair(self, home: Home, error: AppError) -> RepairReport | None:
+        """None: a damaged server is for whoever runs it."""
+        return None
+
+    def _database(self, *, is_read_only: bool = False) -> ServerDatabase:
+        return ServerDatabase(
+            self._address, self._library, is_read_only=is_read_only, replica=self._replica
+        )
+
+    def _engine(self, home: Home, database: ServerDatabase, memory_mb: int) -> Engine:
+        content = ServerContent()
+        return Engine(
+            documents=DocumentStore(database, content, ServerClaims(database)),
+            chunks=ServerChunkStore(database),
+            sources=SourceStore(database, content),
+            web_pages=WebPageStore(database),
+            tags=TagStore(database),
+            lexical=ServerLexicalStore(database, memory_mb),
+            names=ServerNameStore(database),
+            models=ServerModelStore(database),
+            conversations=ConversationStore(database),
+            kept_conversations=KeptConversationStore(database),
+            unfinished=UnfinishedAnswerStore(home.root / "unfinished"),
+            assistants=AssistantStore(database),
+            interactions=InteractionStore(database),
+            attachments=AttachmentStore(database, content),
+            standing=StandingStore(database),
+            experiments=ExperimentStore(database),
+            evaluations=EvaluationStore(database),
+            precious=ServerPreciousStore(database),
+            tables=self._tables,
+            upkeep=ServerUpkeep(database),
+            inspection=ServerInspection(database, content),
+            storage=database,
+            server=PostgresWatch(database),
+        )

@@ -1,0 +1,173 @@
+"""Finds documents by the names of their files, on a server. Any thread.
+
+The server picks names that contain what is sought; where in a name it counts is decided here, as
+its regular expressions know fewer classes of letters.
+"""
+
+import unicodedata
+from collections.abc import Collection, Sequence
+from hashlib import md5
+from typing import Any
+
+from desktop_rag.features.shared_library.postgres.database.server_connection import ServerConnection
+from desktop_rag.features.shared_library.postgres.database.server_database import (
+    ServerDatabase,
+    ServerSnapshot,
+)
+from desktop_rag.features.shared_library.postgres.search.server_scope import document_condition
+from desktop_rag.features.shared_library.postgres.search.server_statistics import (
+    read_statistics,
+    visible_in,
+)
+from desktop_rag.store.contract.scope import EVERYWHERE, Scope
+from desktop_rag.store.contract.search import NamedDocuments
+from desktop_rag.store.sql.edit_distance import edits
+from desktop_rag.store.sql.file_names import plain, squeezed, stem
+
+_LEAST_SPELLED = 3
+_MANY_CHARS = 12
+
+
+def words_in(name: str) -> str:
+    """The words of a name, each surrounded by spaces."""
+    kept = (c if unicodedata.category(c)[0] in "LMN" else " " for c in name)
+    return f" {' '.join(''.join(kept).split())} "
+
+
+def split_words(written: str) -> str:
+    """A name with spaces between lower and upper case, before numbers and behind them."""
+    given = unicodedata.normalize("NFC", written)
+    parts: list[str] = []
+    for n, c in enumerate(given):
+        before, after = given[n - 1 : n], given[n + 1 : n + 2]
+        starts = (_is(before, "Ll") and _is(c, "Lu")) or (
+            _is(before, "Lu") and _is(c, "Lu") and _is(after, "Ll")
+        )
+        is_digit, was_digit = c in "0123456789", bool(before) and before in "0123456789"
+        if n and (starts or is_digit != was_digit):
+            parts.append(" ")
+        parts.append(c)
+    return "".join(parts)
+
+
+def _is(char: str, category: str) -> bool:
+    return bool(char) and unicodedata.category(char) == category
+
+
+class ServerNameStore:
+    """The names of the documents."""
+
+    def __init__(self, database: ServerDatabase) -> None:
+        self._database = database
+
+    def matching(
+        self,
+        words: Collection[str],
+        beginnings: Collection[str],
+        pieces: Collection[str],
+        scope: Scope,
+        limit: int,
+    ) -> tuple[list[NamedDocuments], int]:
+        """The documents by the parts that their file names contain; and the number of all."""
+        endings: dict[str | None, Collection[str]] = {" ": words, "": beginnings, None: pieces}
+        wanted = [(part, plain(part), end) for end, parts in endings.items() for part in parts]
+        with self._database.snapshot(scope.readable, search="file names") as snapshot:
+            total = snapshot.cached(read_statistics).indexed_documents
+            if not wanted:
+                return [], total
+            condition, parameters = _condition(snapshot, scope)
+            rows = snapshot.con.execute(
+                "SELECT document_id, parse_filename(path), plain_name FROM documents"
+                " WHERE chunk_count > 0 AND EXISTS"
+                " (SELECT 1 FROM unnest($sought::text[]) AS s(part)"
+                f" WHERE strpos(plain_name, s.part) > 0){condition} ORDER BY document_id",
+                parameters | {"sought": [sought for _, sought, _ in wanted]},
+            ).fetchall()
+        groups: dict[frozenset[str], list[str]] = {}
+        for document_id, written, name in rows:
+            held = frozenset(p for p, sought, end in wanted if _holds(written, name, sought, end))
+            if held:
+                groups.setdefault(held, []).append(document_id)
+        return [
+            NamedDocuments(parts, len(ids), tuple(ids[:limit])) for parts, ids in groups.items()
+        ], total
+
+    def spelled_in(self, text: str, scope: Scope, limit: int) -> list[tuple[str, str]]:
+        """Id and path of documents whose file name is spelled in a text, the longest first."""
+        wanted = squeezed(plain(text))
+        found: list[tuple[int, str, str]] = []
+        for document_id, path, name in self._names(scope):
+            spelled = stem(name)
+            if len(spelled) >= _LEAST_SPELLED and spelled in wanted:
+                found.append((-len(spelled), path, document_id))
+        return [(document_id, path) for _, path, document_id in sorted(found)[:limit]]
+
+    def spelled_like(self, name: str, scope: Scope, limit: int) -> list[tuple[str, str]]:
+        """Id and path of documents whose file name differs by a slip, the nearest first."""
+        most = 2 if sum(map(str.isalnum, name)) >= _MANY_CHARS else 1
+        wanted = squeezed(plain(name))
+        found: list[tuple[int, str, str]] = []
+        for document_id, path, known in self._names(scope):
+            slips = edits(squeezed(known), wanted, most)
+            if slips <= most:
+                found.append((slips, path, document_id))
+        return [(document_id, path) for _, path, document_id in sorted(found)[:limit]]
+
+    def completing(self, text: str, limit: int) -> list[str]:
+        """Ids of documents with this text in their file name, title or address."""
+        order = (
+            "NOT starts_with(plain_name, $text), length(plain_name), path"
+            if text
+            else "mtime_ns DESC, path"
+        )
+        with self._database.snapshot() as snapshot:
+            condition, parameters = _condition(snapshot, EVERYWHERE)
+            title = "replace(replace(nfc_normalize(lower(title)), 'ß', 'ss'), '\u03c2', '\u03c3')"
+            rows = snapshot.con.execute(
+                f"SELECT document_id FROM documents WHERE parent_id = '' AND state <> 'gone'"
+                f"{condition} AND (contains(plain_name, $text) OR contains({title}, $text)"
+                f" OR contains(lower(url), $text)) ORDER BY {order} LIMIT {limit:d}",
+                parameters | {"text": plain(text)},
+            ).fetchall()
+        return [document_id for (document_id,) in rows]
+
+    def folders(self, scope: Scope) -> list[str]:
+        """The folders that directly hold documents; full paths, in order."""
+        rows = self._rows(scope, "DISTINCT parse_dirpath(path) AS folder", "url = ''")
+        return sorted(folder for (folder,) in rows)
+
+    def fingerprint(self, scope: Scope) -> str:
+        """The number of documents in scope, and all their places and contents in one number."""
+        rows = self._rows(scope, "path, part, url, content_hash", "state <> 'gone'")
+        mixed = 0
+        for row in rows:
+            digest = md5("\x1f".join(row).encode(), usedforsecurity=False).digest()
+            mixed ^= int.from_bytes(digest[8:], "little")
+        return f"{len(rows)}-{mixed:016x}"
+
+    def _names(self, scope: Scope) -> Sequence[tuple[Any, ...]]:
+        return self._rows(scope, "document_id, path, plain_name", "url = ''")
+
+    def _rows(self, scope: Scope, columns: str, which: str) -> Sequence[tuple[Any, ...]]:
+        with self._database.snapshot(scope.readable) as snapshot:
+            condition, parameters = _condition(snapshot, scope)
+            return _fetched(snapshot.con, columns, f"{which}{condition}", parameters)
+
+
+def _fetched(
+    con: ServerConnection, columns: str, which: str, parameters: dict[str, object]
+) -> Sequence[tuple[Any, ...]]:
+    return con.execute(f"SELECT {columns} FROM documents WHERE {which}", parameters).fetchall()
+
+
+def _condition(snapshot: ServerSnapshot, scope: Scope) -> tuple[str, dict[str, object]]:
+    return document_condition(scope, visible_in(snapshot))
+
+
+def _holds(written: str, name: str, sought: str, ending: str | None) -> bool:
+    """True when a part occurs in the name at a place where it counts."""
+    if sought not in name:
+        return False
+    if ending is None or f" {sought}{ending}" in words_in(name):
+        return True
+    return f" {sought}{ending}" in words_in(plain(split_words(written)))

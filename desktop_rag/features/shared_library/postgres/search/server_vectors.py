@@ -1,0 +1,361 @@
+"""The vectors of contents, a table for each model, and the search over them. Any thread.
+
+Vectors have half precision: an inner product of unit vectors is off by less than a thousandth.
+Windows, of which there are many, take half a byte per dimension, see `packed_vectors.py`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from desktop_rag.features.shared_library.postgres.database.binary_rows import (
+    copy_vectors,
+    half_vectors,
+)
+from desktop_rag.features.shared_library.postgres.database.partitioning import policy_of_vectors
+from desktop_rag.features.shared_library.postgres.database.partitions import (
+    NOWHERE,
+    create_partitions,
+)
+from desktop_rag.features.shared_library.postgres.database.rights import restrict
+from desktop_rag.features.shared_library.postgres.database.server_connection import ServerConnection
+from desktop_rag.features.shared_library.postgres.database.server_database import (
+    ServerDatabase,
+    ServerSnapshot,
+)
+from desktop_rag.features.shared_library.postgres.documents.collection_vectors import (
+    places_of,
+    vector_table,
+)
+from desktop_rag.features.shared_library.postgres.search.server_bm25 import condition_within
+from desktop_rag.features.shared_library.postgres.search.server_scope import collections_in, named
+from desktop_rag.features.shared_library.postgres.search.server_statistics import (
+    read_statistics,
+    visible_in,
+)
+from desktop_rag.store.contract.scope import EVERYWHERE, Scope
+from desktop_rag.store.contract.vectors import VectorMatches
+from desktop_rag.store.sql.packed_vectors import (
+    packed_windows,
+    unpacked_windows,
+    window_bytes,
+)
+
+# Up to this many chunks in the scope, all are compared: the index would visit as many.
+EXACT_BELOW = 10_000
+# The search of an index keeps this many candidates: more find more, and take longer.
+_EF_SEARCH = 400
+# With a filter the index goes on until enough rows pass it, but not beyond this many.
+_MOST_VISITED = 200_000
+# Chunks that the transaction sees, by their index: with the policy alone, the server looks at every
+# chunk. OFFSET keeps the planner from doing so here.
+_VISIBLE = (
+    "unnest(visible_chunks()) AS seen(span) CROSS JOIN LATERAL"
+    " (SELECT c.chunk_id, c.document_id, c.content_hash, c.collection_id FROM chunks c"
+    " WHERE c.chunk_id >= lower(seen.span) AND c.chunk_id < upper(seen.span){among} OFFSET 0)"
+    " AS chunks"
+)
+# pgvector indexes no longer vectors of half precision.
+MOST_INDEXED_DIMENSIONS = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class ServerVectorTable:
+    """The table of one model."""
+
+    model_id: int
+    dimensions: int
+
+    @property
+    def name(self) -> str:
+        """Its name in SQL."""
+        return vector_table(self.model_id)
+
+
+def index_name(table: str) -> str:
+    """The name of the index of a table of vectors."""
+    return f"{table}_hnsw"
+
+
+def find(con: ServerConnection, model: str, dimensions: int) -> ServerVectorTable | None:
+    """The table of a model, None without one; inside a transaction."""
+    known = con.execute(
+        "SELECT model_id FROM models WHERE name = ? AND dimensions = ?", [model, dimensions]
+    ).fetchall()
+    return ServerVectorTable(known[0][0], dimensions) if known else None
+
+
+def find_or_create(con: ServerConnection, model: str, dimensions: int) -> ServerVectorTable:
+    """The table of a model, inside a transaction."""
+    if known := find(con, model, dimensions):
+        return known
+    [(number,)] = con.execute("SELECT coalesce(max(model_id), 0) + 1 FROM models").fetchall()
+    table = ServerVectorTable(number, dimensions)
+    con.execute(
+        "INSERT INTO models (model_id, name, dimensions) VALUES (?, ?, ?)",
+        [number, model, dimensions],
+    )
+    plain = " STORAGE PLAIN" if 2 * dimensions < _PLAIN_BYTES else ""
+    con.execute(
+        f"CREATE TABLE {table.name} (content_hash uuid, vector halfvec({dimensions:d}){plain},"
+        ' windows bytea STORAGE EXTERNAL, collection_id text COLLATE pg_catalog."pg_c_utf8",'
+        " PRIMARY KEY (content_hash, collection_id)) PARTITION BY HASH (collection_id)"
+    )
+    create_partitions(con.own, table.name)
+    con.execute(f"CREATE INDEX ON {table.name} (collection_id)")
+    restrict(con.own, table.name, policy_of_vectors(table.name))
+    return table
+
+
+# A row without a detour fits into a page.
+_PLAIN_BYTES = 7_000
+
+
+class ServerVectorStore:
+    """The vectors of one model, by content hash."""
+
+    def __init__(self, database: ServerDatabase, table: ServerVectorTable) -> None:
+        self._database = database
+        self._table = table
+        self.model_id = table.model_id
+
+    def add(self, hashes: Sequence[str], vectors: NDArray[np.float32]) -> None:
+        """Store unit vectors, shape (len(hashes), dimensions), of hashes without a vector.
+
+        Each goes to every collection that has the content.
+        """
+
+        def work(con: ServerConnection) -> None:
+            places = places_of(con, "chunks", hashes)
+            housed = {content_hash for content_hash, _ in places}
+            places |= {(each, NOWHERE) for each in hashes if each not in housed}
+            # Another process may have been as quick.
+            places -= places_of(con, self._table.name, hashes)
+            numbers = {content_hash: number for number, content_hash in enumerate(hashes)}
+            for collection_id in sorted({place for _, place in places}):
+                own = sorted(numbers[each] for each, place in places if place == collection_id)
+                some = [hashes[number] for number in own]
+                copy_vectors(con, self._table.name, some, vectors[own], collection_id)
+
+        if len(hashes):
+            self._database.write_uncached(work)
+
+    def missing(self, hashes: Sequence[str]) -> set[str]:
+        """The content hashes that have no vector."""
+        with self._database.read() as con:
+            rows = con.execute(
+                "SELECT g.content_hash FROM unnest(?::uuid[]) AS g(content_hash) WHERE NOT EXISTS"
+                f" (SELECT 1 FROM {self._table.name} v WHERE v.content_hash = g.content_hash)",
+                [list(hashes)],
+            ).fetchall()
+        return {row[0].hex for row in rows}
+
+    def stored(self, hashes: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        """The unit vectors by content hash; absent for contents without one."""
+        rows = self._rows("halfvec_send(vector)", "vector", hashes)
+        vectors = _unit(half_vectors([row for _, row in rows], self._table.dimensions))
+        return dict(zip((key for key, _ in rows), vectors, strict=True))
+
+    def _rows(self, column: str, name: str, hashes: Sequence[str]) -> list[tuple[str, bytes]]:
+        with self._database.read() as con:
+            rows = con.execute(
+                f"SELECT DISTINCT ON (content_hash) content_hash, {column} FROM {self._table.name}"
+                f" WHERE content_hash = ANY (?::uuid[]) AND {name} IS NOT NULL"
+                " ORDER BY content_hash",
+                [list(hashes)],
+            ).fetchall()
+        return [(key.hex, value) for key, value in rows]
+
+    # --- windows -----------------------------------------------------------------------------
+
+    def add_windows(self, hashes: Sequence[str], windows: Sequence[NDArray[np.float32]]) -> None:
+        """Store the unit vectors of each content's windows, shape (windows, dimensions)."""
+        values = [packed_windows(each) for each in windows]
+        self._database.write_uncached(
+            lambda con: con.execute(
+                f"UPDATE {self._table.name} v SET windows = g.windows"
+                " FROM unnest(?::uuid[], ?::bytea[]) AS g(content_hash, windows)"
+                " WHERE v.content_hash = g.content_hash AND v.windows IS NULL",
+                [list(hashes), values],
+            )
+        )
+
+    def stored_windows(self, hashes: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        """The unit vectors of windows by content hash; absent where none were made yet."""
+        rows = self._rows("windows", "windows", hashes)
+        return {key: unpacked_windows([value], self._table.dimensions) for key, value in rows}
+
+    def window_counts(self) -> tuple[int, int]:
+        """(contents with a vector, those of them without windows yet)."""
+        with self._database.read() as con:
+            [(total, missing)] = con.execute(
+                "SELECT count(*), count(*) FILTER (WHERE is_without)"
+                " FROM (SELECT bool_or(windows IS NULL) AS is_without"
+                f" FROM {self._table.name} GROUP BY content_hash) contents"
+            ).fetchall()
+        return int(total), int(missing)
+
+    def drop_windows(self) -> None:
+        """Remove all windows."""
+        sql = f"UPDATE {self._table.name} SET windows = NULL WHERE windows IS NOT NULL"
+        self._database.write_uncached(lambda con: con.execute(sql))
+
+
+class ServerVectorSearch:
+    """Search over the vectors of one model."""
+
+    def __init__(self, database: ServerDatabase, table: ServerVectorTable) -> None:
+        self._database = database
+        self._table = table
+
+    def nearest(
+        self, query: NDArray[np.float32], limit: int, scope: Scope = EVERYWHERE
+    ) -> VectorMatches:
+        """The `limit` chunks most similar to a unit vector, best first."""
+        with self._database.snapshot(scope.readable, search="meaning") as snapshot:
+            condition, parameters = condition_within(snapshot, scope)
+            values = parameters | {"query": _written(query)}
+            collections = collections_in(scope, visible_in(snapshot))
+            evenness = self._evenness(snapshot)
+            if evenness is None or self._is_small(snapshot, condition, parameters):
+                among, _ = named("c.collection_id", collections)
+                chunks = _VISIBLE.format(among=among) if snapshot.is_limited else "chunks"
+                rows = self._compared(snapshot.con, condition, values, limit, chunks)
+            else:
+                among, _ = named("v.collection_id", collections)
+                asked = evenness if collections is None else min(evenness, len(collections))
+                _prepare_index(snapshot.con, limit, asked)
+                rows = self._indexed(snapshot.con, condition, among, values, limit)
+        return self._matches(query, rows)
+
+    def compare(self, query: NDArray[np.float32], chunk_ids: Sequence[int]) -> VectorMatches:
+        """The given chunks that have a vector, in any order."""
+        with self._database.read() as con:
+            values = {"query": _written(query), "asked": list(chunk_ids)}
+            condition = " AND chunks.chunk_id = ANY ($asked::bigint[])"
+            rows = self._compared(con, condition, values, max(1, len(chunk_ids)))
+        return self._matches(query, rows)
+
+    def _evenness(self, snapshot: ServerSnapshot) -> float | None:
+        """1 when one partition has all vectors, their number when each has as many; None when
+        the index is not ready or there are few chunks.
+        """
+        if snapshot.cached(read_statistics).chunk_count <= EXACT_BELOW:
+            return None
+        row = snapshot.con.execute(
+            "SELECT (SELECT sum(greatest(c.reltuples, 0)) / nullif(max(c.reltuples), 0)"
+            " FROM pg_partition_tree(to_regclass(?)) t JOIN pg_class c ON c.oid = t.relid"
+            " WHERE t.isleaf) FROM pg_index WHERE indisvalid AND indexrelid = to_regclass(?)",
+            [self._table.name, index_name(self._table.name)],
+        ).fetchone()
+        return None if row is None else max(1.0, row[0] or 1.0)
+
+    def _is_small(
+        self, snapshot: ServerSnapshot, condition: str, parameters: Mapping[str, Any]
+    ) -> bool:
+        if not condition:
+            return False
+        [(count,)] = snapshot.con.execute(
+            "SELECT count(*) FROM (SELECT 1 FROM chunks"
+            f" WHERE true{condition} LIMIT {EXACT_BELOW + 1}) few",
+            parameters,
+        ).fetchall()
+        return count <= EXACT_BELOW
+
+    def _compared(
+        self,
+        con: ServerConnection,
+        condition: str,
+        values: Mapping[str, Any],
+        limit: int,
+        chunks: str = "chunks",
+    ) -> list[tuple[Any, ...]]:
+        """Every chunk in the scope is compared.
+
+        The sum keeps the index out: ordered by it, the search would end after a few rows.
+        """
+        return con.execute(
+            "WITH nearest AS MATERIALIZED (SELECT chunk_id, content_hash, collection_id,"
+            f" (v.vector <#> $query::halfvec) + 0 AS distance FROM {chunks}"
+            f" JOIN {self._table.name} v USING (content_hash, collection_id) WHERE true{condition}"
+            " ORDER BY distance, chunk_id LIMIT $limit::bigint)"
+            " SELECT n.chunk_id, n.distance, halfvec_send(v.vector), v.windows"
+            f" FROM nearest n JOIN {self._table.name} v USING (content_hash, collection_id)"
+            " ORDER BY n.distance, n.chunk_id",
+            {**values, "limit": limit},
+        ).fetchall()
+
+    def _indexed(
+        self,
+        con: ServerConnection,
+        condition: str,
+        among: str,
+        values: Mapping[str, Any],
+        limit: int,
+    ) -> list[tuple[Any, ...]]:
+        """The indexes yield contents from the nearest on, until enough have a chunk in the scope.
+
+        `among` names the collections of the scope, so that other partitions are left out.
+        """
+        return con.execute(
+            "WITH nearest AS MATERIALIZED (SELECT content_hash, collection_id, vector, windows,"
+            f" vector <#> $query::halfvec AS distance FROM {self._table.name} v"
+            " WHERE EXISTS (SELECT 1 FROM chunks WHERE chunks.content_hash = v.content_hash"
+            f" AND chunks.collection_id = v.collection_id{condition}){among}"
+            f" ORDER BY vector <#> $query::halfvec LIMIT {limit:d})"
+            " SELECT chunk_id, distance, halfvec_send(vector), windows FROM nearest"
+            f" JOIN chunks USING (content_hash, collection_id) WHERE true{condition}"
+            f" ORDER BY distance, chunk_id LIMIT {limit:d}",
+            values,
+        ).fetchall()
+
+    def _matches(
+        self, query: NDArray[np.float32], rows: Sequence[tuple[Any, ...]]
+    ) -> VectorMatches:
+        vectors = _unit(half_vectors([row[2] for row in rows], self._table.dimensions))
+        return VectorMatches(
+            [row[0] for row in rows],
+            np.array([-row[1] for row in rows], np.float32),
+            vectors,
+            _best_windows(query, [row[3] for row in rows]),
+        )
+
+
+def _prepare_index(con: ServerConnection, limit: int, partitions: float) -> None:
+    """Let this transaction search the indexes of so many partitions, and sort nothing instead."""
+    # Of several, each has a part of the nearest.
+    candidates = max(_EF_SEARCH, limit) / partitions
+    con.own.execute(
+        "SELECT set_config('hnsw.ef_search', %s, true),"
+        " set_config('hnsw.iterative_scan', 'strict_order', true),"
+        " set_config('hnsw.max_scan_tuples', %s, true), set_config('enable_sort', 'off', true),"
+        " set_config('enable_hashjoin', 'off', true),"
+        " set_config('enable_mergejoin', 'off', true)",
+        [str(min(1_000, round(candidates))), str(_MOST_VISITED)],
+    )
+
+
+def _written(vector: NDArray[np.float32]) -> str:
+    return f"[{','.join(map(repr, vector.astype(float).tolist()))}]"
+
+
+def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-6)
+
+
+def _best_windows(
+    query: NDArray[np.float32], packed_rows: Sequence[bytes | None]
+) -> NDArray[np.float64]:
+    """The similarity of each row's best window, NaN for rows without windows."""
+    best = np.full(len(packed_rows), np.nan)
+    filled = [(n, windows) for n, windows in enumerate(packed_rows) if windows]
+    if filled:
+        vectors = unpacked_windows([windows for _, windows in filled], len(query))
+        similarities = np.vecdot(vectors, query)
+        sizes = [len(windows) // window_bytes(len(query)) for _, windows in filled]
+        begins = np.cumsum([0, *sizes[:-1]])
+        best[[n for n, _ in filled]] = np.maximum.reduceat(similarities, begins)
+    return best

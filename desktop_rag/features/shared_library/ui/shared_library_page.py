@@ -1,0 +1,427 @@
+"""The page "Shared library": its address, a test in plain words, and its state. Qt thread.
+
+The server and the keyring are reached through the bridge. A typed password goes only to them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from PySide6.QtCore import Slot
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
+
+from desktop_rag.core.domain import Collection
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import decimal_in_words, number_in_words, tr
+from desktop_rag.core.settings import Encryption, SharedLibrarySettings
+from desktop_rag.core.shared_library import (
+    SharedLibraryChanged,
+    SharedLibraryReport,
+    SharedLibraryStatus,
+    SharedState,
+)
+from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.foundation.days import clock_in_words
+from desktop_rag.ui.foundation.error_words import hint_of, title_of
+from desktop_rag.ui.foundation.wording import one_line, size_in_words
+from desktop_rag.ui.settings.edited_settings import EditedSettings
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+from desktop_rag.ui.widgets.form_fields import SettingsSection, WheelGuard, note, number_field
+from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
+
+if TYPE_CHECKING:
+    from desktop_rag.ingest.library import Library
+    from desktop_rag.models.library_access import SharedLibraryAccess
+
+# The shared library as it is now: online or since when not, and its collections. Qt thread.
+
+_STATE_INTRO = tr(
+    "Questions search your own library and the collections of the shared one together. Nothing is"
+    " written there."
+)
+
+
+class SharedLibraryFace(Protocol):
+    """What connects to the shared library."""
+
+    @property
+    def status(self) -> SharedLibraryStatus:
+        """Its state now."""
+        ...
+
+    def try_now(self) -> None:
+        """Try to connect without waiting for the end of the pause."""
+        ...
+
+
+class SharedStateSection(SettingsSection):
+    """Says how the shared library is; hidden while there is none."""
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        shared: SharedLibraryFace,
+        library: "Library",
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(tr("Now"), _STATE_INTRO, parent)
+        self._bridge = bridge
+        self._shared = shared
+        self._library = library
+        self._state = PlainLabel(wrap=True, selectable=True)
+        self._collections = PlainLabel(wrap=True, selectable=True)
+        self._by_words = PlainLabel(wrap=True, tone="muted")
+        self._try = TextButton(tr("Try now"))
+        for label in (self._state, self._collections, self._by_words):
+            self.add_note(label)
+        self.add_row("", self._try)
+        self._try.clicked.connect(self._on_try_clicked)
+        bridge.posted.connect(self._on_posted)
+        self._show(shared.status)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._look()
+
+    @Slot(object)
+    def _on_posted(self, event: object) -> None:
+        if isinstance(event, SharedLibraryChanged):
+            self._show(event.status)
+            self._look()
+
+    @Slot()
+    def _on_try_clicked(self) -> None:
+        self._shared.try_now()
+
+    def _show(self, status: SharedLibraryStatus) -> None:
+        self.setVisible(status.state is not SharedState.NOT_SET)
+        self._state.setText(state_in_words(status))
+        is_offline = status.state is SharedState.OFFLINE
+        self._state.set_tone("danger" if is_offline else "")
+        self._try.setVisible(is_offline)
+        names = ", ".join(one_line(c.name) for c in status.collections)
+        self._collections.setText(tr("Collections: {names}", names=names) if names else "")
+        self._collections.setVisible(bool(names))
+        self._collections.setEnabled(not status.is_away)
+
+    def _look(self) -> None:
+        """Ask which collections are not searched by meaning; a model may have to be loaded."""
+        library = self._library
+        self._bridge.run(self, library.collections.by_words_only, self._on_looked)
+
+    def _on_looked(self, by_words: Sequence[Collection]) -> None:
+        names = ", ".join(one_line(c.name) for c in by_words)
+        self._by_words.setText(
+            tr(
+                "Searched by words only, because their model is not on this computer: {names}",
+                names=names,
+            )
+        )
+        self._by_words.setVisible(bool(names))
+
+
+def state_in_words(status: SharedLibraryStatus) -> str:
+    """One or two sentences about the connection."""
+    match status.state:
+        case SharedState.ONLINE:
+            return tr("Online since {time}.", time=clock_in_words(status.since))
+        case SharedState.CONNECTING:
+            return tr("Connecting…")
+        case SharedState.OFFLINE:
+            offline = tr("Offline since {time}.", time=clock_in_words(status.since))
+            return " ".join(filter(None, (offline, status.title, status.hint)))
+        case SharedState.NOT_SET:
+            return ""
+
+
+# What a test of the shared library found, in words. Pure.
+
+_MOST_NAMES = 12
+
+
+def report_in_words(report: SharedLibraryReport) -> str:
+    """A few lines: versions, size, collections, the index, and what is slow."""
+    lines = [
+        tr(
+            "All is well. PostgreSQL {server} with pgvector {vector}.",
+            server=report.server_version,
+            vector=report.vector_version,
+        ),
+        tr(
+            "{passages} passages in {size}. {index}",
+            passages=number_in_words(report.passages),
+            size=size_in_words(report.size_bytes),
+            index=_index_in_words(report),
+        ),
+        _collections_in_words(report),
+    ]
+    if not report.is_encrypted:
+        lines.append(tr("The connection is not encrypted."))
+    return "\n".join((*lines, *_slow_in_words(report)))
+
+
+def _index_in_words(report: SharedLibraryReport) -> str:
+    if report.has_vector_index:
+        return tr("The index for meaning is built.")
+    return tr("There is no index for meaning yet; a small library needs none.")
+
+
+def _collections_in_words(report: SharedLibraryReport) -> str:
+    names = [one_line(name) for name in report.collections]
+    if not names:
+        return tr("It has no collections that this role may see.")
+    shown = ", ".join(names[:_MOST_NAMES])
+    more = f" (+{len(names) - _MOST_NAMES})" if len(names) > _MOST_NAMES else ""
+    return tr("Collections: {names}", names=f"{shown}{more}")
+
+
+def _slow_in_words(report: SharedLibraryReport) -> list[str]:
+    if report.slow is None:
+        return [tr("Slow queries are not recorded: the server has no pg_stat_statements.")]
+    if not report.slow:
+        return []
+    rows = [
+        tr(
+            "{ms} ms on average, {calls} times: {query}",
+            ms=decimal_in_words(ms, 0),
+            calls=number_in_words(n),
+            query=q,
+        )
+        for q, ms, n in report.slow
+    ]
+    return [tr("Slowest queries:"), *rows]
+
+
+SHARED_LIBRARY = tr("Shared library")
+_INTRO = tr(
+    "A library on a PostgreSQL server that several people use. Whoever runs it tells you these"
+    " values. Your own library stays on this computer."
+)
+_ENCRYPTIONS: dict[Encryption, str] = {
+    Encryption.VERIFIED: tr("Encrypted, certificate checked"),
+    Encryption.UNVERIFIED: tr("Encrypted, certificate not checked"),
+    Encryption.NONE: tr("No encryption"),
+}
+_RISKS: dict[Encryption, str] = {
+    Encryption.VERIFIED: tr("Without a file, the authorities that this computer trusts count."),
+    Encryption.UNVERIFIED: tr(
+        "Nobody can listen in, but another computer could pose as the server."
+    ),
+    Encryption.NONE: tr("Only for this computer or a network that you trust."),
+}
+_MOST_PORT = 65_535
+_HAS_PASSWORD = tr("A password is saved for this address and role.")
+_FOR_SESSION = tr(
+    "The password is kept until you close the app, because no keyring is available on this"
+    " computer."
+)
+_NO_PASSWORD = tr("No password is saved for this address and role.")
+
+
+def shared_library_page(
+    bridge: Bridge,
+    settings: EditedSettings,
+    access: "SharedLibraryAccess",
+    shared: SharedLibraryFace,
+    library: "Library",
+) -> ScrolledPage:
+    """The page: what is shared now, and the form that connects it."""
+    page = ScrolledPage(SHARED_LIBRARY)
+    page.column.addWidget(SharedStateSection(bridge, shared, library))
+    page.column.addWidget(SharedLibrarySection(bridge, settings, access))
+    return page
+
+
+class SharedLibrarySection(SettingsSection):
+    """Edits SharedLibrarySettings: they are stored once a connection with them succeeded."""
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        settings: EditedSettings,
+        access: "SharedLibraryAccess",
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(SHARED_LIBRARY, _INTRO, parent)
+        self._bridge = bridge
+        self._settings = settings
+        self._access = access
+        self._job: Job | None = None
+        guard = WheelGuard(self)
+        self._host, self._database, self._role = QLineEdit(), QLineEdit(), QLineEdit()
+        self._port = number_field(1, _MOST_PORT, 1, "")
+        self._port.setGroupSeparatorShown(False)
+        self._port.setAccessibleName(tr("Port"))
+        guard.guard(self._port)
+        self._library, self._certificate = QLineEdit(), QLineEdit()
+        self._password = QLineEdit()
+        self._password.setEchoMode(QLineEdit.EchoMode.Password)
+        self._kept = note()
+        self._encryption = QComboBox()
+        guard.guard(self._encryption)
+        for value, words in _ENCRYPTIONS.items():
+            self._encryption.addItem(words, value)
+        self._risk = note()
+        self._test, self._connect = TextButton(tr("Test")), TextButton(tr("Connect"))
+        self._disconnect = TextButton(tr("Disconnect"), kind="quiet")
+        self._result = PlainLabel(wrap=True, selectable=True)
+        self._build()
+        self._follow()
+        self._show_settings()
+
+    def _build(self) -> None:
+        self._host.setPlaceholderText("library.example.org")
+        self._certificate.setPlaceholderText(tr("The authority's certificate, optional"))
+        self.add_row(tr("Address"), self._host, PlainLabel(tr("Port")), self._port, is_wide=True)
+        self.add_row(tr("Database"), self._database, is_wide=True)
+        self.add_row(tr("Library"), self._library, is_wide=True)
+        self.add_note(note(tr("One database can hold several. It is usually called desktop_rag.")))
+        self.add_row(tr("Role"), self._role, is_wide=True)
+        self.add_row(tr("Password"), self._password, is_wide=True)
+        self.add_note(self._kept)
+        self.add_row(tr("Encryption"), self._encryption)
+        self.add_row(tr("Certificate"), self._certificate, is_wide=True)
+        self.add_note(self._risk)
+        self.add_row("", self._test, self._connect, self._disconnect)
+        self.add_note(self._result)
+        self._result.hide()
+
+    def _follow(self) -> None:
+        for field in (self._host, self._database, self._library, self._role):
+            field.textChanged.connect(self._on_edited)
+        self._encryption.currentIndexChanged.connect(self._on_edited)
+        self._test.clicked.connect(self._on_test_clicked)
+        self._connect.clicked.connect(self._on_connect_clicked)
+        self._disconnect.clicked.connect(self._on_disconnect_clicked)
+        self._settings.replaced.connect(self._show_settings)
+
+    @property
+    def typed(self) -> SharedLibrarySettings:
+        """The settings as they stand in the fields."""
+        return SharedLibrarySettings(
+            self._host.text().strip(),
+            self._port.value(),
+            self._database.text().strip(),
+            self._role.text().strip(),
+            self._library.text().strip(),
+            Encryption(self._encryption.currentData()),
+            self._certificate.text().strip(),
+        )
+
+    def choose_encryption(self, encryption: Encryption) -> None:
+        """Choose how the connection is protected."""
+        self._encryption.setCurrentIndex(self._encryption.findData(encryption))
+
+    def choose_port(self, port: int) -> None:
+        """Choose the port of the server."""
+        self._port.setValue(port)
+
+    @property
+    def stored(self) -> SharedLibrarySettings:
+        """The settings of the connected library; empty without one."""
+        return self._settings.value.shared_library
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._look_for_password()
+        if self.stored.is_set and not self._is_busy:
+            self._on_test_clicked()
+
+    @Slot()
+    def _show_settings(self) -> None:
+        shared = self.stored
+        self._host.setText(shared.host)
+        self._port.setValue(shared.port)
+        self._database.setText(shared.database)
+        self._library.setText(shared.library)
+        self._role.setText(shared.role)
+        self._encryption.setCurrentIndex(self._encryption.findData(shared.encryption))
+        self._certificate.setText(shared.certificate)
+        self._on_edited()
+
+    @Slot()
+    def _on_edited(self) -> None:
+        shared = self.typed
+        self._risk.setText(_RISKS[shared.encryption])
+        self._certificate.setEnabled(shared.encryption is Encryption.VERIFIED)
+        can_test = shared.is_set and bool(shared.library) and not self._is_busy
+        self._test.setEnabled(can_test)
+        self._connect.setEnabled(can_test)
+        self._disconnect.setVisible(self.stored.is_set)
+        self._disconnect.setEnabled(not self._is_busy)
+
+    @property
+    def _is_busy(self) -> bool:
+        return self._job is not None
+
+    def _look_for_password(self) -> None:
+        shared = self.typed
+        if shared.is_set:
+            self._bridge.run(
+                self, lambda: self._access.has_password(shared), self._on_password_looked_up
+            )
+
+    def _on_password_looked_up(self, has_password: bool) -> None:
+        self._kept.setText(_HAS_PASSWORD if has_password else _NO_PASSWORD)
+
+    # --- buttons ---------------------------------------------------------------------------------
+
+    @Slot()
+    def _on_test_clicked(self) -> None:
+        shared, password = self.typed, self._password.text()
+        self._begin(tr("Looking at the server…"))
+        self._job = self._bridge.run(
+            self, lambda: self._access.test(shared, password), self._on_tested, self._on_failed
+        )
+        self._on_edited()
+
+    @Slot()
+    def _on_connect_clicked(self) -> None:
+        shared, password = self.typed, self._password.text()
+
+        def show(done: tuple[SharedLibraryReport, bool]) -> None:
+            report, is_kept = done
+            self._password.clear()
+            self._settings.edit(replace(self._settings.value, shared_library=shared))
+            self._on_tested(report)
+            if is_kept:
+                self._look_for_password()
+            else:
+                self._kept.setText(_FOR_SESSION)
+
+        self._begin(tr("Connecting…"))
+        self._job = self._bridge.run(
+            self, lambda: self._access.connect(shared, password), show, self._on_failed
+        )
+        self._on_edited()
+
+    @Slot()
+    def _on_disconnect_clicked(self) -> None:
+        shared = self.stored
+        self._password.clear()
+        self._settings.edit(replace(self._settings.value, shared_library=SharedLibrarySettings()))
+        self._show_settings()
+        self._kept.setText("")
+        self._say(tr("Disconnected. The password was deleted."), "muted")
+        self._bridge.run(self, lambda: self._access.forget(shared))
+
+    def _begin(self, text: str) -> None:
+        if self._job:
+            self._job.cancel()
+        self._say(text, "muted")
+
+    def _on_tested(self, report: SharedLibraryReport) -> None:
+        self._job = None
+        self._say(report_in_words(report), "success")
+        self._on_edited()
+
+    def _on_failed(self, error: AppError) -> None:
+        self._job = None
+        self._say(f"{title_of(error)}\n{hint_of(error)}".strip(), "danger")
+        self._on_edited()
+
+    def _say(self, text: str, tone: str) -> None:
+        self._result.setText(text)
+        self._result.set_tone(tone)
+        self._result.show()
