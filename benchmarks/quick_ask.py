@@ -36,7 +36,7 @@ from synthetic_library import Generator, fill_home
 
 from desktop_rag.core.paths import Home
 from desktop_rag.desktop.requests import QuickAskRequested
-from desktop_rag.features.evaluation.evaluate.metrics import percentile
+from desktop_rag.features.evaluation.measures.measurement import percentile
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
@@ -62,7 +62,7 @@ _OWN_START = """
 import sys
 from pathlib import Path
 from PySide6 import QtCore, QtWidgets
-from desktop_rag.cli.window import open_window
+from desktop_rag.cli.desktop_verbs import open_window
 from desktop_rag.core.paths import Home
 from desktop_rag.desktop.requests import QuickAskRequested
 home, drawn = sys.argv[1:]
@@ -180,7 +180,7 @@ class _Opened:
         from PySide6.QtWidgets import QApplication
 
         from desktop_rag.app import build_services
-        from desktop_rag.rest import share_memory
+        from desktop_rag.idle_memory import share_memory
         from desktop_rag.window_app import WindowApp
 
         share_memory()

@@ -14,7 +14,7 @@ from bars import Bar, reported
 from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.search.fusion import IRRELEVANT_BELOW
 from desktop_rag.core.settings import RetrievalSettings
-from desktop_rag.features.evaluation.evaluate.query_sets import RetrievalSet, load_set
+from desktop_rag.features.evaluation.measures.query_sets import RetrievalSet, load_set
 
 # An answer selects its sources from this many times as many passages.
 _DEPTH = 3

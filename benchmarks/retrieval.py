@@ -30,11 +30,11 @@ from desktop_rag import app
 from desktop_rag.core.domain import SearchMode
 from desktop_rag.core.settings import Settings
 from desktop_rag.features.evaluation.cli.eval_verbs import in_scratch_home
-from desktop_rag.features.evaluation.evaluate import pages, query_sets, retrieval, spans
-from desktop_rag.features.evaluation.evaluate.measurement import MODES, Measurements
-from desktop_rag.features.evaluation.evaluate.pages import PageResult
-from desktop_rag.features.evaluation.evaluate.retrieval import ModeResult
-from desktop_rag.features.evaluation.evaluate.spans import SpanResult
+from desktop_rag.features.evaluation.measures import pages, query_sets, retrieval, spans
+from desktop_rag.features.evaluation.measures.measurement import MODES, Measurements
+from desktop_rag.features.evaluation.measures.pages import PageResult
+from desktop_rag.features.evaluation.measures.retrieval import ModeResult
+from desktop_rag.features.evaluation.measures.spans import SpanResult
 
 _SHARED = Path(__file__).parents[2] / "shared"
 _SECTIONS = ("quality", "spans", "pdfs", "scale")

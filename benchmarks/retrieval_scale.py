@@ -25,18 +25,18 @@ from desktop_rag import app
 from desktop_rag.core.library_events import Stage
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
-from desktop_rag.features.evaluation.evaluate.metrics import percentile
-from desktop_rag.models.embedding.bundled_models import BUNDLED, bundled_folders
+from desktop_rag.features.evaluation.measures.measurement import percentile
+from desktop_rag.models.embedding.joined_embedding import BUNDLED, bundled_folders
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.duckdb_engine import DuckdbOpener, database_of, library_file
+from desktop_rag.store.duckdb.search.chunk_cache import find_or_create
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.model_store import VectorSearch
-from desktop_rag.store.duckdb.search.postings_merge import PostingsMerge
+from desktop_rag.store.duckdb.search.postings import PostingsMerge
 from desktop_rag.store.duckdb.search.vector_store import VectorStore
-from desktop_rag.store.duckdb.search.vector_table import find_or_create
 
 _PASSAGES = 1_000_000
 _QUESTIONS = 40

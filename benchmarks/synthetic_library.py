@@ -22,7 +22,7 @@ from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
 from desktop_rag.ingest.chunking.document_chunker import chunking_signature
 from desktop_rag.ingest.indexing.indexer import READERS
-from desktop_rag.models.embedding.bundled_models import (
+from desktop_rag.models.embedding.joined_embedding import (
     BUNDLED,
     BUNDLED_MULTILINGUAL,
     bundled_folders,
@@ -33,11 +33,11 @@ from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.duckdb_engine import engine_over, library_file
+from desktop_rag.store.duckdb.search.chunk_cache import find_or_create
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
-from desktop_rag.store.duckdb.search.postings_merge import PostingsMerge
+from desktop_rag.store.duckdb.search.postings import PostingsMerge
 from desktop_rag.store.duckdb.search.vector_store import VectorStore
-from desktop_rag.store.duckdb.search.vector_table import find_or_create
-from desktop_rag.store.sql.text_sql import key_of, plain_name
+from desktop_rag.store.sql.scope_filters import key_of, plain_name
 
 DIMENSIONS = 384
 PASSAGES_A_DOCUMENT = 20

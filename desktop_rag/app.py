@@ -16,15 +16,12 @@ from typing import Any, NamedTuple
 from desktop_rag.activity.activity import Activity
 from desktop_rag.activity.event_files import EventFiles
 from desktop_rag.activity.event_log import EventLog
-from desktop_rag.activity.library_recorder import LibraryRecorder
-from desktop_rag.activity.recorder import Recorder
+from desktop_rag.activity.recorder import LibraryRecorder, Recorder
 from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
 from desktop_rag.answer.conversations.answer_memory import Memory
 from desktop_rag.answer.conversations.assistants import Assistants
-from desktop_rag.answer.conversations.personal import Personal
-from desktop_rag.answer.conversations.prompt_library import PromptLibrary
-from desktop_rag.answer.conversations.rewrites import COLLECTION, Rewrites
+from desktop_rag.answer.conversations.personal import COLLECTION, Personal, PromptLibrary, Rewrites
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.search.candidates import AnsweringIndex
 from desktop_rag.answer.search.filename_matching import FilenameMatcher
@@ -36,8 +33,8 @@ from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import IndexSettings, Settings
-from desktop_rag.features.evaluation.evaluate.stored_runs import StoredRuns
 from desktop_rag.features.evaluation.experiments.run_worker import RunWorker
+from desktop_rag.features.evaluation.measures.stored_runs import StoredRuns
 from desktop_rag.features.rails.assistants.rail_service import AssistantRails
 from desktop_rag.features.rails.commands.commands import Commands
 from desktop_rag.features.schedules.notes.notes import Notes
@@ -46,6 +43,7 @@ from desktop_rag.features.schedules.standing_questions import StandingQuestions
 from desktop_rag.features.server.served import Served
 from desktop_rag.features.server.switch import ServerSwitch
 from desktop_rag.features.shared_library.joined.shared_connection import SharedLibrary
+from desktop_rag.idle_memory import Rest, resting
 from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry
 from desktop_rag.ingest.library import Library
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
@@ -57,18 +55,18 @@ from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.ingest.watching.watcher import WatchTimes
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.connection_states import Connection, Facts, connections
-from desktop_rag.models.embedding.bundled_models import bundled_folders
-from desktop_rag.models.embedding.embedder_opener import EmbedderOpener
-from desktop_rag.models.embedding.joined_embedding import rail_embeddings
+from desktop_rag.models.embedding.joined_embedding import (
+    EmbedderOpener,
+    bundled_folders,
+    rail_embeddings,
+)
 from desktop_rag.models.embedding.remote_embedder import is_address
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.client.rate_limits import Allowances
 from desktop_rag.models.endpoints.keys import KeyStore
-from desktop_rag.models.file_passwords import FilePasswords
-from desktop_rag.models.library_access import SharedLibraryAccess
-from desktop_rag.models.server_passwords import LibraryPasswords
-from desktop_rag.models.transcription.transcription_client import TranscriptionClient
-from desktop_rag.rest import Rest, resting
+from desktop_rag.models.library_access import LibraryPasswords, SharedLibraryAccess
+from desktop_rag.models.system_keyring import FilePasswords
+from desktop_rag.models.transcription_client import TranscriptionClient
 from desktop_rag.scratch_library import scratch_library
 from desktop_rag.settings_changes import SettingsChanges
 from desktop_rag.store.contract.engine import Engine

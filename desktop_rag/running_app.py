@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.private_files import close_to_others
+from desktop_rag.core.files.own_files import close_to_others
 from desktop_rag.core.language.translation import in_english
 from desktop_rag.core.paths import Home
 

@@ -14,11 +14,10 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.diagnosis.diagnosis import findings
 from desktop_rag.diagnosis.finding import Finding
-from desktop_rag.diagnosis.repair_request import RepairRequest
+from desktop_rag.diagnosis.home_repair import RepairRequest
 from desktop_rag.features.evaluation.ui.my_questions_page import MyQuestionsPage
 from desktop_rag.features.rails.ui.commands_page import CommandsPage
-from desktop_rag.features.rails.ui.rails_folders import RailsFolders
-from desktop_rag.features.rails.ui.rails_page import RailsPage
+from desktop_rag.features.rails.ui.rails_page import RailsFolders, RailsPage
 from desktop_rag.features.schedules.ui.notes_page import NotesPage
 from desktop_rag.features.schedules.ui.standing_actions import StandingActions
 from desktop_rag.features.schedules.ui.standing_reading import StandingReading
@@ -31,7 +30,7 @@ from desktop_rag.features.shared_library.ui.shared_library_page import (
 )
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.settings.page_groups import ANSWERING, APP, CARE, DOCUMENTS, QUESTIONS
+from desktop_rag.ui.settings.page_list import ANSWERING, APP, CARE, DOCUMENTS, QUESTIONS
 from desktop_rag.ui.upkeep.activity_page import ActivityPage
 from desktop_rag.ui.upkeep.backup_page import BackupPage
 from desktop_rag.ui.upkeep.health_page import HealthPage

@@ -21,15 +21,14 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.core.model_profile import ModelProfile
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import EndpointSettings, IndexSettings, Settings
-from desktop_rag.diagnosis.home_repair import HomeRepair
-from desktop_rag.diagnosis.repair_request import RepairRequest
-from desktop_rag.diagnosis.subject import OpenLibrary, Outside, Subject
+from desktop_rag.diagnosis.finding import OpenLibrary, Outside, Subject
+from desktop_rag.diagnosis.home_repair import HomeRepair, RepairRequest
 from desktop_rag.features.shared_library.copy.library_copy import Copied, OpenHome, copy_library
 from desktop_rag.ingest.library import sandbox_report
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.endpoint_check import probe_endpoint
 from desktop_rag.models.endpoints.keys import KeyStore
-from desktop_rag.models.file_passwords import FilePasswords
+from desktop_rag.models.system_keyring import FilePasswords
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.inspection import NoLibraryError, NotReadableNowError
 from desktop_rag.store.opening import (

@@ -21,16 +21,16 @@ from desktop_rag.app import Services, Verb
 from desktop_rag.backup.contents import BackupMerged
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.errors import AppError, DiskFullError
-from desktop_rag.core.files.atomic_file import read_object, write_object
+from desktop_rag.core.files.own_files import read_object, write_object
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import NothingUsed, Notice, ServerSwitched
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.settings import Settings
 from desktop_rag.core.shared_library import SharedLibraryChanged
 from desktop_rag.demo_library import add_demo
-from desktop_rag.desktop.autostart import set_autostart, starts_at_login
+from desktop_rag.desktop.launching import set_autostart, starts_at_login
 from desktop_rag.desktop.requests import RequestHandled, request_of_verb
-from desktop_rag.features.rails.ui.command_actions import CommandActions
+from desktop_rag.features.rails.ui.command_card import CommandActions
 from desktop_rag.features.schedules.ui.standing_actions import StandingActions
 from desktop_rag.ingest.read.foundation.format_table import kinds_read
 from desktop_rag.running_app import AppEnding, AppServer
@@ -40,9 +40,8 @@ from desktop_rag.ui.foundation.garbage_timer import GarbageTimer
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.tray.app_icon import AppIcon, name_app
 from desktop_rag.ui.tray.presence import Presence
-from desktop_rag.ui.window.main_window import MainWindow
+from desktop_rag.ui.window.main_window import MainWindow, place_of, place_window
 from desktop_rag.ui.window.window_pages import LIBRARY, SETTINGS, import_pages
-from desktop_rag.ui.window.window_place import place_of, place_window
 
 if TYPE_CHECKING:
     from desktop_rag.settings_pages import SettingsPages

@@ -19,13 +19,11 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.log import start_logging
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.desktop.requests import DesktopRequest, QuickAskRequested
-from desktop_rag.diagnosis.repair_request import RepairRequest
+from desktop_rag.diagnosis.home_repair import RepairRequest
 from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.foundation.fatal import show_fatal
 from desktop_rag.ui.foundation.window_language import ENGLISH, translate_qt
-from desktop_rag.ui.tray.app_icon import AppIcon, name_app
-from desktop_rag.ui.tray.desktop_application import DesktopApplication
-from desktop_rag.ui.tray.opening_icon import OpeningIcon
+from desktop_rag.ui.foundation.wording import show_fatal
+from desktop_rag.ui.tray.app_icon import AppIcon, DesktopApplication, OpeningIcon, name_app
 from desktop_rag.ui.window.opening_window import OpeningWindow
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from desktop_rag.core.telemetry import disable_telemetry
+from desktop_rag.core.log import disable_telemetry
 
 disable_telemetry()
 import onnxruntime  # noqa: E402  (reads the switch while it is imported)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from model_graph import BuildError, sha256_of
 
-from desktop_rag.core.telemetry import disable_telemetry
+from desktop_rag.core.log import disable_telemetry
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

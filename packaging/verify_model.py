@@ -16,7 +16,7 @@ import numpy as np
 from model_graph import INPUTS, OUTPUT, BuildError
 from tokenizers import Tokenizer
 
-from desktop_rag.core.telemetry import disable_telemetry
+from desktop_rag.core.log import disable_telemetry
 
 disable_telemetry()
 import onnxruntime  # noqa: E402  (reads the switch while it is imported)

@@ -4,8 +4,7 @@ import threading
 from typing import TypedDict, Unpack
 
 from desktop_rag.app import Services
-from desktop_rag.core.attachment import Attachment
-from desktop_rag.core.conversation import AnswerDone, AnswerEvent, Message
+from desktop_rag.core.conversation import AnswerDone, AnswerEvent, Attachment, Message
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 
 

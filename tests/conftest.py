@@ -18,10 +18,10 @@ from pytestqt.wait_signal import SignalBlocker
 
 from desktop_rag import app
 from desktop_rag.core.paths import HOME_VARIABLE, Home
-from desktop_rag.ingest.scanning.recheck_schedule import RecheckTimes
+from desktop_rag.ingest.scanning.scanner import RecheckTimes
 from desktop_rag.ingest.watching.watcher import WatchTimes
-from desktop_rag.models.embedding import bundled_models, embedder_opener
-from desktop_rag.models.embedding.bundled_models import bundled_folders
+from desktop_rag.models.embedding import joined_embedding
+from desktop_rag.models.embedding.joined_embedding import bundled_folders
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 from desktop_rag.models.ports import Vectors
 from desktop_rag.store.duckdb.database import creation
@@ -32,7 +32,7 @@ FAST_TIMES = WatchTimes(
     quiet_s=0.05, storm_s=0.5, recheck=RecheckTimes(missing_s=0.05, settle_s=0.0)
 )
 SHARED = Path(__file__).parents[2] / "shared"
-BUNDLED = bundled_folders()[bundled_models.BUNDLED]
+BUNDLED = bundled_folders()[joined_embedding.BUNDLED]
 
 # A busy computer is not a bug: examples have no deadline.
 hypothesis.settings.register_profile("quick", max_examples=30, deadline=None)
@@ -110,7 +110,7 @@ def bundled_models_are_loaded_once() -> Iterator[None]:
         return OnnxEmbedder(folder, threads=threads, loads_at_once=loads_at_once)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(embedder_opener, "OnnxEmbedder", load)
+        patch.setattr(joined_embedding, "OnnxEmbedder", load)
         yield
 
 

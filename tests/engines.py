@@ -8,7 +8,7 @@ from pathlib import Path
 
 from desktop_rag.core.paths import Home
 from desktop_rag.features.shared_library.joined.joined_engine import joined_engine
-from desktop_rag.features.shared_library.joined.shared_side import AtHand
+from desktop_rag.features.shared_library.joined.shared_ids import AtHand
 from desktop_rag.store.contract.engine import Engine, Storage
 from desktop_rag.store.duckdb.duckdb_engine import DuckdbOpener
 

@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.domain import Document, DocumentState, FileStat
-from desktop_rag.core.parsed import Chunk
+from desktop_rag.core.parsed import Anchor, Chunk
 from desktop_rag.core.terms import term_counts
 from desktop_rag.ingest.chunking.document_chunker import content_hash
 from desktop_rag.store.contract.documents import IndexingOutcome
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.scope import EVERYWHERE, Scope
+from desktop_rag.store.contract.search import EVERYWHERE, Scope
 
 _ALL = 100_000
 

@@ -10,20 +10,20 @@ from desktop_rag.core.library_events import ChangeSummary, Notice
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.text import rough_token_counts
-from desktop_rag.ingest.background.pipeline_callbacks import PipelineCallbacks
+from desktop_rag.ingest.background.background_thread import PipelineCallbacks
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
 from desktop_rag.ingest.indexing.indexer import Indexer, IndexerCallbacks, OwnKinds
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.pictures.pictures import Pictures
 from desktop_rag.ingest.recordings.recordings import Recordings
-from desktop_rag.ingest.sent.sent_folders import SentFolders
+from desktop_rag.ingest.sent_files import SentFolders
+from desktop_rag.ingest.web.crawler import WebAccess
 from desktop_rag.ingest.web.link_refresher import LinkRefresher
-from desktop_rag.ingest.web.web_access import WebAccess
 from desktop_rag.models.answer_priority import AnswerPriority, FairShare
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.duckdb_engine import engine_over, library_file
-from desktop_rag.store.sql.documents.web_page_store import WebPageStore
+from desktop_rag.store.sql.documents.source_store import WebPageStore
 from tests.servers.web_server import WebServer
 from tests.waiting import until
 

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from desktop_rag.answer.checking.claims.checker import FEATURES, SIMILARITY, Meaning, compare
-from desktop_rag.answer.checking.claims.languages import is_english
 from desktop_rag.answer.checking.claims.source_index import SourceIndex
 from desktop_rag.answer.checking.claims.tokens import tokenize_claim
+from desktop_rag.answer.checking.claims.words import is_english
 from desktop_rag.core.text import words
-from desktop_rag.features.evaluation.evaluate.grounding import LabelledClaim, load_claims
+from desktop_rag.features.evaluation.measures.grounding import LabelledClaim, load_claims
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

@@ -23,7 +23,7 @@ from fit_fusion import as_toml, regression
 from retrieval_pools import Floats, Pool, pools_of
 
 from desktop_rag.answer.search.fusion import IRRELEVANT_BELOW, Logistic
-from desktop_rag.features.evaluation.evaluate.query_sets import load_set
+from desktop_rag.features.evaluation.measures.query_sets import load_set
 
 CORPUS = "xquad/en"
 LANGUAGES = ("de", "ru", "zh")

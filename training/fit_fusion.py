@@ -29,8 +29,8 @@ from retrieval_pools import RATIOS, Floats, Pool, Pools, pools_of
 
 from desktop_rag.answer.search.fusion import FURTHEST, standardised
 from desktop_rag.core.paths import resources_dir
-from desktop_rag.features.evaluation.evaluate.metrics import ndcg
-from desktop_rag.features.evaluation.evaluate.query_sets import load_set
+from desktop_rag.features.evaluation.measures.measurement import ndcg
+from desktop_rag.features.evaluation.measures.query_sets import load_set
 
 # Sets of one group have the same questions or documents. They are left out together, and are not
 # off topic for each other: XQuAD is a part of SQuAD in several languages.

@@ -19,12 +19,12 @@ from desktop_rag.answer.search.candidates import Candidates, leads, shares
 from desktop_rag.answer.search.fusion import agreement, company, fuse, standardised
 from desktop_rag.answer.search.question_terms import SearchQuestion
 from desktop_rag.answer.search.retriever import Retriever
-from desktop_rag.core.language.open_questions import is_open_question
+from desktop_rag.core.language.languages import is_open_question
 from desktop_rag.core.paths import Home
 from desktop_rag.core.query import Query
-from desktop_rag.features.evaluation.evaluate.query_sets import RetrievalSet, load_set
-from desktop_rag.features.evaluation.evaluate.retrieval import write_corpus
-from desktop_rag.store.contract.scope import Scope
+from desktop_rag.features.evaluation.measures.query_sets import RetrievalSet, load_set
+from desktop_rag.features.evaluation.measures.retrieval import write_corpus
+from desktop_rag.store.contract.search import Scope
 
 Floats = NDArray[np.float64]
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 
 from desktop_rag.answer.citing.citation_validation import finish_answer
 from desktop_rag.answer.citing.citations import citations
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.parsed import Anchor
 
 _SENT = 6
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -22,8 +22,8 @@ from desktop_rag.answer.checking.disputes import (
     dispute_of,
     insisted_claim,
 )
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import Message, Role, SourceRef
+from desktop_rag.core.parsed import Anchor
 
 _TURNS = Path(__file__).parents[2] / "tests" / "unit" / "answer" / "checking"
 _SETS = ("insisting_turns.toml", "insisting_held_out.toml")

@@ -19,7 +19,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from bars import Bar, at_least, at_most, reported, table
 
-from desktop_rag.features.evaluation.evaluate.intents import (
+from desktop_rag.features.evaluation.measures.intents import (
     ExamplesAsked,
     draws,
     evaluate,

@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from desktop_rag.features.evaluation.evaluate.intents import load_sentences
+from desktop_rag.features.evaluation.measures.intents import load_sentences
 from desktop_rag.features.rails.intent.intent_recognition import IntentRecogniser
 from desktop_rag.models.embedding.joined_embedding import bundled_opener, rail_embeddings
 

@@ -124,8 +124,8 @@ def our_turns(folder: Path) -> list[dict[str, Any]]:
 
     from desktop_rag.features.rails.actions.rails_world import Passage, RailsWorld
     from desktop_rag.features.rails.configuration.rails_folder import read_rails
-    from desktop_rag.features.rails.events.rail_events import UserIntent
     from desktop_rag.features.rails.rail_engine import Rails, transcript
+    from desktop_rag.features.rails.rail_events import UserIntent
 
     model = ScriptedModel(folder)
     retrieve = (lambda _: [Passage("A passage.")]) if (folder / "kb").is_dir() else None
@@ -144,7 +144,7 @@ def our_turns(folder: Path) -> list[dict[str, Any]]:
 
 
 def _blocked() -> list[Any]:
-    from desktop_rag.features.rails.actions.rail_action import make_action
+    from desktop_rag.features.rails.actions.action_calls import make_action
 
     def check_blocked_terms(context: dict) -> bool:  # type: ignore[type-arg]
         return "proprietary" in str(context.get("bot_message")).lower()

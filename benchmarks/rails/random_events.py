@@ -14,7 +14,9 @@ import random
 import time
 
 from desktop_rag.features.rails.configuration.rails_configuration import make_configuration
-from desktop_rag.features.rails.events.rail_events import (
+from desktop_rag.features.rails.language.flow_parser import parse_flows
+from desktop_rag.features.rails.language.flow_program import Program
+from desktop_rag.features.rails.rail_events import (
     ActionFinished,
     ActionStatus,
     BotIntent,
@@ -27,11 +29,8 @@ from desktop_rag.features.rails.events.rail_events import (
     UserIntent,
     UserSaid,
 )
-from desktop_rag.features.rails.language.flow_parser import parse_flows
-from desktop_rag.features.rails.language.flow_program import Program
 from desktop_rag.features.rails.runtime.event_steps import TURN_ENDED, receive, replay
-from desktop_rag.features.rails.runtime.next_step import next_step
-from desktop_rag.features.rails.runtime.rail_state import RailsState
+from desktop_rag.features.rails.runtime.next_step import RailsState, next_step
 
 _FORMS = ["a", "b", "c", "ask the price"]
 _ACTIONS = ["act", "work", "check_facts", "generate_user_intent", "generate_bot_message"]

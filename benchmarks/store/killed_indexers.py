@@ -34,7 +34,7 @@ from desktop_rag.ingest.indexing.indexer import Indexer, IndexerCallbacks, OwnKi
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.pictures.pictures import Pictures
 from desktop_rag.ingest.recordings.recordings import Recordings
-from desktop_rag.ingest.sent.sent_folders import SentFolders
+from desktop_rag.ingest.sent_files import SentFolders
 from desktop_rag.models.answer_priority import AnswerPriority, FairShare
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.tables.table_queries import TableQueries

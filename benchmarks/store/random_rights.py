@@ -20,9 +20,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.domain import Document, DocumentState, FileStat
-from desktop_rag.core.parsed import Chunk
+from desktop_rag.core.parsed import Anchor, Chunk
 from desktop_rag.core.paths import Home
 from desktop_rag.core.query import Filters
 from desktop_rag.core.question import Readable
@@ -30,7 +29,7 @@ from desktop_rag.features.shared_library.postgres.postgres_engine import Postgre
 from desktop_rag.ingest.chunking.document_chunker import content_hash
 from desktop_rag.store.contract.documents import IndexingOutcome
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.scope import Scope
+from desktop_rag.store.contract.search import Scope
 from desktop_rag.store.duckdb.tables.table_queries import TableQueries
 
 DOCUMENTS, PASSAGES = 600, 20

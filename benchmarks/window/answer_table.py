@@ -17,10 +17,9 @@ import sys
 from collections.abc import Callable
 
 from benchmarks.window.event_loop import Tick, settle, watched
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.answer_claims import Claim
-from desktop_rag.core.claims import CheckedClaim, Verdict
+from desktop_rag.core.claims import CheckedClaim, Claim, Verdict
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.settings import AppearanceSettings
 from desktop_rag.features.evaluation.values.answer_matrix import (
@@ -28,8 +27,7 @@ from desktop_rag.features.evaluation.values.answer_matrix import (
     AnswerMatrix,
     matrix_of,
 )
-from desktop_rag.features.evaluation.values.question_set import SetQuestion
-from desktop_rag.features.evaluation.values.run import Run, RunAnswer, SetUp
+from desktop_rag.features.evaluation.values.run import Run, RunAnswer, SetQuestion, SetUp
 from desktop_rag.features.evaluation.values.scoring import scored
 
 _LIMIT_MS = 50.0

@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from desktop_rag.core.paths import Home, resources_dir
-from desktop_rag.features.evaluation.evaluate.metrics import percentile
+from desktop_rag.features.evaluation.measures.measurement import percentile
 from tests.unit.ingest.read.samples import make_pdf
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
 
     from desktop_rag.ui.reading.reading_pane import ReadingPane
-    from desktop_rag.ui.viewers.document_span import DocumentSpan
+    from desktop_rag.ui.viewers.viewer import DocumentSpan
 
 _TICK_MS = 5
 _OPEN_LIMIT_S, _STANDSTILL_LIMIT_MS = 1.0, 50.0
@@ -81,7 +81,7 @@ def measure(scratch: Path, folder: Path, rounds: int) -> dict[str, Any]:
     from desktop_rag.ui.foundation.bridge import Bridge
     from desktop_rag.ui.foundation.theme import Theme
     from desktop_rag.ui.reading.reading_pane import ReadingPane
-    from desktop_rag.ui.viewers.document_span import DocumentSpan
+    from desktop_rag.ui.viewers.viewer import DocumentSpan
 
     home = Home(scratch / "home")
     home.create()

@@ -10,8 +10,13 @@ from functools import cache, partial
 from threading import Event
 
 from desktop_rag.answer.checking.answer_checking import CheckClaim
-from desktop_rag.answer.checking.disputes import Dispute, checked_dispute, dispute_of
-from desktop_rag.answer.checking.standing_firm import excerpt, remark
+from desktop_rag.answer.checking.disputes import (
+    Dispute,
+    checked_dispute,
+    dispute_of,
+    excerpt,
+    remark,
+)
 from desktop_rag.answer.conversations.answer_memory import Memory
 from desktop_rag.answer.conversations.attachments import Attachments
 from desktop_rag.answer.counting.count_answer import CountAnswer
@@ -23,31 +28,30 @@ from desktop_rag.answer.map_reduce.map_reduce import MapReduce
 from desktop_rag.answer.map_reduce.summaries import Summaries
 from desktop_rag.answer.prompting.instructions import (
     WITHOUT_DOCUMENTS,
+    in_manner,
     instructions_for,
     with_instructions,
 )
-from desktop_rag.answer.prompting.preferences import in_manner
 from desktop_rag.answer.prompting.prompt import IMAGE_TOKENS, PromptExtras
-from desktop_rag.answer.search.similarity_calibration import SimilarityCalibration
+from desktop_rag.answer.search.candidates import SimilarityCalibration
 from desktop_rag.answer.small_talk import reply_to
 from desktop_rag.answer.sources.attached_sources import AttachedSources
-from desktop_rag.answer.sources.earlier_sources import numbered_anew, with_earlier
 from desktop_rag.answer.sources.question_rewriting import asks_for_more
 from desktop_rag.answer.sources.source_finder import SourceFinder
+from desktop_rag.answer.sources.source_merging import numbered_anew, with_earlier
 from desktop_rag.answer.tables.table_answer import TableAnswer
-from desktop_rag.answer.understanding.comparisons import compares
+from desktop_rag.answer.understanding.file_words import compares
 from desktop_rag.answer.understanding.named_answer import NamedAnswer
 from desktop_rag.answer.understanding.scoping import Scoping, unknown_name
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
-from desktop_rag.answer.writing.answer_request import AnswerRequest
+from desktop_rag.answer.writing.answer_request import AnswerRequest, answer_with
+from desktop_rag.answer.writing.answer_texts import Refusal, refusal, unread_files
+from desktop_rag.answer.writing.excerpt_candidates import surroundings_of
 from desktop_rag.answer.writing.extractive_answer import excerpts, share_of_words
-from desktop_rag.answer.writing.model_answer import answer_with
-from desktop_rag.answer.writing.source_tables import surroundings_of
-from desktop_rag.answer.writing.unanswered import Refusal, refusal, unread_files
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.attachment import Image
 from desktop_rag.core.conversation import (
     AnswerEvent,
+    Image,
+    Interaction,
     Message,
     MessageState,
     Role,
@@ -57,7 +61,7 @@ from desktop_rag.core.conversation import (
     TextDelta,
 )
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.interaction import Interaction
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.places import Places, places_from_json
 from desktop_rag.core.question import NamedFiles
 from desktop_rag.models.ports import ChatModel, Embedder

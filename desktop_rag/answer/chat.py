@@ -13,8 +13,7 @@ from threading import Event
 
 from desktop_rag.activity.recorder import Recorder
 from desktop_rag.answer.answering import Answering, FinishedAnswer
-from desktop_rag.answer.checking.answer_checking import CheckClaim
-from desktop_rag.answer.checking.places_to_check import PlacesToCheck
+from desktop_rag.answer.checking.answer_checking import CheckClaim, PlacesToCheck
 from desktop_rag.answer.citing.citation_validation import cited_places
 from desktop_rag.answer.conversations.answer_memory import Memory
 from desktop_rag.answer.conversations.assistants import Assistants
@@ -29,22 +28,25 @@ from desktop_rag.answer.conversations.unfinished_answers import (
 from desktop_rag.answer.conversations.unstored_chats import UnstoredChats
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.endpoints.helper_job import CancelWhen
-from desktop_rag.answer.map_reduce.whole_library import MOST_FILES
-from desktop_rag.answer.post_answer.chat_titles import plain_title
-from desktop_rag.answer.post_answer.post_answer_jobs import NO_LIMIT, AnswerContext, PostAnswerJobs
+from desktop_rag.answer.map_reduce.few_files import MOST_FILES
+from desktop_rag.answer.post_answer.post_answer_jobs import (
+    NO_LIMIT,
+    AnswerContext,
+    PostAnswerJobs,
+    plain_title,
+)
 from desktop_rag.answer.post_answer.suggested_questions import FollowUps
 from desktop_rag.answer.railed_answering import RailedAnswering
 from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.answer.sources.source_finder import SourceFinder
-from desktop_rag.answer.understanding.chosen_scope import ChosenScope
-from desktop_rag.answer.understanding.scopes import Scopes
+from desktop_rag.answer.understanding.chosen_scope import ChosenScope, Scopes
 from desktop_rag.answer.understanding.scoping import Scoping
 from desktop_rag.answer.writing.answer_request import AnswerRequest
-from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.conversation import (
     AnswerChanged,
     AnswerDone,
     AnswerEvent,
+    Attachment,
     ChatTitled,
     Conversation,
     Message,
@@ -59,7 +61,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import parse_query, strip_invalid_characters
 from desktop_rag.core.question import EVERYTHING, SearchScope, Setup
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
-from desktop_rag.core.quotes.quote_alignment import Span
+from desktop_rag.core.quotes import Span
 from desktop_rag.core.settings import Settings
 from desktop_rag.features.evaluation.experiments.answer_grading import AnswerGrader
 from desktop_rag.features.schedules.answer_comparison import AnswerComparison

@@ -26,8 +26,13 @@ from desktop_rag.backup.manifest import (
 )
 from desktop_rag.backup.selection import coherent
 from desktop_rag.backup.value_rules import (
+    ANCHOR,
+    LONGEST_NAME,
+    LONGEST_PATH,
+    LONGEST_TITLE,
     MOST_NUMBER,
     MOST_WHOLE,
+    SCOPE,
     Check,
     WrongValueError,
     any_json,
@@ -48,14 +53,17 @@ from desktop_rag.backup.value_rules import (
 )
 from desktop_rag.core.assistant import LONGEST_INSTRUCTIONS
 from desktop_rag.core.assistant import LONGEST_NAME as LONGEST_ASSISTANT_NAME
-from desktop_rag.core.attachment import AttachmentKind
 from desktop_rag.core.claims import DifferenceKind, Verdict
-from desktop_rag.core.conversation import Feedback, MessageState, Role
+from desktop_rag.core.conversation import (
+    AttachmentKind,
+    Feedback,
+    InteractionOutcome,
+    MessageState,
+    Role,
+)
+from desktop_rag.core.domain import LONGEST_TAG, MOST_TAGS, distinct_tags
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.interaction import InteractionOutcome
-from desktop_rag.core.question_scope import ScopeKind
 from desktop_rag.core.settings import LaterSources
-from desktop_rag.core.tags import LONGEST_TAG, MOST_TAGS, distinct_tags
 from desktop_rag.features.evaluation.experiments.experiment_rules import (
     EXPERIMENT_RULES,
     check_experiment,
@@ -64,35 +72,6 @@ from desktop_rag.features.schedules.standing_rules import STANDING_RULES
 from desktop_rag.store.contract.precious import KINDS, Entry
 
 log = logging.getLogger(__name__)
-
-# What a backup may say of places: scopes of questions, and places in documents. Pure.
-
-LONGEST_PATH = 4_096
-_LONGEST_NAME = 1_000
-_LONGEST_TITLE = 10_000
-
-_SCOPE_ITEM = fields(
-    {
-        "kind": one_of(ScopeKind),
-        "key": text(LONGEST_PATH),
-        "name": text(LONGEST_PATH),
-        "path": text(LONGEST_PATH),
-    }
-)
-SCOPE = fields({"items": list_of(_SCOPE_ITEM), "is_without_documents": flag}, ())
-ANCHOR = fields(
-    {
-        "page": whole(),
-        "page_label": text(_LONGEST_NAME),
-        "slide": whole(),
-        "sheet": text(_LONGEST_TITLE),
-        "cells": text(_LONGEST_NAME),
-        "heading": text(),
-        "line": whole(),
-    },
-    (),
-)
-
 
 # The rows that a backup may hold: every table and column of the journal with its rule. Pure.
 #
@@ -135,7 +114,7 @@ def _hosts(value: object, place: str) -> None:
 
 
 _NOTHING = fields({})
-_NAME = text(_LONGEST_NAME)
+_NAME = text(LONGEST_NAME)
 _ID, _ID_OR_NONE = identifier(), identifier(may_be_empty=True)
 _SPAN = list_of(whole(), length=2)
 _CHUNKING = fields(
@@ -149,7 +128,7 @@ _RULES = fields(
     {
         "uses_gitignore": flag,
         "includes_hidden": flag,
-        "excluded": list_of(text(_LONGEST_TITLE)),
+        "excluded": list_of(text(LONGEST_TITLE)),
         "max_file_mb": whole(0, 1_000_000),
         "excluded_files": list_of(text(LONGEST_PATH)),
     },
@@ -226,7 +205,7 @@ _CLAIM = fields(
         "end": whole(),
         "checked": _CHECKED,
         "n": whole(),
-        "judge": text(_LONGEST_NAME),
+        "judge": text(LONGEST_NAME),
         "reason": text(),
     },
     ("start", "end", "checked", "n"),
@@ -251,7 +230,7 @@ _NOTES = fields(
 RULES: Mapping[str, Mapping[str, Check]] = {
     "collections": {
         "collection_id": _ID,
-        "name": text(_LONGEST_NAME, is_needed=True),
+        "name": text(LONGEST_NAME, is_needed=True),
         "created_at": moment(),
         "chunking": json_of(either(_NOTHING, _CHUNKING)),
         "embedder": text(LONGEST_PATH),
@@ -265,7 +244,7 @@ RULES: Mapping[str, Mapping[str, Check]] = {
         "rules": json_of(either(_NOTHING, _RULES)),
         "links": json_of(_LINKS, may_be_empty=True),
         "refreshed_at": moment(),
-        "program": text(_LONGEST_NAME),
+        "program": text(LONGEST_NAME),
         "is_attached": flag,
         "base_address": either(exactly(""), _address),
     },
@@ -285,7 +264,7 @@ RULES: Mapping[str, Mapping[str, Check]] = {
         "is_pinned": flag,
         "assistant_id": _ID_OR_NONE,
         "attachments": _ATTACHMENTS,
-        "kept_by": text(_LONGEST_NAME),
+        "kept_by": text(LONGEST_NAME),
         "change_number": whole(0, MOST_NUMBER),
     },
     "messages": {
@@ -360,7 +339,7 @@ RULES: Mapping[str, Mapping[str, Check]] = {
     "evaluations": {
         "evaluation_id": _ID,
         "kind": _NAME,
-        "name": text(_LONGEST_TITLE),
+        "name": text(LONGEST_TITLE),
         "created_at": moment(),
         "seconds": number(),
         "version": _NAME,

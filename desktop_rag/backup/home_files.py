@@ -12,7 +12,7 @@ from desktop_rag.backup.archive_writer import ArchiveWriter
 from desktop_rag.backup.manifest import PROMPTS, REWRITES, SETTINGS, is_known, most_bytes
 from desktop_rag.backup.value_rules import WrongValueError, text
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.atomic_file import write_atomically
+from desktop_rag.core.files.own_files import write_atomically
 from desktop_rag.core.files.settings_file import (
     load_settings,
     save_settings,

@@ -16,8 +16,8 @@ from typing import Any
 from desktop_rag.backup.manifest import Manifest
 from desktop_rag.backup.value_rules import WrongValueError, strict_json
 from desktop_rag.core.assistant import LONGEST_NAME
+from desktop_rag.core.domain import MOST_TAGS, with_changes
 from desktop_rag.core.paths import Home
-from desktop_rag.core.tags import MOST_TAGS, with_changes
 from desktop_rag.features.evaluation.experiments.experiment_rules import merged_experiments
 from desktop_rag.features.schedules.standing_merging import merged_schedules
 from desktop_rag.store.contract.precious import Entry, Row

@@ -18,7 +18,7 @@ from desktop_rag.backup.contents import Imported, Snapshot, day_in_words, in_wor
 from desktop_rag.backup.home_files import has_news
 from desktop_rag.backup.manifest import ENDING
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.private_files import close_to_others
+from desktop_rag.core.files.own_files import close_to_others
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.paths import Home
 from desktop_rag.features.rails.commands.commands_done import has_other_commands

@@ -12,6 +12,8 @@ from collections.abc import Callable, Collection, Mapping
 from enum import StrEnum
 from typing import Any, NoReturn, cast
 
+from desktop_rag.core.question_scope import ScopeKind
+
 Check = Callable[[object, str], None]
 
 LONGEST_TEXT = 32 * 1024 * 1024
@@ -210,3 +212,32 @@ def strict_json(content: str | bytes, *, takes_nan: bool = False) -> Any:  # noq
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(constant)
+
+
+# What a backup may say of places: scopes of questions, and places in documents. Pure.
+
+LONGEST_PATH = 4_096
+LONGEST_NAME = 1_000
+LONGEST_TITLE = 10_000
+
+_SCOPE_ITEM = fields(
+    {
+        "kind": one_of(ScopeKind),
+        "key": text(LONGEST_PATH),
+        "name": text(LONGEST_PATH),
+        "path": text(LONGEST_PATH),
+    }
+)
+SCOPE = fields({"items": list_of(_SCOPE_ITEM), "is_without_documents": flag}, ())
+ANCHOR = fields(
+    {
+        "page": whole(),
+        "page_label": text(LONGEST_NAME),
+        "slide": whole(),
+        "sheet": text(LONGEST_TITLE),
+        "cells": text(LONGEST_NAME),
+        "heading": text(),
+        "line": whole(),
+    },
+    (),
+)

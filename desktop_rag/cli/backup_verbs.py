@@ -9,8 +9,7 @@ from desktop_rag import app
 from desktop_rag.backup.backups import Backups, Tell, silent
 from desktop_rag.backup.contents import day_in_words, in_words
 from desktop_rag.backup.snapshots import Snapshots, snapshots_in
-from desktop_rag.cli.argument_types import add_json
-from desktop_rag.cli.terminal import print_document, say
+from desktop_rag.cli.terminal import add_json, print_document, say
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import find_home
 from desktop_rag.running_app import ask_running_app

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from desktop_rag import app
 from desktop_rag.cli import output, verbs
+from desktop_rag.cli.desktop_verbs import open_window
 from desktop_rag.cli.terminal import say
-from desktop_rag.cli.window import open_window
 from desktop_rag.core.paths import Home, find_home
 from desktop_rag.demo_library import add_demo
-from desktop_rag.waiting import Waiting
+from desktop_rag.progress_words import Waiting
 
 
 def add_demo_verb(parser: argparse.ArgumentParser) -> None:

@@ -4,15 +4,46 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from desktop_rag.cli.argument_types import add_json
-from desktop_rag.cli.terminal import print_document
-from desktop_rag.cli.window import open_window
+from desktop_rag.cli.answered_verbs import answered_verbs
+from desktop_rag.cli.terminal import add_json, print_document
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.paths import find_home, resources_dir
+from desktop_rag.core.files.settings_file import load_settings
+from desktop_rag.core.paths import Home, find_home, resources_dir
 from desktop_rag.desktop.entries import desktop_entries
 from desktop_rag.desktop.entries.linux_files import ICON_SIZES_PX
-from desktop_rag.desktop.requests import request_of_verb
+from desktop_rag.desktop.requests import DesktopRequest, request_of_verb
 from desktop_rag.running_app import ask_running_app
+
+# Opens the window, with every verb that it answers for other processes. Qt thread.
+
+
+def open_window(
+    home: Home,
+    *,
+    starts_demo: bool = False,
+    is_shown: bool = True,
+    first_event: DesktopRequest | None = None,
+) -> int:
+    """Run the app over the home until the person quits; returns the exit code."""
+    # Qt: the verbs that reach a running app do without.
+    from desktop_rag.ui.foundation.module_sources import leave_sources_unread
+
+    leave_sources_unread()
+    from desktop_rag.ui.foundation.window_language import choose_language
+
+    settings, _ = load_settings(home.settings)
+    language = choose_language(resources_dir() / "words", settings.appearance.language)
+    # Now: the constants of its modules are translated when they are imported.
+    from desktop_rag.window_start import run_window
+
+    return run_window(
+        home,
+        answered_verbs,
+        language,
+        starts_demo=starts_demo,
+        is_shown=is_shown,
+        first_event=first_event,
+    )
 
 
 def add_quick_ask(parser: argparse.ArgumentParser) -> None:
@@ -85,7 +116,7 @@ def _reach(verb: str, asked: dict[str, Any]) -> int:
 
 def _entries(arguments: argparse.Namespace) -> int:
     # Qt draws the icon, and may be incomplete on a computer without a screen.
-    from desktop_rag.ui.tray.icon_files import drawing_path, icon_pngs
+    from desktop_rag.ui.tray.app_icon import drawing_path, icon_pngs
 
     drawing = drawing_path(resources_dir())
     change = desktop_entries.install if arguments.action == "install" else desktop_entries.remove

@@ -11,15 +11,13 @@ from threading import Event
 from typing import Any
 
 from desktop_rag import app, upkeep
-from desktop_rag.cli.argument_types import add_json
-from desktop_rag.cli.terminal import open_services, print_document
+from desktop_rag.cli.terminal import add_json, open_services, print_document
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.log import start_logging
 from desktop_rag.core.paths import Home, find_home
 from desktop_rag.diagnosis.diagnosis import findings
-from desktop_rag.diagnosis.finding import Finding, State, from_error, lines_of
+from desktop_rag.diagnosis.finding import Finding, State, Subject, from_error, lines_of
 from desktop_rag.diagnosis.home_repair import HomeRepair
-from desktop_rag.diagnosis.subject import Subject
 from desktop_rag.running_app import ask_running_app
 
 _NO_MODEL = (

@@ -11,8 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from desktop_rag import app
-from desktop_rag.cli.argument_types import add_json, not_empty
-from desktop_rag.cli.terminal import print_document, say
+from desktop_rag.cli.terminal import add_json, not_empty, print_document, say
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import find_home
 from desktop_rag.core.settings import EndpointSettings, Settings

@@ -6,12 +6,9 @@ from datetime import date, datetime
 from typing import Any
 
 from desktop_rag import app, upkeep
-from desktop_rag.activity.activity import Activity
+from desktop_rag.activity.activity import Activity, EventFilter, rows_of
 from desktop_rag.activity.activity_event import EventKind
-from desktop_rag.activity.event_export import rows_of
-from desktop_rag.activity.event_search import EventFilter
-from desktop_rag.cli.argument_types import add_json
-from desktop_rag.cli.terminal import open_services, print_document, say
+from desktop_rag.cli.terminal import add_json, open_services, print_document, say
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import find_home
 from desktop_rag.running_app import ask_running_app

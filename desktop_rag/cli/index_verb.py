@@ -14,15 +14,21 @@ from typing import Any
 
 from desktop_rag import app
 from desktop_rag.cli import output
-from desktop_rag.cli.argument_types import add_json, positive
-from desktop_rag.cli.terminal import open_services, print_document, printable, say
+from desktop_rag.cli.terminal import (
+    add_json,
+    open_services,
+    positive,
+    print_document,
+    printable,
+    say,
+)
 from desktop_rag.core.domain import Document, Source, SourceRules, WebLinks
 from desktop_rag.core.errors import AppError, WrongPasswordError
 from desktop_rag.core.library_events import LibraryEvent, SourceScanned
 from desktop_rag.core.paths import find_home
 from desktop_rag.ingest.library import Library
+from desktop_rag.progress_words import Waiting, progress_in_words
 from desktop_rag.running_app import ask_running_app
-from desktop_rag.waiting import Waiting, progress_in_words
 
 # Passwords of encrypted files: the verb `password`, and the questions of `index --ask-password`.
 #

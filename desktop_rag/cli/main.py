@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from desktop_rag.cli.terminal import say
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.private_files import keep_files_private
-from desktop_rag.rest import share_memory
+from desktop_rag.core.files.own_files import keep_files_private
+from desktop_rag.idle_memory import share_memory
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -84,7 +84,7 @@ _VERBS = {
     ),
     "quit": _Verb("desktop_verbs.add_quit", "End the running app."),
     "password": _Verb(
-        "passwords.add_password",
+        "index_verb.add_password",
         "Read an encrypted file of the library with a password. The password is asked for, or read"
         " from standard input. The text of the file is then in the index, which is not encrypted.",
     ),
@@ -93,20 +93,20 @@ _VERBS = {
     ),
     "demo": _Verb("demo.add_demo_verb", "Index the demo library and answer a first question."),
     "serve": _Verb(
-        "programs.server_verbs.add_serve", "Let other programs ask the library, without a window."
+        "server:server_verbs.add_serve", "Let other programs ask the library, without a window."
     ),
     "token": _Verb(
-        "programs.server_verbs.add_token", "Make, list and revoke tokens of other programs."
+        "server:server_verbs.add_token", "Make, list and revoke tokens of other programs."
     ),
     "access": _Verb(
-        "programs.access_verbs.add_access",
+        "server:access_verbs.add_access",
         "Let another application decide which of its users may read a collection.",
     ),
     "matrix": _Verb(
-        "programs.matrix_verb.add_matrix", "Answer in rooms of Matrix, where teams talk."
+        "matrix:matrix_verb.add_matrix", "Answer in rooms of Matrix, where teams talk."
     ),
     "mcp": _Verb(
-        "programs.mcp_verb.add_mcp",
+        "server:mcp_verb.add_mcp",
         "Serve the library to a program that starts this and speaks MCP.",
     ),
     "events": _Verb("event_verbs.add_events", "List what the app did, and the feedback given."),
@@ -118,22 +118,22 @@ _VERBS = {
     ),
     "backup": _Verb("backup_verbs.add_backups", "Back up and move chats, settings and folders."),
     "copy": _Verb(
-        "moving.copy_verb.add_copy", "Copy the library into another engine or home, and compare."
+        "shared_library:copy_verb.add_copy", "Copy the library into another engine or home, and compare."
     ),
     "note": _Verb(
-        "note_verbs.add_notes",
+        "schedules:note_verbs.add_notes",
         "Write notes from the library into files of yours, and refresh them.",
     ),
     "schedule": _Verb(
-        "schedule_verbs.add_schedules", "Have questions asked regularly, and see what changed."
+        "schedules:schedule_verbs.add_schedules", "Have questions asked regularly, and see what changed."
     ),
     "command": _Verb(
-        "commands.command_verbs.add_commands",
+        "rails:command_verbs.add_commands",
         "List what assistants did for you after you agreed, and forget it.",
     ),
     "rails": _Verb(
-        "rails.rails_verbs.add_rails",
+        "rails:rails_verbs.add_rails",
         "Check, test and try rails: flows that conversations keep to.",
     ),
-    "eval": _Verb("evaluation.eval_verbs.add_evals", "Measure quality."),
+    "eval": _Verb("evaluation:eval_verbs.add_evals", "Measure quality."),
 }

@@ -4,9 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
-from desktop_rag.core.answer_claims import SIGNS, Claim
-from desktop_rag.core.claims import Verdict
+from desktop_rag.core.claims import SIGNS, Claim, Verdict
 from desktop_rag.core.conversation import (
     NEAREST,
     OWN_KNOWLEDGE,
@@ -16,10 +14,11 @@ from desktop_rag.core.conversation import (
     SearchResult,
     SourceRef,
 )
-from desktop_rag.core.crawling.crawl_report import CrawlReport
+from desktop_rag.core.crawling import CrawlReport
 from desktop_rag.core.domain import Collection, Document, DocumentState, Passage, Source
 from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.core.markup.snippet import snippet
+from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor
 
 _EXCERPT = 300
 _NOTHING_RELEVANT = "Nothing in your documents seems to be about this."

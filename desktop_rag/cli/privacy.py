@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from desktop_rag import app
-from desktop_rag.cli.argument_types import add_json
-from desktop_rag.cli.terminal import open_services, print_document
+from desktop_rag.cli.terminal import add_json, open_services, print_document
 from desktop_rag.core.paths import find_home
 from desktop_rag.running_app import ask_running_app
 

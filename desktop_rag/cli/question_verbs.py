@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from desktop_rag.cli import output, verbs
-from desktop_rag.cli.argument_types import add_json, not_empty, positive
 from desktop_rag.cli.terminal import (
+    add_json,
+    not_empty,
     open_services,
+    positive,
     print_document,
     say,
     saying_what_is_waited_for,

@@ -11,8 +11,13 @@ from typing import Any, get_args
 from desktop_rag import app
 from desktop_rag.answer.chat import Chat
 from desktop_rag.cli import output
-from desktop_rag.core.attachment import Attachment
-from desktop_rag.core.conversation import AnswerChanged, AnswerDone, AnswerWaits, Message
+from desktop_rag.core.conversation import (
+    AnswerChanged,
+    AnswerDone,
+    AnswerWaits,
+    Attachment,
+    Message,
+)
 from desktop_rag.core.domain import SearchMode
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.question_scope import QuestionScope
@@ -112,7 +117,7 @@ def _attached(library: Library, chat: Chat, names: Sequence[str]) -> list[Attach
     if not names:
         return []
     # It reads images with Qt, which may be incomplete on a computer without a screen.
-    from desktop_rag.ui.composer.attachment_reading import attach_file
+    from desktop_rag.ui.composer.image_reading import attach_file
 
     return [attach_file(library, chat, Path(name), Event()) for name in names]
 

@@ -1,7 +1,15 @@
-"""The result of checking one claim against its sources. Frozen values."""
+"""Claims as they are stored with an answer, their signs, and where these go in its text. Pure."""
 
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass
 from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+
+from desktop_rag.core.markup.formulas import formulas
+
+# The result of checking one claim against its sources. Frozen values.
 
 
 class Verdict(StrEnum):
@@ -88,3 +96,123 @@ class CheckedClaim:
             return True
         is_near = self.verdict is Verdict.PARTLY and self.support >= _NEAR
         return is_near and not any(one.kind in CONTRADICTING for one in self.differences)
+
+
+# Sign and words per verdict; distinct without colours.
+SIGNS = {
+    Verdict.SUPPORTED: ("✓", "Backed by sources"),
+    Verdict.PARTLY: ("≈", "Partly supported"),
+    Verdict.NOT_IN_SOURCES: ("?", "Not found in the sources"),
+    Verdict.CONTRADICTED: ("✗", "Contradicted by a source"),
+    Verdict.NOT_CHECKED: ("○", "Not checked"),
+}
+# Characters after the last word of a sentence. To Markdown the window's mark is neither space nor
+# punctuation, so that a "**" after it would not close.
+_CLOSING = " \t\n\r.!?…。！？*_~\\\"'”’»)]"
+_FENCE = re.compile(r"^[ \t>]*(?:`{3}|~{3})", re.MULTILINE)
+# A sign must not split a citation or a link target.
+_WHOLE = re.compile(r"\[[\d,\s]{1,40}\]|\]\([^()\s]*\)")
+_MAX_WHOLE_CHARS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A checkable sentence of an answer, at [start, end) of the answer's text.
+
+    `n` is the number of the source that holds the evidence, or 0. A model that compared both too is
+    the `judge`, and `reason` is its sentence about it; both are empty without one.
+    """
+
+    start: int
+    end: int
+    checked: CheckedClaim
+    n: int = 0
+    judge: str = ""
+    reason: str = ""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict of the check."""
+        return self.checked.verdict
+
+    def to_json(self) -> dict[str, Any]:
+        """The stored form; a model that was not asked is left out."""
+        fields = asdict(self)
+        told = {name: fields.pop(name) for name in ("judge", "reason")}
+        return fields | (told if self.judge else {})
+
+    @classmethod
+    def from_json(cls, fields: dict[str, Any]) -> "Claim":
+        """The inverse of `to_json`."""
+        checked, told = _checked(fields["checked"]), (fields.get("judge"), fields.get("reason"))
+        return cls(fields["start"], fields["end"], checked, fields["n"], *(t or "" for t in told))
+
+
+def place_of_sign(text: str, claim: Claim) -> int:
+    """The offset after the last word of the claim, where it is safest for Markdown."""
+    place = claim.start + len(_up_to_last_word(text[claim.start : claim.end]))
+    for opening in "[", "](":
+        at = text.rfind(opening, max(0, place - _MAX_WHOLE_CHARS), place)
+        whole = _WHOLE.match(text, at) if at >= 0 else None
+        place = max(place, whole.end() if whole else 0)
+    return max(place, _formula_end(text, claim, place))
+
+
+def with_signs(
+    text: str,
+    claims: Iterable[Claim],
+    *,
+    without: Collection[Verdict] = (),
+    said: Mapping[Verdict, str] = MappingProxyType({}),
+) -> str:
+    """The answer with a sign and words after each claim that its sources don't back.
+
+    Claims with one of the verdicts `without` are left out. `said` are words in another language.
+    """
+    parts: list[str] = []
+    done = 0
+    for claim in sorted(claims, key=lambda claim: claim.start):
+        if claim.verdict in without:
+            parts.append(text[done : claim.start])
+            done = max(done, claim.end)
+        elif claim.verdict not in (Verdict.SUPPORTED, Verdict.NOT_CHECKED):
+            place = max(done, place_of_sign(text, claim))
+            sign, words = SIGNS[claim.verdict]
+            parts += [text[done:place], f" ({sign} {said.get(claim.verdict, words)})"]
+            done = place
+    return "".join([*parts, text[done:]])
+
+
+def _formula_end(text: str, claim: Claim, place: int) -> int:
+    """The end of the formula of the claim around a place; 0 when there is none."""
+    found = formulas(text[claim.start : claim.end])
+    inside = (f.end for f in found if f.start < place - claim.start < f.end)
+    return claim.start + next(inside, -claim.start)
+
+
+def _up_to_last_word(said: str) -> str:
+    """A sentence up to its last word, or up to the code block that ends it."""
+    fences = [match.start() for match in _FENCE.finditer(said)]
+    if fences and "\n" not in said[fences[-1] :].rstrip():
+        said = said[: fences[-2:][0]]
+    return said.rstrip(_CLOSING)
+
+
+def _checked(fields: dict[str, Any]) -> CheckedClaim:
+    differences = tuple(
+        Difference(DifferenceKind(d["kind"]), _span(d["in_claim"]), _span(d["in_source"]))
+        for d in fields["differences"]
+    )
+    evidence = fields["evidence"]
+    return CheckedClaim(
+        fields["claim"],
+        Verdict(fields["verdict"]),
+        fields["support"],
+        Evidence(**evidence) if evidence else None,
+        differences,
+        fields["explanation"],
+    )
+
+
+def _span(span: list[int] | None) -> tuple[int, int] | None:
+    return (span[0], span[1]) if span else None

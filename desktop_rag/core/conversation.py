@@ -1,16 +1,91 @@
 """Conversations, messages, and the events of an answer in progress. Frozen values."""
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.answer_claims import Claim
-from desktop_rag.core.attachment import Attachment
+from desktop_rag.core.claims import Claim
 from desktop_rag.core.domain import Passage
+from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
+
+# Files and images attached to a chat. Frozen values, pure.
+
+
+class AttachmentKind(StrEnum):
+    """The form in which a model receives it: as text or as an image."""
+
+    FILE = "file"
+    IMAGE = "image"
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image as it is sent to a model: its MIME type, such as `image/png`, and its bytes."""
+
+    mime: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file or image attached to a chat.
+
+    Its extracted text is stored as the document `document_id`, with `words` words on `pages` pages
+    (0 for formats without pages). `document_id` is empty for an image without text and for an
+    attachment in an imported conversation.
+    """
+
+    attachment_id: str
+    name: str
+    kind: AttachmentKind = AttachmentKind.FILE
+    document_id: str = ""
+    words: int = 0
+    pages: int = 0
+
+    @property
+    def has_text(self) -> bool:
+        """True when there is text that an answer can cite."""
+        return bool(self.document_id)
+
+    def extent(self) -> str:
+        """Its size in words: `3 pages · 1,204 words`."""
+        parts = [_count(self.pages, "page"), _count(self.words, "word")]
+        is_image = self.kind is AttachmentKind.IMAGE
+        return " · ".join(["image"] * is_image + [part for part in parts if part])
+
+    def to_json(self) -> dict[str, Any]:
+        """The form in the store and in exports."""
+        return asdict(self) | {"kind": self.kind.value}
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> "Attachment":
+        """The inverse of `to_json`."""
+        taken: dict[str, Any] = {**fields, "kind": AttachmentKind(fields["kind"])}
+        return cls(**taken)
+
+
+def in_words(attachments: Sequence[Attachment]) -> str:
+    """All attachments on one line: `Attached: lease.pdf (3 pages · 1,204 words)`; "" for none."""
+    told = [f"{' '.join(a.name.split())} ({a.extent()})" for a in attachments]
+    return f"Attached: {', '.join(told)}" if told else ""
+
+
+def sees_no_images(model: str) -> AppError:
+    """The error for a model without image input, with the ways out."""
+    return AppError(
+        f"{model} sees no images.",
+        "Choose another model above the chat, or remove the image and ask again.",
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}" if number else ""
+
 
 # Heading above passages shown although none seems relevant to the question.
 NEAREST = "Nearest, but probably not about it"
@@ -398,3 +473,47 @@ AnswerEvent = (
     | AnswerRestated
     | AnswerDone
 )
+
+
+# A question and its answer as remembered for later. Frozen values.
+
+
+class InteractionOutcome(StrEnum):
+    """The outcome of an interaction."""
+
+    DONE = "done"
+    STOPPED = "stopped"
+    FAILED = "failed"
+    NOTHING_FOUND = "nothing found"
+
+
+@dataclass(frozen=True, slots=True)
+class Interaction:
+    """A question with its answer; its id is that of the answer's message.
+
+    `asked` is the standalone form of the question; `model` is empty for excerpts.
+    `has_several_steps` marks answers assembled from several files or parts. `feedback` is the
+    person's current opinion.
+    """
+
+    interaction_id: str
+    conversation_id: str
+    question: str
+    asked: str
+    answer: str
+    outcome: InteractionOutcome
+    ended_at: float
+    model: str = ""
+    has_several_steps: bool = False
+    assistant_id: str = ""
+    feedback: Feedback = Feedback.NONE
+
+
+def outcome_of(answer: Message) -> InteractionOutcome:
+    """The outcome of an answer. Without a single citation it counts as nothing found."""
+    if answer.state in (MessageState.STOPPED, MessageState.CUT):
+        return InteractionOutcome.STOPPED
+    if answer.state is MessageState.FAILED:
+        return InteractionOutcome.FAILED
+    is_backed = any(source.is_cited for source in answer.sources)
+    return InteractionOutcome.DONE if is_backed else InteractionOutcome.NOTHING_FOUND

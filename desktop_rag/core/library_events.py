@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from desktop_rag.core.domain import Document, DocumentState, Source
-from desktop_rag.core.pictures.waiting_pictures import WaitingPictures
+from desktop_rag.core.pictures import WaitingPictures
 
 
 class Stage(StrEnum):

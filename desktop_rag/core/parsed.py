@@ -4,9 +4,122 @@ Frozen values. Offsets are indices into a document's extracted text, in code poi
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from desktop_rag.core.anchors import Anchor
+# Locations inside files that a person can navigate to. Frozen values and pure functions.
+
+HEADING_SEPARATOR = " › "
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A location inside a file. Pages, slides and lines count from 1, seconds from 0.
+
+    `page_label` is the printed page number where it differs from the page's position (`iv`, `A-3`).
+    `heading` is the heading path joined by HEADING_SEPARATOR; `cells` is a range such as `A5:D9` on
+    `sheet` (a CSV file has cells but no sheet).
+    """
+
+    page: int | None = None
+    page_label: str | None = None
+    slide: int | None = None
+    sheet: str | None = None
+    cells: str | None = None
+    heading: str | None = None
+    line: int | None = None
+    second: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Only the fields that are set, as the command line and the store write them."""
+        return {
+            name: value for name in self.__slots__ if (value := getattr(self, name)) is not None
+        }
+
+    @classmethod
+    def from_json(cls, fields: dict[str, Any]) -> "Anchor":
+        """The inverse of `to_json`. Unknown fields are a bug and raise TypeError."""
+        return cls(**fields)
+
+    def label(self) -> str:
+        """A readable location: `page 4`, `Budget!A5:D9`, `Fees › Members`, `line 12`, `12:34`."""
+        if self.second is not None:
+            return clock_time(self.second)
+        if self.page is not None:
+            return (
+                f"page {self.page_label} ({self.page})" if self.page_label else f"page {self.page}"
+            )
+        if self.slide is not None:
+            return f"slide {self.slide}"
+        if self.sheet:
+            return f"{self.sheet}!{self.cells}" if self.cells else self.sheet
+        if self.cells is not None:
+            return f"cells {self.cells}"
+        if self.heading:
+            return self.heading
+        return f"line {self.line}" if self.line is not None else ""
+
+
+def clock_time(second: int) -> str:
+    """A moment of a recording as a player shows it: `0:07`, `12:34`, `1:02:03`."""
+    minutes, seconds = divmod(second, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle on a page, in fractions (0..1) of its width and height from the top left."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+@dataclass(frozen=True, slots=True)
+class PageWord:
+    """A word as it is printed on a page; with `ends_line` the next one stands on another line."""
+
+    text: str
+    box: Box
+    ends_line: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PageWish:
+    """What is wanted of a page (from 1): a picture, and the places of words on it.
+
+    `quote` is marked once, `find` everywhere on the page, each ignored when empty. With line breaks
+    each line of `find` is a word that is found as a whole. `with_sizes` asks for the sizes of all
+    pages too, `with_words` for every word of the page with its place.
+    """
+
+    page: int
+    width_px: int
+    quote: str = ""
+    find: str = ""
+    with_sizes: bool = False
+    with_words: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PageView:
+    """An image of one page with the rectangles of a quote. `png` is `width_px` wide.
+
+    `found` has the rectangles of each hit in reading order. `sizes` holds the width and height of
+    the pages in points, where they were asked for; a very long file has more pages than sizes.
+    `words` are those of the page in the order of its text, where they were asked for.
+    """
+
+    page: int
+    page_count: int
+    png: bytes
+    width_px: int
+    height_px: int
+    boxes: tuple[Box, ...] = ()
+    found: tuple[tuple[Box, ...], ...] = ()
+    sizes: tuple[tuple[float, float], ...] = ()
+    words: tuple[PageWord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

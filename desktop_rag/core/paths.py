@@ -7,7 +7,7 @@ from pathlib import Path
 import platformdirs
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.private_files import close_to_others
+from desktop_rag.core.files.own_files import close_to_others
 
 HOME_VARIABLE = "DESKTOP_RAG_HOME"
 APP_NAME = "desktop-rag"

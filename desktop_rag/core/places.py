@@ -8,8 +8,14 @@ from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import Any
 
-from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
-from desktop_rag.core.parsed import Heading, Mark, ParsedDocument, TableHeader
+from desktop_rag.core.parsed import (
+    HEADING_SEPARATOR,
+    Anchor,
+    Heading,
+    Mark,
+    ParsedDocument,
+    TableHeader,
+)
 
 _RANGE = re.compile(r"^([A-Z]+)(\d+)(?::([A-Z]+)(\d+))?$")
 # Longer heading paths are of no use, and a hostile file could nest them without end.

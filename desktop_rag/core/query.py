@@ -234,3 +234,17 @@ def _first_day(key: str, value: str) -> date:
 
 def _distinct(found: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
+
+
+# Requests for a summary: one word, about the scope or the filters beside it. Pure.
+
+_SUMMARY_WORDS = re.compile(
+    r"(?:summari[sz]e(?: this)?|summary|tl;dr|zusammenfass(?:ung|en)|fasse zusammen|résum(?:é|er|e)"
+    r"|resum(?:en|ir|e|o)|riassum(?:i|ere)|riassunto|samenvatt(?:ing|en)|streszczenie|podsumuj"
+    r"|резюме|обобщи|кратко|摘要|总结|總結|概括|要約|まとめ|요약|özet(?:le)?)[\s.!:…]*"
+)
+
+
+def asks_for_summary(query: Query) -> bool:
+    """True for a request word such as "summarise" alone, with or without filters."""
+    return _SUMMARY_WORDS.fullmatch(query.text.casefold()) is not None

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from desktop_rag.core.assistant import Assistant
-from desktop_rag.core.attachment import Attachment
+from desktop_rag.core.conversation import Attachment
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import Query
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope, ScopeItem

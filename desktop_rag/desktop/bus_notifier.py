@@ -20,7 +20,7 @@ from jeepney import (
 )
 from jeepney.io.threading import DBusRouter, RouterClosed, open_dbus_connection
 
-from desktop_rag.desktop.identity import APP_ID, APP_NAME
+from desktop_rag.desktop.launching import APP_ID, APP_NAME
 
 log = logging.getLogger(__name__)
 

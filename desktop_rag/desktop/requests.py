@@ -7,7 +7,7 @@ from typing import cast
 from urllib.parse import parse_qs, urlsplit
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.desktop.identity import URL_SCHEME
+from desktop_rag.desktop.launching import URL_SCHEME
 
 _MAX_TEXT = 4_000
 _MAX_PATHS = 100

@@ -18,9 +18,16 @@ from typing import TypeVar
 from desktop_rag.core.domain import DocumentState, Source
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import DocumentCounts
-from desktop_rag.diagnosis.finding import Finding, State, from_error, from_report, from_sentence
+from desktop_rag.diagnosis.finding import (
+    Finding,
+    OpenLibrary,
+    State,
+    Subject,
+    from_error,
+    from_report,
+    from_sentence,
+)
 from desktop_rag.diagnosis.library_check import check_library
-from desktop_rag.diagnosis.subject import OpenLibrary, Subject
 from desktop_rag.features.shared_library.state.server_state import (
     INDEX_HINTS,
     STATEMENTS_HINT,

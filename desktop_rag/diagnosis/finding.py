@@ -1,11 +1,21 @@
 """The result of one check, as the command line and the window show it. Pure."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
+from threading import Event
 from typing import Any, Protocol
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import Notice
+from desktop_rag.core.model_profile import ModelProfile
+from desktop_rag.core.paths import Home
+from desktop_rag.core.settings import EndpointSettings, Settings
+from desktop_rag.store.contract.documents import DocumentStore
+from desktop_rag.store.contract.engine import ServerWatch, Storage
+from desktop_rag.store.contract.inspection import Inspection
+from desktop_rag.store.contract.sources import SourceStore
 
 
 class State(StrEnum):
@@ -95,3 +105,45 @@ def lines_of(findings: list[Finding]) -> list[str]:
         " ".join(part for part in (f"{f.state:{width}}  {f.check}:", f.title, f.hint) if part)
         for f in findings
     ]
+
+
+# What is examined. Built by the composition root, over the running app or a closed home.
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLibrary:
+    """The parts of an open library that are looked at; `server` is None when it is a file."""
+
+    storage: Storage
+    inspection: Inspection
+    sources: SourceStore
+    documents: DocumentStore
+    server: ServerWatch | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What is looked at outside the library; none of these functions changes a file.
+
+    `models` is the folder of bundled models. `keyring` returns the name of the keyring in use,
+    empty without one.
+    """
+
+    models: Path
+    check_model: Callable[[], str]
+    sandbox_report: Callable[[], Report]
+    check_endpoint: Callable[[EndpointSettings, Event], Report]
+    profile: Callable[[EndpointSettings], ModelProfile]
+    keyring: Callable[[], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """An app, running or not. `library` is None when `fault` says why it can't be read."""
+
+    home: Home
+    settings: Settings
+    settings_notices: Sequence[Notice]
+    library: OpenLibrary | None
+    fault: AppError | None
+    outside: Outside

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from threading import Event
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.diagnosis.finding import Finding, State, from_error
-from desktop_rag.diagnosis.subject import OpenLibrary, Subject
+from desktop_rag.diagnosis.finding import Finding, OpenLibrary, State, Subject, from_error
 from desktop_rag.store.contract.inspection import (
     Discrepancy,
     JournalState,

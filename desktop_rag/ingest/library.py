@@ -18,20 +18,18 @@ from desktop_rag.core.domain import (
     Document,
     DocumentState,
     Source,
+    TagCount,
     Unlocked,
 )
 from desktop_rag.core.errors import AppError, DiskFullError, WrongPasswordError
-from desktop_rag.core.library_events import ChangeSummary, DocumentsChanged, Notice
+from desktop_rag.core.library_events import ChangeSummary, DocumentsChanged, LibraryEvent, Notice
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.settings import Settings
 from desktop_rag.core.shared_library import SharedLibraryStatus, id_there, is_shared
-from desktop_rag.core.tags import TagCount
 from desktop_rag.features.shared_library.state.server_state import ServerState
-from desktop_rag.ingest.background.event_publisher import EventPublisher, Listener
-from desktop_rag.ingest.background.pipeline_callbacks import PipelineCallbacks
-from desktop_rag.ingest.background.space_wait import SpaceWait
-from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry
-from desktop_rag.ingest.embedding.meaning_readiness import MeaningReadiness
+from desktop_rag.ingest.background.background_thread import PipelineCallbacks
+from desktop_rag.ingest.background.indexing_pauses import SpaceWait
+from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry, MeaningReadiness
 from desktop_rag.ingest.indexing.attacher import Attacher
 from desktop_rag.ingest.library_documents import LibraryDocuments
 from desktop_rag.ingest.library_indexing import LibraryIndexing
@@ -42,15 +40,35 @@ from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
 from desktop_rag.ingest.parsing.sandbox.sandbox_report import SandboxReport, report_on
 from desktop_rag.ingest.pipeline import Findable, LibraryStores, Pipeline
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
-from desktop_rag.ingest.sources.catalogue import Catalogue
-from desktop_rag.ingest.sources.source_watch import SourceWatch
+from desktop_rag.ingest.sources.catalogue import Catalogue, SourceWatch
 from desktop_rag.ingest.watching.watcher import WatchTimes
 from desktop_rag.ingest.web.intranet_hosts import parse_intranet_hosts
 from desktop_rag.models.answer_priority import AnswerPriority
-from desktop_rag.models.file_passwords import FilePasswords
-from desktop_rag.store.contract.documents import DocumentStore
+from desktop_rag.models.system_keyring import FilePasswords
+from desktop_rag.store.contract.documents import DocumentStore, TagStore
 from desktop_rag.store.contract.sources import SourceStore
-from desktop_rag.store.contract.tag_store import TagStore
+
+# Passes the events of the library to its subscribers. Any thread.
+
+Listener = Callable[[LibraryEvent], None]
+
+
+class EventPublisher:
+    """Calls every subscriber with each event, on the thread that publishes it."""
+
+    def __init__(self) -> None:
+        self._listeners: list[Listener] = []
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Call `listener` with every event from now on; returns the function that unsubscribes."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def publish(self, event: LibraryEvent) -> None:
+        """Call the subscribers, in the order in which they subscribed."""
+        for listener in list(self._listeners):
+            listener(event)
+
 
 # The tags that the person gives to files. Any worker thread.
 

@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from desktop_rag.core.anchors import Anchor, PageView, PageWish
-from desktop_rag.core.attachment import Attachment
+from desktop_rag.core.conversation import Attachment
 from desktop_rag.core.domain import (
     Document,
     DocumentState,
@@ -15,17 +14,16 @@ from desktop_rag.core.domain import (
     StoredText,
 )
 from desktop_rag.core.library_events import DocumentCounts, FileChange, LibraryFacets
-from desktop_rag.core.parsed import Chunk, ColourSpan, ParsedDocument
+from desktop_rag.core.parsed import Anchor, Chunk, ColourSpan, PageView, PageWish, ParsedDocument
 from desktop_rag.core.places import Places, places_from_json
-from desktop_rag.core.quotes.quote_alignment import locate
-from desktop_rag.core.recordings.recording_marks import NO_TRANSCRIPTION
+from desktop_rag.core.quotes import locate
+from desktop_rag.core.recordings import NO_TRANSCRIPTION
 from desktop_rag.core.shared_library import is_shared
 from desktop_rag.ingest.indexing.attacher import Attacher
 from desktop_rag.ingest.parsing.page_renderer import PageRenderer
 from desktop_rag.ingest.pipeline import Pipeline
 from desktop_rag.ingest.sources.catalogue import Catalogue
-from desktop_rag.store.contract.documents import DocumentStore
-from desktop_rag.store.contract.tag_store import TagStore
+from desktop_rag.store.contract.documents import DocumentStore, TagStore
 
 _LONGEST_QUOTE_CHARS = 4000
 # Of more documents all tags are read.

@@ -9,9 +9,8 @@ from dataclasses import replace
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import IndexProgress, LibraryEvent, ProgressChanged, Stage
-from desktop_rag.ingest.background.indexing_pauses import IndexingPauses
-from desktop_rag.ingest.background.space_wait import SpaceWait
-from desktop_rag.ingest.background.ticker import Ticker
+from desktop_rag.ingest.background.background_thread import Ticker
+from desktop_rag.ingest.background.indexing_pauses import IndexingPauses, SpaceWait
 from desktop_rag.ingest.pipeline import Pipeline
 from desktop_rag.store.contract.documents import DocumentStore
 

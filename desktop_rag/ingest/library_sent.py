@@ -7,12 +7,11 @@ from dataclasses import replace
 
 from desktop_rag.core.domain import Document, DocumentState, Source
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.sent.sent_document import Sending, SentDocument, SentOutcome, Taken
+from desktop_rag.core.sent_document import Sending, SentDocument, SentOutcome, Taken
 from desktop_rag.ingest.indexing.indexer import Indexer
-from desktop_rag.ingest.sent.sent_files import content_hash, file_name
-from desktop_rag.ingest.sent.sent_folders import SentFolders
+from desktop_rag.ingest.sent_files import SentFolders, content_hash, file_name
 from desktop_rag.ingest.sources.catalogue import Catalogue
-from desktop_rag.ingest.sources.sent_rows import new_row, to_be_read, with_address
+from desktop_rag.ingest.sources.sent_check import new_row, to_be_read, with_address
 from desktop_rag.store.contract.documents import DocumentStore
 
 _Change = Callable[[Document], Document]

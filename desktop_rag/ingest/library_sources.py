@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from desktop_rag.core.crawling.crawl_report import CrawlReport
+from desktop_rag.core.crawling import CrawlReport
 from desktop_rag.core.domain import Document, Source, SourceRules, WebLinks
 from desktop_rag.core.library_events import (
     ChangeSummary,
@@ -15,11 +15,10 @@ from desktop_rag.core.library_events import (
     SourceScanned,
     SourcesChanged,
 )
+from desktop_rag.ingest.scanning.disk_walk import preview
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
-from desktop_rag.ingest.scanning.preview import preview
-from desktop_rag.ingest.sources.catalogue import Catalogue
-from desktop_rag.ingest.sources.source_scans import SourceScans
-from desktop_rag.ingest.sources.source_watch import SourceWatch
+from desktop_rag.ingest.sources.catalogue import Catalogue, SourceWatch
+from desktop_rag.ingest.sources.sent_check import SourceScans
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.sources import SourceStore
 

@@ -10,42 +10,90 @@ from pathlib import Path
 from typing import Protocol
 
 from desktop_rag.core.domain import Collection, Document, DocumentState
-from desktop_rag.core.errors import DiskFullError
+from desktop_rag.core.errors import AppError, DiskFullError
 from desktop_rag.core.parsed import Chunk
-from desktop_rag.core.pictures.waiting_pictures import PICTURES_WAIT, TO_HAVE_THEM_READ
-from desktop_rag.core.recordings.recording_marks import is_recording_name
+from desktop_rag.core.pictures import PICTURES_WAIT, TO_HAVE_THEM_READ
+from desktop_rag.core.recordings import is_recording_name
 from desktop_rag.core.settings import IndexSettings, TranscriptionSettings
 from desktop_rag.core.shared_library import SharedLibraryStatus
 from desktop_rag.core.text import rough_token_counts
-from desktop_rag.ingest.background.pipeline_callbacks import PipelineCallbacks
+from desktop_rag.ingest.background.background_thread import BackgroundThread, PipelineCallbacks
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
 from desktop_rag.ingest.chunking.rechunker import Rechunker
 from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry
 from desktop_rag.ingest.embedding.embedding_queue import EmbeddingQueue
 from desktop_rag.ingest.indexing.indexer import READERS, Indexer, IndexerCallbacks, OwnKinds
-from desktop_rag.ingest.indexing.postings_maintenance import PostingsMaintenance
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.pictures.picture_reader import PictureReader
 from desktop_rag.ingest.pictures.pictures import Pictures
 from desktop_rag.ingest.recordings.recordings import RecordingKit, Recordings
 from desktop_rag.ingest.recordings.transcriber import Transcriber
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
-from desktop_rag.ingest.scanning.recheck_schedule import RecheckTimes
-from desktop_rag.ingest.scanning.scanner import Scanner
-from desktop_rag.ingest.sent.sent_folders import SentFolders
+from desktop_rag.ingest.scanning.scanner import RecheckTimes, Scanner
+from desktop_rag.ingest.sent_files import SentFolders
 from desktop_rag.ingest.sources.catalogue import Catalogue
-from desktop_rag.ingest.sources.sent_check import SentCheck
-from desktop_rag.ingest.sources.source_scans import SourceScans
+from desktop_rag.ingest.sources.sent_check import SentCheck, SourceScans
+from desktop_rag.ingest.web.crawler import WebAccess
 from desktop_rag.ingest.web.link_refresher import LinkRefresher
-from desktop_rag.ingest.web.web_access import WebAccess
 from desktop_rag.models.answer_priority import AnswerPriority, FairShare
 from desktop_rag.models.ports import Embedder
-from desktop_rag.store.contract.documents import DocumentStore
+from desktop_rag.store.contract.documents import DocumentStore, TagStore
+from desktop_rag.store.contract.engine import ServerWatch
 from desktop_rag.store.contract.search import Upkeep
-from desktop_rag.store.contract.server_watch import ServerWatch
 from desktop_rag.store.contract.sources import SourceStore, WebPageStore
-from desktop_rag.store.contract.tag_store import TagStore
+
+# Merges postings while the library is idle, to keep search fast. Owns one named thread.
+
+
+class PostingsMaintenance:
+    """Runs the upkeep of the store once enough has changed."""
+
+    def __init__(
+        self,
+        upkeep: Upkeep,
+        may_run: Callable[[], bool],
+        failed: Callable[[AppError], None],
+    ) -> None:
+        """`may_run` is true when all other work is done; `failed` gets the store's error."""
+        self._upkeep = upkeep
+        self._is_due = True
+        self._background = BackgroundThread(
+            "postings-maintenance",
+            self._work,
+            has_work=lambda: self._is_due,
+            may_work=may_run,
+            failed=failed,
+        )
+
+    def start(self) -> None:
+        """Begin with what an earlier run left."""
+        self._background.start()
+
+    def close(self) -> None:
+        """Wait for the current run, which is one transaction."""
+        self._background.close()
+
+    def set_paused(self, is_paused: bool) -> None:
+        """Begin no new run, or resume."""
+        self._background.set_paused(is_paused)
+
+    def request(self) -> None:
+        """All other work is done: run the upkeep if it is due."""
+        with self._background.condition:
+            self._is_due = True
+        self._background.wake()
+
+    @property
+    def is_idle(self) -> bool:
+        """True when no upkeep is known to be due."""
+        return self._background.is_idle
+
+    def _work(self) -> None:
+        self._is_due = False
+        if self._upkeep.is_due():
+            self._upkeep.run()
+
 
 _MAX_TOKENS = 256
 # Many models read far more, but one vector of several pages is too vague to be found by.

@@ -14,12 +14,59 @@ from desktop_rag.core.domain import Collection, Source
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import Settings
-from desktop_rag.models.connection_kind import ConnectionKind, Place, Reach
 from desktop_rag.models.embedding.remote_embedder import endpoint_of, is_address
 from desktop_rag.models.endpoint_address import is_numeric, is_this_computer
-from desktop_rag.models.endpoints.client.system_proxy import proxy_for
-from desktop_rag.models.endpoints.local_servers import USUAL
-from desktop_rag.models.transcription.transcription_client import may_send
+from desktop_rag.models.endpoints.client.connection import proxy_for
+from desktop_rag.models.endpoints.endpoint_check import USUAL
+from desktop_rag.models.transcription_client import may_send
+
+# What is known of a kind of connection: where it goes, what is sent, how it is switched. Pure.
+
+
+class Reach(StrEnum):
+    """The farthest place a kind of connection goes to."""
+
+    NETWORK = "over the network"
+    COMPUTER = "within this computer"
+    NEVER = "never made"
+
+
+class Place(StrEnum):
+    """The place in the window where a kind of connection is switched."""
+
+    MODEL = "Settings, Model"
+    HELPER = "Settings, Helper model"
+    ANSWERS = "Settings, Answers"
+    INDEXING = "Settings, Indexing"
+    TRANSCRIPTION = "Settings, Transcription"
+    LIBRARY = "Library"
+    SERVER = "Settings, Server"
+    SHARED_LIBRARY = "Settings, Shared library"
+    NOWHERE = ""
+
+    @property
+    def section(self) -> str:
+        """The heading of the section on the settings page; "" for another page."""
+        return self.value.partition(", ")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionKind:
+    """One kind of connection: `recipient`, what is `sent`, and the `occasion`, in full sentences.
+
+    `switch` says how to turn it off or on, `place` where. `modules` are relative to the package.
+    """
+
+    kind_id: str
+    name: str
+    reach: Reach
+    recipient: str
+    sent: str
+    occasion: str
+    switch: str
+    place: Place = Place.NOWHERE
+    modules: tuple[str, ...] = ()
+
 
 # Every kind of connection the app can make, and those it never makes: one table.
 #

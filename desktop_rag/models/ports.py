@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from desktop_rag.core.attachment import Image
+from desktop_rag.core.conversation import Image
 from desktop_rag.core.errors import AppError
 
 Vectors = NDArray[np.float32]

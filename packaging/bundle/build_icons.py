@@ -10,8 +10,8 @@ import struct
 from pathlib import Path
 
 from desktop_rag.core.paths import resources_dir
-from desktop_rag.desktop.identity import APP_NAME
-from desktop_rag.ui.tray.icon_files import drawing_path, icon_pngs
+from desktop_rag.desktop.launching import APP_NAME
+from desktop_rag.ui.tray.app_icon import drawing_path, icon_pngs
 
 ICO_SIZES_PX = (16, 20, 24, 32, 40, 48, 64, 128, 256)
 # The names of macOS for its sizes.

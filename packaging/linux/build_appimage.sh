@@ -20,8 +20,8 @@ from pathlib import Path
 
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.desktop.entries.linux_files import DESKTOP_FILE, ICON_SIZES_PX, entry_files
-from desktop_rag.desktop.identity import APP_ID
-from desktop_rag.ui.tray.icon_files import drawing_path, icon_pngs
+from desktop_rag.desktop.launching import APP_ID
+from desktop_rag.ui.tray.app_icon import drawing_path, icon_pngs
 
 folder, drawing = Path(sys.argv[1]), drawing_path(resources_dir())
 icons = icon_pngs(drawing, ICON_SIZES_PX)

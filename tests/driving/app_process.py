@@ -22,15 +22,14 @@ import psutil
 from desktop_rag.app import Services, build_services
 from desktop_rag.core.conversation import AnswerDone, QuestionStored
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.private_files import keep_files_private
+from desktop_rag.core.files.own_files import keep_files_private
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.features.evaluation.values.experiment_events import RunWentOn
-from desktop_rag.features.evaluation.values.question_set import SetQuestion
-from desktop_rag.features.evaluation.values.run import SetUp
-from desktop_rag.ingest.scanning.recheck_schedule import RecheckTimes
+from desktop_rag.features.evaluation.values.run import SetQuestion, SetUp
+from desktop_rag.idle_memory import share_memory
+from desktop_rag.ingest.scanning.scanner import RecheckTimes
 from desktop_rag.ingest.watching.watcher import WatchTimes
-from desktop_rag.rest import share_memory
 from tests.driving.index_invariants import broken_invariants
 from tests.driving.memory_parts import memory_parts
 

@@ -25,7 +25,7 @@ from desktop_rag.features.server.access.access_rules import AccessRules
 from desktop_rag.features.server.access.access_tokens import TokenScope, new_token
 from desktop_rag.features.server.access.token_book import TokenBook
 from desktop_rag.features.server.access.user_rights import USER_HEADER
-from desktop_rag.features.server.programs.access_rule import AccessRule
+from desktop_rag.features.server.values.access_values import AccessRule
 from tests.servers.rights_app import AUDIENCE, ISSUER, RightsProcess, signed
 
 # The words of each user's secrets; no two begin alike.

@@ -13,11 +13,16 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from desktop_rag.answer.conversations.conversation_export import export_text, inert_markdown
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.answer_claims import Claim
-from desktop_rag.core.attachment import Attachment
-from desktop_rag.core.claims import CheckedClaim, Verdict
-from desktop_rag.core.conversation import Conversation, Message, MessageState, Role, SourceRef
+from desktop_rag.core.claims import CheckedClaim, Claim, Verdict
+from desktop_rag.core.conversation import (
+    Attachment,
+    Conversation,
+    Message,
+    MessageState,
+    Role,
+    SourceRef,
+)
+from desktop_rag.core.parsed import Anchor
 
 U = "http://127.0.0.1:9/a"
 LOADING = [

@@ -23,7 +23,6 @@ from desktop_rag.answer.conversations.conversation_import import (
     read_conversation,
 )
 from desktop_rag.app import Services
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import (
     Conversation,
     Feedback,
@@ -34,6 +33,7 @@ from desktop_rag.core.conversation import (
     SourceRef,
 )
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.parsed import Anchor
 from tests.asking import ask
 
 EVIL = "<script>alert(1)</script> ![x](http://127.0.0.1:9/a) <img src=/dev/zero> {{7*7}}"

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.ingest.scanning.recheck_schedule import RecheckSchedule, RecheckTimes
 from desktop_rag.ingest.scanning.reconcile import KnownFile, rescan
-from desktop_rag.ingest.scanning.scanner import ChangeConfirmation
+from desktop_rag.ingest.scanning.scanner import ChangeConfirmation, RecheckSchedule, RecheckTimes
 from tests.follower import RULES
 
 SOURCE = "the source"

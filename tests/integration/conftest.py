@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from desktop_rag.core.paths import Home
-from desktop_rag.ingest.web.web_access import WebAccess
+from desktop_rag.ingest.web.crawler import WebAccess
 from tests.servers.web_server import WebServer, loopback_access
 from tests.web_room import Build, Room
 

@@ -24,13 +24,14 @@ from desktop_rag.core.paths import resources_dir
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import (
     Card,
+    ElidedButton,
     ElidedLabel,
     IconButton,
     IconLabel,
+    MenuButton,
     PlainLabel,
     TextButton,
 )
-from desktop_rag.ui.widgets.elided_button import ElidedButton
 from desktop_rag.ui.widgets.find_bar import FindBar
 from desktop_rag.ui.widgets.form_fields import (
     SettingsSection,
@@ -38,12 +39,10 @@ from desktop_rag.ui.widgets.form_fields import (
     note,
     number_field,
 )
-from desktop_rag.ui.widgets.item_list import ItemList
+from desktop_rag.ui.widgets.item_list import ItemList, RowTable
 from desktop_rag.ui.widgets.marked_text import MarkedText
-from desktop_rag.ui.widgets.menu_button import MenuButton
 from desktop_rag.ui.widgets.notice_bar import NoticeCard
 from desktop_rag.ui.widgets.removable_chip import RemovableChip
-from desktop_rag.ui.widgets.row_table import RowTable
 
 _TONES = ("", "muted", "accent", "success", "warning", "danger")
 _SCALES = ("small", "", "heading", "title")

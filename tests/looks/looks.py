@@ -27,7 +27,7 @@ from desktop_rag.core.paths import Home
 from desktop_rag.core.question_scope import WITHOUT_DOCUMENTS, QuestionScope, ScopeItem
 from desktop_rag.core.settings import AppearanceSettings, ColourScheme, EndpointSettings, Settings
 from desktop_rag.ui.library.library_header import LibraryView
-from desktop_rag.ui.search.search_filters import FilterKind, SearchFilter, usual_dates
+from desktop_rag.ui.search.filter_choices import FilterKind, SearchFilter, usual_dates
 from desktop_rag.window_app import WindowApp
 from tests.servers.chat_server import ChatServer
 

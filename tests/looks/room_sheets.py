@@ -6,13 +6,12 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QWidget
 
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.answer_claims import Claim
-from desktop_rag.core.claims import CheckedClaim, Verdict
+from desktop_rag.core.claims import CheckedClaim, Claim, Verdict
 from desktop_rag.core.conversation import Feedback, Message, MessageState, Role, SourceRef
 from desktop_rag.core.domain import DocumentState, Source, SourceState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import DocumentCounts
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.ui.composer.attached_files import AttachedFile
 from desktop_rag.ui.composer.attachment_strip import AttachmentChip
 from desktop_rag.ui.composer.composer import Composer
@@ -21,7 +20,7 @@ from desktop_rag.ui.library.source_list import FolderCard
 from desktop_rag.ui.messages.answer_item import AnswerItem
 from desktop_rag.ui.messages.message_model import Phase, Turn
 from desktop_rag.ui.messages.message_view import QuestionItem
-from desktop_rag.ui.reading.document_state import StateNotice, WayOut
+from desktop_rag.ui.reading.document_loading import StateNotice, WayOut
 from desktop_rag.ui.reading.reading_pane import StateCard
 
 Shown = tuple[str, QWidget]

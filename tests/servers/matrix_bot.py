@@ -12,10 +12,9 @@ from typing import Any, Self
 
 import httpx2
 
-from desktop_rag.features.matrix.account_login import log_in
-from desktop_rag.features.matrix.bot_secrets import VARIABLE, BotSecrets, new_store_key
 from desktop_rag.features.matrix.bot_settings import BotFile, RoomRule
-from desktop_rag.features.matrix.people_tokens import new_signing_key
+from desktop_rag.features.matrix.room_client import VARIABLE, BotSecrets, log_in, new_store_key
+from desktop_rag.features.matrix.room_readers import new_signing_key
 from tests.servers.chat_server import ChatServer
 from tests.servers.synapse import PASSWORD, Synapse
 

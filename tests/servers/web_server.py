@@ -18,8 +18,7 @@ from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 from typing import Any
 
-from desktop_rag.ingest.web.fetch_limits import WebLimits
-from desktop_rag.ingest.web.web_access import WebAccess
+from desktop_rag.ingest.web.crawler import WebAccess, WebLimits
 from tests.servers.loopback_server import LoopbackHandler, LoopbackServer, tls_context
 
 HTML = "text/html; charset=utf-8"

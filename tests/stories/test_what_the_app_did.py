@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from desktop_rag.activity.activity import EventFilter
 from desktop_rag.activity.activity_event import EventKind
-from desktop_rag.activity.event_search import EventFilter
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home

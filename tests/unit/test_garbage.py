@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from desktop_rag.garbage import SmallCollections, collect_all
+from desktop_rag.idle_memory import SmallCollections, collect_all
 
 
 class Ring:

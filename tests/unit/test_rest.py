@@ -3,7 +3,7 @@
 import pytest
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.rest import Rest
+from desktop_rag.idle_memory import Rest
 
 
 class App:

@@ -22,10 +22,16 @@ PACKAGE = ROOT / "desktop_rag"
 LIST = ROOT / "resources" / "words" / "told.json"
 # No window shows what these say: they serve the command line, programs, chat rooms and models.
 _NOT_SHOWN = (
-    "cli/", "matrix/", "evaluate/", "library_copy/", "rails/", "serve/admin/", "serve/rest/",
-    "serve/openai_api/", "serve/mcp_server/", "serve/guards/", "serve/widget/", "serve/filters/",
-    "features/server/access/access_rules.py", "features/server/access/user_tokens.py", "features/server/library_calls.py",
-    "store/sql/personal/evaluation_store.py", "store/duckdb/tables/", "scratch_library.py",
+    "cli/", "features/evaluation/cli/", "features/evaluation/measures/", "features/matrix/",
+    "features/rails/actions/", "features/rails/cli/", "features/rails/configuration/",
+    "features/rails/intent/", "features/rails/language/", "features/rails/prompts/",
+    "features/rails/rail_engine.py", "features/rails/rail_events.py", "features/rails/runtime/",
+    "features/rails/topics/", "features/schedules/cli/", "features/server/access/access_rules.py",
+    "features/server/access/user_tokens.py", "features/server/admin/", "features/server/cli/",
+    "features/server/filters/", "features/server/guards/", "features/server/library_calls.py",
+    "features/server/mcp_server/", "features/server/openai_api/", "features/server/rest/",
+    "features/server/widget/", "features/shared_library/cli/", "features/shared_library/copy/",
+    "store/duckdb/tables/", "store/sql/personal/evaluation_store.py", "scratch_library.py",
 )  # fmt: skip
 # Raised between parts of the app: logged, or turned into other words.
 _NOT_FOR_PEOPLE = {
@@ -57,14 +63,14 @@ _SOURCES = {
     "ingest/recordings/transcriber.py": ("words", "_GOES_ON"),
     "ingest/scanning/ignore.py": ("HIDDEN", "_TOOLS", "_TEMPORARY", "_PATTERN", "reason"),
     "ingest/watching/watcher.py": ("LIMIT_REASON", "REMOTE_REASON"),
-    "models/embedding/embedder_opener.py": ("check",),
+    "models/embedding/joined_embedding.py": ("check",),
     "models/endpoints/client/chat_client.py": ("_NOT_STREAMED", "status"),
     "models/endpoints/client/endpoint_faults.py": ("Fault",),
-    "models/endpoints/client/fault_words.py": ("wait_in_words", "fields", "said"),
+    "models/endpoints/client/endpoint_errors.py": ("wait_in_words", "fields", "said"),
 }
 # Single words are names of fields more often than texts, except in these.
 _WITH_WORDS = (
-    "core/answer_claims.py", "diagnosis/", "ingest/read/formats.py", "ingest/scanning/",
+    "core/claims.py", "diagnosis/", "ingest/read/formats.py", "ingest/scanning/",
     "ingest/read/foundation/format_table.py", "models/endpoints/client/rate_limits.py",
 )  # fmt: skip
 _OF_THE_SYSTEM = (

@@ -4,7 +4,7 @@ import ast
 import re
 from pathlib import Path
 
-from desktop_rag.core.language.function_words import english_share
+from desktop_rag.core.language.languages import english_share
 
 # Functions whose texts are names for programs: keys, patterns, styles, logs, programming errors.
 _FOR_PROGRAMS = {

@@ -16,9 +16,8 @@ from threading import Event, Lock
 from typing import Any, cast
 
 from desktop_rag.answer.endpoints.helper_job import generate
-from desktop_rag.answer.prompting.prompt_sanitizer import sanitized
-from desktop_rag.core.answer_claims import Claim
-from desktop_rag.core.claims import Verdict
+from desktop_rag.answer.prompting.prompt import sanitized
+from desktop_rag.core.claims import Claim, Verdict
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.models.ports import ChatModel, ChatTurn
 

@@ -15,8 +15,7 @@ from desktop_rag.answer.citing.citations import normalise
 from desktop_rag.answer.citing.cited_sentences import cited_sentences, citing_sentences
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.markup.formulas import verbatim_spans
-from desktop_rag.core.quotes.cited_quotes import CitedQuotes
-from desktop_rag.core.quotes.quote_alignment import Span
+from desktop_rag.core.quotes import CitedQuotes, Span
 from desktop_rag.core.text import sentences
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from itertools import accumulate
 
 from desktop_rag.answer.citing.citations import citations
 from desktop_rag.core.markup.formulas import verbatim_spans
-from desktop_rag.core.quotes.quote_alignment import Span
+from desktop_rag.core.quotes import Span
 from desktop_rag.core.text import sentences
 
 _ENDS = ".!?…。！？"

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from threading import Event
 
 from desktop_rag.answer.citing.citations import normalise
-from desktop_rag.answer.search.similarity_calibration import SimilarityCalibration
-from desktop_rag.core.conversation import Message
+from desktop_rag.answer.search.candidates import SimilarityCalibration
+from desktop_rag.core.conversation import Interaction, Message, outcome_of
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.interaction import Interaction, outcome_of
 from desktop_rag.core.query import parse_query
 from desktop_rag.models.ports import Embedder, Vectors
 from desktop_rag.store.contract.interaction_store import InteractionStore

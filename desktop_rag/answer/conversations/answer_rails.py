@@ -9,10 +9,10 @@ from pathlib import Path
 from threading import Event
 from typing import Protocol
 
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import AnswerEvent, Message, SourceRef
 from desktop_rag.core.domain import Passage
 from desktop_rag.core.language.translation import tr
+from desktop_rag.core.parsed import Anchor
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.question import SearchScope, Setup
 from desktop_rag.core.settings import Settings
-from desktop_rag.store.contract.assistant_store import AssistantStore
+from desktop_rag.store.contract.records import AssistantStore
 
 _COPY = " (copy{number})"
 _DELETED = "The assistant of this chat was deleted, so this was answered without it."

@@ -5,7 +5,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 from desktop_rag.answer.endpoints.chat_models import ChatModels
-from desktop_rag.core.attachment import Attachment, AttachmentKind, Image, sees_no_images
+from desktop_rag.core.conversation import Attachment, AttachmentKind, Image, sees_no_images
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.store.contract.records import AttachmentStore

@@ -14,15 +14,16 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 
-from desktop_rag.core.answer_claims import with_signs
-from desktop_rag.core.attachment import Attachment, in_words
+from desktop_rag.core.claims import with_signs
 from desktop_rag.core.conversation import (
     OWN_KNOWLEDGE,
+    Attachment,
     Conversation,
     Message,
     MessageState,
     Role,
     SourceRef,
+    in_words,
 )
 from desktop_rag.core.question_scope import ALL_DOCUMENTS
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar, cast
 
 from desktop_rag.answer.conversations.conversation_export import FORMAT, VERSION
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.attachment import Attachment, AttachmentKind
 from desktop_rag.core.conversation import (
+    Attachment,
+    AttachmentKind,
     Feedback,
     FileCounts,
     Message,
@@ -28,6 +28,7 @@ from desktop_rag.core.conversation import (
     SourceRef,
 )
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.query import strip_invalid_characters
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem, ScopeKind
 

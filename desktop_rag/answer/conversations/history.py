@@ -9,7 +9,7 @@ from pathlib import Path
 from desktop_rag.activity.activity_event import ActivityEvent, EventKind, Opinion
 from desktop_rag.answer.conversations.conversation_export import export_text
 from desktop_rag.answer.conversations.conversation_import import read_conversation
-from desktop_rag.answer.conversations.rewrites import Rewrites, is_of
+from desktop_rag.answer.conversations.personal import Rewrites, is_of
 from desktop_rag.core.conversation import Conversation, Feedback, Message, Role, SourceRef
 from desktop_rag.core.errors import AppError
 from desktop_rag.store.contract.engine import Engine

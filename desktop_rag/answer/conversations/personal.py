@@ -1,10 +1,202 @@
 """The person's own things, apart from documents and chats."""
 
+import contextlib
+import json
+import logging
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
 
+from desktop_rag.answer.citing.citations import normalise
 from desktop_rag.answer.conversations.answer_memory import Memory
-from desktop_rag.answer.conversations.prompt_library import PromptLibrary
-from desktop_rag.answer.conversations.rewrites import Rewrites
+from desktop_rag.core.conversation import Message
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.files.own_files import write_atomically
+from desktop_rag.core.query import strip_invalid_characters
+from desktop_rag.core.saved_prompts import LONGEST_TEXT, SavedPrompt, plain_name
+
+log = logging.getLogger(__name__)
+
+# The person's own versions of answers: Markdown files that later questions find.
+#
+# Worker threads only. The folder is a source of the library like any other, so changes by any
+# program
+# are found too.
+
+COLLECTION = "Your answers"
+_HEADING = "# Your answer: "
+_ID_CHARS = 12
+_LONGEST_NAME = 60
+_BODY = re.compile(rf"^{re.escape(_HEADING)}.*\n+", re.MULTILINE)
+
+
+class Rewrites:
+    """One file for each rewritten answer."""
+
+    def __init__(self, folder: Path, on_write: Callable[[Path], None]) -> None:
+        """`on_write` is called with the folder after each write, to make it searchable."""
+        self._folder = folder
+        self._on_write = on_write
+
+    def names(self) -> frozenset[str]:
+        """The names of all files, which identify the rewritten answers; see `is_of`."""
+        return frozenset(path.stem for path in self._folder.glob("*.md"))
+
+    def written_at(self) -> dict[str, float]:
+        """The times when answers were rewritten, by the first characters of the answers' ids."""
+        times: dict[str, float] = {}
+        for path in self._folder.glob("*.md"):
+            with contextlib.suppress(OSError):  # deleted meanwhile
+                times[path.stem.rpartition("-")[2]] = path.stat().st_mtime
+        return times
+
+    def text(self, message: Message) -> str:
+        """The answer as rewritten, or as given."""
+        if path := self._find(message):
+            return _BODY.split(path.read_text(encoding="utf-8"), maxsplit=1)[-1].strip()
+        # Without its sources, citations mean nothing.
+        return normalise(message.text, frozenset())[0].strip()
+
+    def write(self, question: str, message: Message, text: str) -> Path:
+        """Keep the person's version, replacing an earlier one."""
+        path = self._find(message) or self._folder / f"{_slug(question)}-{_id_of(message)}.md"
+        heading = " ".join(question.split())
+        front = [f"question: {json.dumps(heading, ensure_ascii=False)}"]
+        front.append(f"date: {datetime.now(UTC).astimezone():%Y-%m-%d}")
+        front += ["sources:", *_sources(message)] if message.sources else []
+        lines = ["---", *front, "---", "", f"{_HEADING}{heading}", "", text.strip(), ""]
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            draft = path.with_name(f"{path.name}.part")
+            draft.write_text("\n".join(lines), encoding="utf-8")
+            draft.replace(path)
+        except OSError as exc:
+            raise AppError("The answer could not be kept.", f"{path}: {exc.strerror}.") from exc
+        self._on_write(self._folder)
+        return path
+
+    def delete(self, message: Message) -> None:
+        """Delete the person's version; the given answer stays in its chat."""
+        if path := self._find(message):
+            path.unlink(missing_ok=True)
+
+    def _find(self, message: Message) -> Path | None:
+        return next(iter(self._folder.glob(f"*-{_id_of(message)}.md")), None)
+
+
+def is_of(name: str, message: Message) -> bool:
+    """True when a name of `Rewrites.names` belongs to this answer."""
+    return bool(message.message_id) and name.endswith(f"-{_id_of(message)}")
+
+
+def _id_of(message: Message) -> str:
+    return message.message_id[:_ID_CHARS]
+
+
+def _slug(question: str) -> str:
+    words = "".join(c if c.isalnum() else " " for c in question.casefold()).split()
+    return "-".join(words)[:_LONGEST_NAME].strip("-") or "answer"
+
+
+def _sources(message: Message) -> list[str]:
+    places = [
+        ", ".join(part for part in (s.title, s.anchor.label(), s.url or s.path) if part)
+        for s in message.sources
+        if s.is_cited
+    ]
+    return [f"  - {json.dumps(' '.join(p.split()), ensure_ascii=False)}" for p in places]
+
+
+# The person's saved prompts, one Markdown file each. Worker threads only.
+#
+# The app adds its own prompts once; from then on they are the person's to change or delete, here
+# or
+# in any other program.
+
+
+# More are not read: the folder may have been replaced by another one.
+_MOST = 500
+# With room for blank lines around the text.
+_MOST_BYTES = 4 * LONGEST_TEXT + 1_000
+
+
+class PromptLibrary:
+    """Reads and writes the folder of prompts, which is the only place they are kept."""
+
+    def __init__(self, folder: Path, built_in: Path) -> None:
+        """`built_in` holds the app's own prompts."""
+        self.folder = folder
+        self._built_in = built_in
+
+    def all(self) -> list[SavedPrompt]:
+        """All prompts by name, without files that are too long, not text, or cannot be named.
+
+        AppError when the folder cannot be created.
+        """
+        if not self.folder.exists():
+            self.restore_built_in()
+        paths = sorted(self.folder.glob("*.md"))[:_MOST]
+        found = {name: text for path in paths for name, text in _read(path)}
+        return [SavedPrompt(name, found[name]) for name in sorted(found)]
+
+    def save(self, prompt: SavedPrompt, former: str = "") -> SavedPrompt:
+        """Save a prompt, replacing the one of the `former` name; returns it as saved.
+
+        AppError for an empty or taken name, and when the disk refuses.
+        """
+        name, text = plain_name(prompt.name), strip_invalid_characters(prompt.text).strip()
+        if not name:
+            raise AppError("This name can't be used.", "Letters, digits, - and _ make a name.")
+        if not text or len(text) > LONGEST_TEXT:
+            hint = f"A prompt has up to {LONGEST_TEXT:,} characters."
+            raise AppError("There is no prompt." if not text else "The prompt is too long.", hint)
+        if name != former and self._find(name):
+            raise AppError(f"There is a prompt /{name} already.", "Give this one another name.")
+        path = self._find(name) or self.folder / f"{name}.md"
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_atomically(path, f"{text}\n")
+            if former and former != name:
+                self._remove(former)
+        except OSError as exc:
+            raise AppError("The prompt could not be kept.", f"{path}: {exc.strerror}.") from exc
+        return SavedPrompt(name, text)
+
+    def delete(self, name: str) -> None:
+        """Delete the file of a prompt, if it exists. AppError when the disk refuses."""
+        try:
+            self._remove(name)
+        except OSError as exc:
+            raise AppError("The prompt could not be deleted.", f"{exc.strerror}.") from exc
+
+    def restore_built_in(self) -> None:
+        """Add the app's own prompts whose names are free."""
+        for path in sorted(self._built_in.glob("*.md")):
+            if not self._find(path.stem):
+                self.save(SavedPrompt(path.stem, path.read_text(encoding="utf-8")))
+
+    def _find(self, name: str) -> Path | None:
+        """The file of this name, however it is spelled on disk."""
+        return next((p for p in self.folder.glob("*.md") if plain_name(p.stem) == name), None)
+
+    def _remove(self, name: str) -> None:
+        if path := self._find(name):
+            path.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> list[tuple[str, str]]:
+    """The name and text of one file, or nothing."""
+    name = plain_name(path.stem)
+    try:
+        if not (name and path.is_file() and path.stat().st_size <= _MOST_BYTES):
+            return []
+        text = strip_invalid_characters(path.read_text(encoding="utf-8-sig")).strip()
+    except (OSError, UnicodeDecodeError) as exc:
+        log.info("a prompt cannot be read: %s", type(exc).__name__)
+        return []
+    return [(name, text)] if text and len(text) <= LONGEST_TEXT else []
 
 
 @dataclass(frozen=True, slots=True)

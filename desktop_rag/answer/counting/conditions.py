@@ -12,9 +12,8 @@ from functools import cache
 from itertools import pairwise
 
 from desktop_rag.answer.counting.counting_words import CountingQuestion, CountingWords, plain_words
-from desktop_rag.answer.counting.record_fields import DONE, OPEN, STATE
-from desktop_rag.answer.counting.record_forms import Record
 from desktop_rag.answer.counting.record_names import is_alike, is_form
+from desktop_rag.answer.counting.record_structures import DONE, OPEN, STATE, Record
 
 _COMMON = 0.6
 _NUMBER = re.compile(r"(?<![\w.,])[€$£]?\s?(\d{1,3}(?:[.,' ]\d{3})+(?!\d)|\d+(?:[.,]\d+)?)")

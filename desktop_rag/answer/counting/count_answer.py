@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from threading import Event
 
 from desktop_rag.answer.counting.conditions import Judged, MetBy, Verdict, has_word, judged
-from desktop_rag.answer.counting.counted_set import CountedSet, CountedSets
+from desktop_rag.answer.counting.counted_set import CountedSet, CountedSets, file_count
 from desktop_rag.answer.counting.counting_words import (
     CountingQuestion,
     content_words,
@@ -21,19 +21,21 @@ from desktop_rag.answer.counting.counting_words import (
     names_thing,
     plain_words,
 )
-from desktop_rag.answer.counting.file_count import file_count
-from desktop_rag.answer.counting.record_forms import Kind, Record
 from desktop_rag.answer.counting.record_names import AROUND, DIRECT, near, strength
-from desktop_rag.answer.counting.record_structures import FoundStructure, structures_in
+from desktop_rag.answer.counting.record_structures import (
+    FoundStructure,
+    Kind,
+    Record,
+    structures_in,
+)
 from desktop_rag.answer.endpoints.helper_job import generate
-from desktop_rag.answer.prompting.prompt_sanitizer import sanitized
+from desktop_rag.answer.prompting.prompt import sanitized
+from desktop_rag.answer.sources.attached_sources import passage_of
 from desktop_rag.answer.sources.source_merging import numbered
-from desktop_rag.answer.sources.whole_text import passage_of
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.answer.writing.answer_texts import AnswerTexts, texts_for
-from desktop_rag.answer.writing.excerpt_markdown import quoted
-from desktop_rag.core.anchors import Anchor
+from desktop_rag.answer.writing.extractive_answer import quoted
 from desktop_rag.core.conversation import (
     AnswerEvent,
     FileAsked,
@@ -44,6 +46,7 @@ from desktop_rag.core.conversation import (
     TextDelta,
 )
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.places import Places, places_from_json
 from desktop_rag.core.terms import terms
 from desktop_rag.models.ports import ChatModel, ChatTurn

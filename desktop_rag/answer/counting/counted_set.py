@@ -1,24 +1,83 @@
 """The documents that a question about records is limited to, read in full. Worker threads."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
-from desktop_rag.answer.counting.file_count import LibraryFiles
-from desktop_rag.answer.counting.record_fields import plain_line
-from desktop_rag.answer.counting.record_forms import ReadDocument
+from desktop_rag.answer.counting.counting_words import CountingQuestion, content_words
 from desktop_rag.answer.counting.record_names import is_alike
+from desktop_rag.answer.counting.record_structures import ReadDocument, plain_line
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.writing.answer_request import AnswerRequest
+from desktop_rag.answer.writing.answer_texts import AnswerTexts
 from desktop_rag.core.domain import Document, DocumentState
+from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.core.places import places_from_json
 from desktop_rag.core.query import Filters, Query
 from desktop_rag.core.question import Readable
 from desktop_rag.core.question_scope import ScopeKind
+from desktop_rag.core.text import words
 from desktop_rag.store.contract.documents import DocumentStore
-from desktop_rag.store.contract.scope import Scope
-from desktop_rag.store.contract.search import NameStore
+from desktop_rag.store.contract.search import NameStore, Scope
+
+# Answers "How many files do I have?" by what the library knows, reading none of them. Pure.
+
+_MOST_KINDS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryFiles:
+    """The files of the library by state, and its searchable documents by the name of their format.
+
+    The latter include those inside of others, such as attachments of mail.
+    """
+
+    counts: DocumentCounts
+    formats: Mapping[str, int]
+
+
+def file_count(question: CountingQuestion, files: LibraryFiles, texts: AnswerTexts) -> str:
+    """The answer in Markdown; "" for a question about anything else than the number of files."""
+    asked = {word.casefold() for word in words(question.rest.replace("-", " "))}
+    if question.is_list or question.is_loose or _has_condition(question, asked):
+        return ""
+    are_files = not question.language.sets["files"].isdisjoint(asked)
+    known = [kind for kind in files.formats if kind.isalpha() and (are_files or kind.isupper())]
+    kinds = [kind for kind in known if {kind.casefold(), f"{kind.casefold()}s"} & asked]
+    spoken = {word for kind in kinds for word in (kind.casefold(), f"{kind.casefold()}s")}
+    if not spoken.issuperset(content_words(question)) or not (are_files or kinds):
+        return ""
+    return _of_kinds(kinds, files, texts) if kinds else _of_all(files, texts)
+
+
+def _has_condition(question: CountingQuestion, asked: set[str]) -> bool:
+    sets = question.language.sets
+    conditions = sets["open"] | sets["done"] | sets["negations"] | sets["measures"]
+    return not conditions.isdisjoint(asked) or any(map(str.isdigit, question.rest))
+
+
+def _of_kinds(kinds: list[str], files: LibraryFiles, texts: AnswerTexts) -> str:
+    count = sum(files.formats[kind] for kind in kinds)
+    return texts.counted("of_kind", count, kinds=", ".join(map(texts.format_name, kinds)))
+
+
+def _of_all(files: LibraryFiles, texts: AnswerTexts) -> str:
+    count, rest = files.counts.searchable, files.counts.total - files.counts.searchable
+    inside = sum(files.formats.values()) - count
+    where = "_inside" if inside > 0 else ""
+    sentences = [texts.counted(f"searchable{where}", count, inside=inside)]
+    if rest:
+        sentences.append(texts.said("other_files", count=rest))
+    ranked = sorted(files.formats.items(), key=lambda item: (-item[1], item[0]))
+    if len(ranked) > 1:
+        kinds = (
+            f"{texts.format_name(kind)} {texts.number(number)}"
+            for kind, number in ranked[:_MOST_KINDS]
+        )
+        sentences.append(texts.said(f"by_kind{where}", kinds=", ".join(kinds)))
+    return " ".join(sentences)
+
 
 # The entries of a Markdown file's front matter, which its text in the library lacks. Pure.
 #

@@ -11,7 +11,7 @@ from itertools import dropwhile, takewhile
 from typing import Any
 
 from desktop_rag.answer.understanding.file_words import file_words
-from desktop_rag.core.language.function_words import function_words
+from desktop_rag.core.language.languages import function_words
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.text import words
 

@@ -11,8 +11,7 @@ from functools import cache
 from itertools import takewhile
 
 from desktop_rag.answer.counting.counting_words import plain_words
-from desktop_rag.answer.counting.record_forms import Kind, Record
-from desktop_rag.answer.counting.record_structures import FoundStructure
+from desktop_rag.answer.counting.record_structures import FoundStructure, Kind, Record
 from desktop_rag.core.terms import terms
 
 # How surely a word names records: by what stands right above them or in most of their titles, by

@@ -22,12 +22,11 @@ from desktop_rag.models.endpoints.client.chat_stream import Usage
 from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.client.rate_limits import Allowances
-from desktop_rag.models.endpoints.endpoint_check import probe_endpoint
+from desktop_rag.models.endpoints.endpoint_check import LocalServer, probe_endpoint, running_servers
 from desktop_rag.models.endpoints.examination import Examination
 from desktop_rag.models.endpoints.keys import KeyStore
-from desktop_rag.models.endpoints.local_servers import LocalServer, running_servers
 from desktop_rag.models.ports import ChatModel
-from desktop_rag.models.transcription.transcription_client import TranscriptionClient
+from desktop_rag.models.transcription_client import TranscriptionClient
 
 log = logging.getLogger(__name__)
 

@@ -13,11 +13,9 @@ from threading import Event
 
 from desktop_rag.answer.citing.citation_validation import finish_answer
 from desktop_rag.answer.citing.citations import citations
-from desktop_rag.answer.endpoints.patient_stream import patient_stream
-from desktop_rag.answer.prompting.prompt import CountTokens
-from desktop_rag.answer.prompting.prompt_sanitizer import sanitized
-from desktop_rag.answer.writing.answer_draft import AnswerDraft
-from desktop_rag.answer.writing.growing_answer import GrowingAnswer
+from desktop_rag.answer.endpoints.helper_job import patient_stream
+from desktop_rag.answer.prompting.prompt import CountTokens, sanitized
+from desktop_rag.answer.writing.answer_draft import AnswerDraft, GrowingAnswer
 from desktop_rag.core.conversation import (
     AnswerEvent,
     AnswerWaits,

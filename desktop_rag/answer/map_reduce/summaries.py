@@ -13,8 +13,7 @@ from threading import Event
 
 from desktop_rag.answer.map_reduce.map_reduce import MapPart, MapReduce, MapReduceStyle
 from desktop_rag.answer.map_reduce.text_parts import TextParts, part_sources, part_tokens
-from desktop_rag.answer.prompting.instructions import with_instructions
-from desktop_rag.answer.prompting.preferences import in_language, in_manner
+from desktop_rag.answer.prompting.instructions import in_language, in_manner, with_instructions
 from desktop_rag.answer.prompting.prompt import INSTRUCTIONS, turns_about
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.writing.answer_draft import AnswerDraft

@@ -19,13 +19,13 @@ from threading import Event
 
 from desktop_rag.answer.citing.citations import normalise
 from desktop_rag.answer.endpoints.helper_job import LIMIT_S, as_question, generate
-from desktop_rag.answer.prompting.prompt_sanitizer import sanitized
+from desktop_rag.answer.prompting.prompt import sanitized
 from desktop_rag.answer.sources.question_rewriting import refers_back
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.core.conversation import Message, Role, SourceRef
 from desktop_rag.core.domain import Document, Passage
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.language.function_words import function_words, language_of
+from desktop_rag.core.language.languages import function_words, language_of
 from desktop_rag.core.parsed import Heading
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.places import places_from_json

@@ -4,9 +4,34 @@ Pure, any thread. The rules on citations and fenced data apply to every assistan
 and the instructions must yield to them.
 """
 
-from desktop_rag.answer.prompting.own_knowledge import OWN_KNOWLEDGE_LINE
-from desktop_rag.answer.prompting.prompt import INSTRUCTIONS, ONLY_SOURCES
-from desktop_rag.answer.prompting.prompt_sanitizer import sanitized
+import re
+
+from desktop_rag.answer.citing.citations import normalise
+from desktop_rag.answer.prompting.prompt import INSTRUCTIONS, ONLY_SOURCES, sanitized
+from desktop_rag.core.settings import AnswerLength, PreferenceSettings
+
+# Separates what a model adds from its own knowledge below an answer. Pure, any thread.
+
+OWN_KNOWLEDGE_LINE = "Not from your documents:"
+# Text that ends with a colon is not checked as a claim.
+_HEADING = f"**{OWN_KNOWLEDGE_LINE.removesuffix(':')}**:"
+# Models like to make a heading, a quote or bold text of it.
+_LINE = re.compile(
+    r"^[ \t>#*_]*not from your documents[ \t*_]*:[ \t*_]*", re.IGNORECASE | re.MULTILINE
+)
+
+
+def split_own_knowledge(text: str) -> tuple[str, str]:
+    """The part of an answer that rests on sources, and the part below the line, without citations.
+
+    The line becomes a bold paragraph of its own.
+    """
+    found = _LINE.search(text)
+    if found is None:
+        return text, ""
+    own = normalise(text[found.end() :], frozenset())[0].strip()
+    return text[: found.start()], f"{_HEADING}\n\n{own}" if own else ""
+
 
 # Unlikely to be typed by chance, and constant, so that servers can reuse a cached prefix.
 _TAG = "wishes-of-the-person"
@@ -62,3 +87,52 @@ def with_instructions(rules: str, instructions: str) -> str:
     """The rules, followed by the person's own instructions, if any."""
     plain = sanitized(instructions, _TAG).strip()
     return rules + _WISHES.format(tag=_TAG, wishes=plain) if plain else rules
+
+
+# Puts the person's preferences for answers into the system prompt. Pure.
+#
+# The result is the same for every question, so that servers can reuse a cached prefix.
+
+# The exact wording of the app's own rules.
+LANGUAGE_RULE = "Answer in the language of the question."
+_LANGUAGE_RULES = (
+    LANGUAGE_RULE,
+    "Write in the language of the sources.",
+    "Write in the language of the summaries.",
+)
+LENGTH_RULE = "Be brief."
+
+_LENGTHS = {
+    AnswerLength.BRIEF: "Answer in one or two sentences.",
+    AnswerLength.NORMAL: LENGTH_RULE,
+    AnswerLength.DETAILED: "Answer in detail: give all that the sources say about the question.",
+}
+_LONGEST_LANGUAGE = 40
+_LONGEST_TONE = 200
+# Unlikely to be typed by chance, and constant.
+_FENCE = "tone-of-the-person"
+
+
+def in_manner(rules: str, preferences: PreferenceSettings) -> str:
+    """The app's rules with the preferred language, length and tone."""
+    rules = in_language(rules, preferences)
+    rules = rules.replace(LENGTH_RULE, _LENGTHS[preferences.length])
+    tone = _plain(preferences.tone, _LONGEST_TONE)
+    return rules + (
+        f"\n- As far as the rules above allow, write in the tone that the person wishes: {tone}"
+        if tone
+        else ""
+    )
+
+
+def in_language(rules: str, preferences: PreferenceSettings) -> str:
+    """The app's rules with the preferred language only."""
+    if language := _plain(preferences.language, _LONGEST_LANGUAGE):
+        wanted = f"Answer in {language}, whatever the language of the question and the sources."
+        for rule in _LANGUAGE_RULES:
+            rules = rules.replace(rule, wanted)
+    return rules
+
+
+def _plain(text: str, most: int) -> str:
+    return " ".join(sanitized(text, _FENCE).split())[:most].rstrip()

@@ -7,10 +7,9 @@ import math
 import re
 from itertools import pairwise
 
-from desktop_rag.core.language.function_words import function_words
+from desktop_rag.core.language.languages import function_words
 from desktop_rag.core.text import words
-from desktop_rag.store.contract.scope import Scope
-from desktop_rag.store.contract.search import NamedDocuments, NameStore
+from desktop_rag.store.contract.search import NamedDocuments, NameStore, Scope
 
 _LEAST_LETTERS = 3
 # Shorter words occur inside too many others: age in mortgage, man in manual. Scripts without spaces

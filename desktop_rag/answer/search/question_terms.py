@@ -4,13 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from desktop_rag.core.language.function_words import function_words
+from desktop_rag.core.language.languages import function_words
 from desktop_rag.core.query import Query
 from desktop_rag.core.question import Readable
 from desktop_rag.core.terms import terms, word_groups
 from desktop_rag.core.text import sentences, words
-from desktop_rag.store.contract.scope import Scope
-from desktop_rag.store.contract.search import LexicalStore, Weights
+from desktop_rag.store.contract.search import LexicalStore, Scope, Weights
 
 # Corrects the spelling of a question by the vocabulary of the library. Any thread.
 #

@@ -29,14 +29,13 @@ from desktop_rag.answer.search.fusion import (
 )
 from desktop_rag.answer.search.question_terms import QuestionReader, QuestionReading, SearchQuestion
 from desktop_rag.core.domain import Passage, SearchMode
-from desktop_rag.core.language.open_questions import is_open_question
+from desktop_rag.core.language.languages import is_open_question
 from desktop_rag.core.query import Query
 from desktop_rag.core.question import EVERYTHING, SearchScope
 from desktop_rag.core.terms import holds_phrase
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.ports import Embedder
-from desktop_rag.store.contract.scope import Scope
-from desktop_rag.store.contract.search import LexicalStore
+from desktop_rag.store.contract.search import LexicalStore, Scope
 
 # The bonus of passages whose document the question names, in standard deviations.
 _NAMED_BONUS = 1.0

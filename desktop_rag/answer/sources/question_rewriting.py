@@ -21,12 +21,12 @@ from desktop_rag.answer.endpoints.helper_job import (
     as_question,
     generate,
 )
-from desktop_rag.answer.prompting.prompt_sanitizer import sanitized
+from desktop_rag.answer.prompting.prompt import sanitized
 from desktop_rag.answer.small_talk import reply_to
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.core.conversation import Message, Role
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.language.function_words import function_words, language_of, most_likely
+from desktop_rag.core.language.languages import function_words, language_of, most_likely
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.query import Query, parse_query
 from desktop_rag.core.terms import terms

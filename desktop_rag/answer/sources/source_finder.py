@@ -7,18 +7,23 @@ from threading import Event
 
 from desktop_rag.answer.search.fusion import IRRELEVANT_BELOW
 from desktop_rag.answer.search.retriever import Retriever
-from desktop_rag.answer.sources.earlier_sources import numbered_anew, sources_before, with_earlier
 from desktop_rag.answer.sources.question_rewriting import (
     content_words,
     depends_on_history,
     readings,
 )
-from desktop_rag.answer.sources.source_merging import CountTokens, choose_sources
+from desktop_rag.answer.sources.source_merging import (
+    CountTokens,
+    choose_sources,
+    numbered_anew,
+    sources_before,
+    with_earlier,
+)
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.core.conversation import FileCounts, SearchNotes, SearchResult, SourceRef
 from desktop_rag.core.domain import Passage, SearchMode
-from desktop_rag.core.language.function_words import language_of
+from desktop_rag.core.language.languages import language_of
 from desktop_rag.core.query import Query
 from desktop_rag.core.question import EVERYTHING, SearchScope
 from desktop_rag.core.search_syntax import hints_for, limits_in_words

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.parsed import Mark, TableHeader
+from desktop_rag.core.parsed import Anchor, Mark, TableHeader
 from desktop_rag.core.places import places_from_json
 
 _BORDER = " | "

@@ -14,16 +14,21 @@ from itertools import accumulate
 from threading import Event
 from typing import TypeVar
 
-from desktop_rag.answer.endpoints.patient_stream import generate_telling
-from desktop_rag.answer.prompting.prompt_sanitizer import sanitized
-from desktop_rag.answer.sources.earlier_sources import numbered_anew
-from desktop_rag.answer.tables.cell_values import ColumnValues, column_values, notation_of
+from desktop_rag.answer.endpoints.helper_job import generate_telling
+from desktop_rag.answer.prompting.prompt import sanitized
+from desktop_rag.answer.sources.source_merging import numbered_anew
+from desktop_rag.answer.tables.cell_values import (
+    ColumnValues,
+    column_values,
+    may_want_a_query,
+    notation_of,
+    table_words,
+)
 from desktop_rag.answer.tables.sheet_rows import RowBlock, SheetRow, column_letters, row_blocks
-from desktop_rag.answer.tables.table_words import may_want_a_query, table_words
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import AnswerEvent, AnswerWaits, SourceRef
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.models.ports import ChatModel, ChatTurn
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.tables import (

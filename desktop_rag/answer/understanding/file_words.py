@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from desktop_rag.core.language.language_names import language_named
+from desktop_rag.answer.writing.answer_request import AnswerRequest
+from desktop_rag.core.language.languages import language_named
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.text import words
 
@@ -182,3 +183,19 @@ def cites_source(text_before: str) -> str:
             ):
                 return phrase
     return ""
+
+
+# Questions that compare several named files. Pure; any thread.
+
+_COMPARES = re.compile(
+    r"(?i)\b(?:compar(?:e[rsz]?|ed|ing|ison|ons|a|ar|e-me|aci[oó]n|a[cç][aã]o|aison)|differ(?:s|ences?)?"
+    r"|vergleich(?:e|en|t)?|unterschiede?n?|unterscheide[nt]|différen(?:ces?|t)|diffèrent"
+    r"|diferenci?as?|difer(?:e|en|em)|differenz[ae]|differiscono|confronta(?:re)?|verschill?(?:en)?"
+    r"|vergelijk(?:en|ing)?|porówna(?:j|ć|nie)|różni(?:ą|ce|ca)?|diferenças?)\b"
+)
+
+
+def compares(request: AnswerRequest) -> bool:
+    """True when the question compares at least two files that it names or that were chosen."""
+    several = request.named is not None and len(request.named.document_ids) > 1
+    return several and bool(_COMPARES.search(request.question))

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from desktop_rag.answer.prompting.prompt import ANSWER_SHARE
+from desktop_rag.answer.sources.attached_sources import WholeTexts, passage_of
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.sources.source_merging import numbered
-from desktop_rag.answer.sources.whole_text import WholeTexts, passage_of
 from desktop_rag.answer.understanding.file_words import language_around
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.answer.writing.answer_texts import AnswerTexts, texts_for
 from desktop_rag.answer.writing.excerpt_candidates import is_prose
-from desktop_rag.answer.writing.excerpt_markdown import quoted
 from desktop_rag.answer.writing.excerpt_units import units_of
+from desktop_rag.answer.writing.extractive_answer import quoted
 from desktop_rag.core.conversation import (
     AnswerEvent,
     FileCounts,

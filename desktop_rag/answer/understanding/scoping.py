@@ -22,12 +22,10 @@ from desktop_rag.answer.understanding.file_words import (
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.query import Filters, Query, parse_query
+from desktop_rag.core.query import Filters, Query, asks_for_summary, parse_query
 from desktop_rag.core.question import NamedFiles, SearchScope
-from desktop_rag.core.summary_request import asks_for_summary
 from desktop_rag.store.contract.documents import DocumentStore
-from desktop_rag.store.contract.scope import Scope
-from desktop_rag.store.contract.search import NameStore
+from desktop_rag.store.contract.search import NameStore, Scope
 
 # Finds names of files in a question, however their letter case and separators are written. Pure.
 #

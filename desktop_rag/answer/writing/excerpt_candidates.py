@@ -7,14 +7,52 @@ from itertools import islice, takewhile
 from pathlib import PurePath
 from types import MappingProxyType
 
-from desktop_rag.answer.writing.excerpt_leads import label_of
-from desktop_rag.answer.writing.excerpt_units import Unit, is_shouted, plain, units_of
-from desktop_rag.answer.writing.source_tables import Surroundings
+from desktop_rag.answer.writing.excerpt_units import Unit, is_shouted, label_of, plain, units_of
 from desktop_rag.core.conversation import SourceRef
-from desktop_rag.core.language.function_words import function_words, is_likely_english
-from desktop_rag.core.language.number_words import NUMBER_WORDS
+from desktop_rag.core.language.languages import NUMBER_WORDS, function_words, is_likely_english
+from desktop_rag.core.places import places_from_json
 from desktop_rag.core.terms import terms
 from desktop_rag.core.text import ends_sentence, words
+from desktop_rag.store.contract.documents import DocumentStore
+
+# What is around a passage: the tables that it is a part of, the text above, the language.
+#
+# Needs the store; any thread.
+
+# The head of a table of figures is on the same page, at most one before.
+_ABOVE = 3_000
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The header row of the table that a passage is a part of, the text above the passage, and the
+    code of its document's language, "" where that is not known.
+    """
+
+    header: str = ""
+    above: str = ""
+    language: str = ""
+
+
+def surroundings_of(
+    documents: DocumentStore, sources: Sequence[SourceRef]
+) -> dict[int, Surroundings]:
+    """The surroundings of each source, by its number."""
+    known = documents.get([source.document_id for source in sources])
+    languages = {document.document_id: document.language for document in known}
+    return {
+        source.n: _around(documents, source, languages.get(source.document_id, ""))
+        for source in sources
+    }
+
+
+def _around(documents: DocumentStore, source: SourceRef, language: str) -> Surroundings:
+    text, places = documents.content(source.document_id)
+    tables = places_from_json(places)[2]
+    inside = (t.text for t in tables if t.start <= source.start < t.end)
+    above = text[max(0, source.start - _ABOVE) : source.start] if text else ""
+    return Surroundings(next(inside, ""), above, language)
+
 
 LONGEST = 600
 # Question words are ignored: a "when" in a sentence does not answer "when".

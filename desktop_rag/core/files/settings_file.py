@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import tomlkit
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.atomic_file import write_atomically
+from desktop_rag.core.files.own_files import write_atomically
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.settings import EndpointSettings, Settings
 

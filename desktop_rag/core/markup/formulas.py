@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from desktop_rag.core.markup.code_spans import code_spans
+from desktop_rag.core.markup.plain_markdown import code_spans
 
 LONGEST = 1_000
 _OPENINGS = re.compile(r"\$\$?|\\[(\[]")

@@ -2,7 +2,7 @@
 
 import re
 
-from desktop_rag.core.language.function_words import function_words
+from desktop_rag.core.language.languages import function_words
 
 _LENGTH = 240
 _LEAD = 50

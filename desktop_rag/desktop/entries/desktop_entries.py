@@ -12,16 +12,22 @@ from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.atomic_file import write_atomically
-from desktop_rag.core.files.private_files import persons_mask
+from desktop_rag.core.files.own_files import persons_mask, write_atomically
 from desktop_rag.desktop.entries.linux_files import (
     DESKTOP_FILE,
     EntryFile,
     entry_files,
     nautilus_script,
 )
-from desktop_rag.desktop.identity import APP_ID, APP_NAME, ASK_ABOUT, SUMMARY, URL_SCHEME
-from desktop_rag.desktop.launching import app_command, quoted
+from desktop_rag.desktop.launching import (
+    APP_ID,
+    APP_NAME,
+    ASK_ABOUT,
+    SUMMARY,
+    URL_SCHEME,
+    app_command,
+    quoted,
+)
 
 # The registry keys that enter the app for one person: links, and the menus of Explorer.
 #

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from desktop_rag.desktop.identity import APP_ID, APP_NAME, ASK_ABOUT, SUMMARY, URL_SCHEME
-from desktop_rag.desktop.launching import quoted
+from desktop_rag.desktop.launching import APP_ID, APP_NAME, ASK_ABOUT, SUMMARY, URL_SCHEME, quoted
 
 ICON_SIZES_PX = (16, 22, 24, 32, 48, 64, 96, 128, 256, 512)
 DESKTOP_FILE = PurePosixPath("applications", f"{APP_ID}.desktop")

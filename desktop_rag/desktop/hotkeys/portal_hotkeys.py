@@ -34,7 +34,7 @@ from desktop_rag.desktop.hotkeys.hotkey import (
     Hotkeys,
     OnPressed,
 )
-from desktop_rag.desktop.identity import APP_ID
+from desktop_rag.desktop.launching import APP_ID
 
 log = logging.getLogger(__name__)
 

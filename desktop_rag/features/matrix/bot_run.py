@@ -17,14 +17,24 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.atomic_file import read_object, write_atomically
-from desktop_rag.features.matrix.bot_secrets import BotSecrets, SecretKeeper
+from desktop_rag.core.files.own_files import read_object, write_atomically
 from desktop_rag.features.matrix.bot_settings import BotFile, LiveSettings, RoomRule
-from desktop_rag.features.matrix.conversations import Conversations
-from desktop_rag.features.matrix.growing_message import GrowingMessage, say_interrupted, typing
-from desktop_rag.features.matrix.handled_events import Handled, HandledEvents, Progress
-from desktop_rag.features.matrix.heard_events import Heard, KnownDevice, Reaction
-from desktop_rag.features.matrix.heard_message import HeardMessage, is_for, without_mention
+from desktop_rag.features.matrix.growing_message import (
+    GrowingMessage,
+    Handled,
+    HandledEvents,
+    Progress,
+    say_interrupted,
+    typing,
+)
+from desktop_rag.features.matrix.heard_message import (
+    Heard,
+    HeardMessage,
+    KnownDevice,
+    Reaction,
+    is_for,
+    without_mention,
+)
 from desktop_rag.features.matrix.library_server import LibraryRefusedError, LibraryServer
 from desktop_rag.features.matrix.message_text import (
     LinkedSource,
@@ -34,19 +44,20 @@ from desktop_rag.features.matrix.message_text import (
     message_link,
     plain,
 )
-from desktop_rag.features.matrix.people_tokens import PeopleTokens
-from desktop_rag.features.matrix.room_answers import Answering, in_words
-from desktop_rag.features.matrix.room_client import RoomClient
-from desktop_rag.features.matrix.room_commands import (
+from desktop_rag.features.matrix.room_answers import (
     MOST_MESSAGES,
+    Answering,
+    Conversations,
     Help,
     NotUnderstood,
     Question,
     Sources,
     Summarise,
     command_in,
+    in_words,
 )
-from desktop_rag.features.matrix.room_readers import RoomReaders
+from desktop_rag.features.matrix.room_client import BotSecrets, RoomClient, SecretKeeper
+from desktop_rag.features.matrix.room_readers import PeopleTokens, RoomReaders
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ import tomlkit
 from tomlkit.items import Table
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.atomic_file import write_atomically
+from desktop_rag.core.files.own_files import write_atomically
 
 log = logging.getLogger(__name__)
 

@@ -1,14 +1,17 @@
 """Answers questions about documents in a room. The event loop of the bot."""
 
+import re
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from desktop_rag.core.claims import Verdict
 from desktop_rag.features.matrix.bot_settings import LiveSettings, RoomRule
-from desktop_rag.features.matrix.conversations import Conversations
 from desktop_rag.features.matrix.growing_message import GrowingMessage, typing
-from desktop_rag.features.matrix.heard_message import HeardMessage
+from desktop_rag.features.matrix.heard_message import HeardMessage, is_for, without_mention
 from desktop_rag.features.matrix.library_server import (
     AskedQuestion,
     LibraryAnswer,
@@ -17,8 +20,190 @@ from desktop_rag.features.matrix.library_server import (
 )
 from desktop_rag.features.matrix.message_text import LinkedSource, answer_text, plain, reaction_to
 from desktop_rag.features.matrix.room_client import RoomClient
-from desktop_rag.features.matrix.room_commands import Question
 from desktop_rag.features.matrix.room_readers import Readers, RoomReaders, address_for_room
+
+# What a message asks the bot to do. Pure.
+#
+# Commands have a fixed form, and whatever has another is a question for the library.
+
+MOST_MESSAGES = 400
+_DEFAULT_MESSAGES = 50
+_SUMMARY = re.compile(
+    r"summari[sz]e(?:\s+(?:this\s+)?(?:(?P<thread>thread)|last\s+(?P<count>\d{1,4})(?:\s+messages)?"
+    r"|since\s+(?P<date>\d{4}-\d{2}-\d{2})))?"
+    r"(?P<stores>\s+and\s+store(?:\s+it)?(?:\s+in\s+(?P<store>.+?))?)?\s*[.!]?",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"ask\s+[\"“](?P<name>[^\"”]+)[\"”]\s*:?\s*(?P<question>.*)", re.I | re.S)
+_HELP = re.compile(r"help\s*[.!?]?|", re.IGNORECASE)
+_SOURCES = re.compile(r"sources\s*[.!?]?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Help:
+    """What the bot can do here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The sources of the answer in this thread, or what may be asked in this room."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question about documents, of one collection or of all of the room."""
+
+    text: str
+    collection: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Summarise:
+    """A summary of the thread, of the last messages, or of those since a time (Unix seconds).
+
+    With `is_stored` it becomes a document of the collection `store_in`, "" for the only one.
+    """
+
+    count: int = 0
+    since: float = 0.0
+    is_stored: bool = False
+    store_in: str = ""
+
+    @property
+    def is_of_thread(self) -> bool:
+        """True for a summary of the thread that it was asked for in."""
+        return not self.count and not self.since
+
+
+@dataclass(frozen=True, slots=True)
+class NotUnderstood:
+    """A command that names something which is not there."""
+
+    said: str
+
+
+Command = Help | Sources | Question | Summarise | NotUnderstood
+
+
+def command_in(text: str, collections: Sequence[str], *, is_in_thread: bool) -> Command:
+    """The command in a text without the mention. `collections` are those of the room."""
+    if _HELP.fullmatch(text):
+        return Help()
+    if _SOURCES.fullmatch(text):
+        return Sources()
+    if found := _SUMMARY.fullmatch(text):
+        return _summary(found, is_in_thread=is_in_thread)
+    if found := _QUOTED.fullmatch(text):
+        return _named(found["name"], found["question"], collections)
+    return _asked(text, collections)
+
+
+def _summary(found: re.Match[str], *, is_in_thread: bool) -> Command:
+    since = 0.0
+    if date := found["date"]:
+        try:
+            since = datetime.strptime(date, "%Y-%m-%d").replace(tzinfo=UTC).timestamp()
+        except ValueError:
+            return NotUnderstood(f"{date} is no date.")
+    count = min(int(found["count"] or 0), MOST_MESSAGES)
+    is_plain = not (found["thread"] or found["count"] or found["date"])
+    if found["thread"] and not is_in_thread:
+        return NotUnderstood("This message is in no thread.")
+    if is_plain and not is_in_thread:
+        count = _DEFAULT_MESSAGES
+    if found["count"] and not count:
+        return NotUnderstood("There is nothing in no messages.")
+    store_in = (found["store"] or "").strip(' "“”')
+    return Summarise(count, since, bool(found["stores"]), store_in)
+
+
+def _named(name: str, question: str, collections: Sequence[str]) -> Command:
+    known = next((each for each in collections if each.casefold() == name.casefold()), None)
+    if known is None:
+        return NotUnderstood(f"“{name}” can't be asked here. `sources` lists what can.")
+    if not question.strip():
+        return NotUnderstood(f"What do you want to know from “{known}”?")
+    return Question(question.strip(), known)
+
+
+def _asked(text: str, collections: Sequence[str]) -> Command:
+    """`ask NAME …` with the longest name that fits; any other text is a question as it is."""
+    for name in sorted(collections, key=len, reverse=True):
+        pattern = rf"ask\s+{re.escape(name)}\s*(?::\s*|\s+)(?P<question>\S.*)"
+        if found := re.fullmatch(pattern, text, re.IGNORECASE | re.DOTALL):
+            return Question(found["question"].strip(), name)
+    return Question(text)
+
+
+# What was said in the threads of the bot. In memory only; after a restart the room tells it.
+#
+# The thread of the bot.
+
+_MOST_THREADS = 500
+_MOST_TURNS = 12
+_ABOUT_SOURCES = "\n\nSources:\n"
+
+
+@dataclass(slots=True)
+class Conversation:
+    """The turns of a thread (role and text), and the sources of its last answer."""
+
+    turns: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    sources: tuple[LinkedSource, ...] = ()
+
+
+class Conversations:
+    """The conversations of threads, those that were used last."""
+
+    def __init__(self, rooms: RoomClient) -> None:
+        self._rooms = rooms
+        self._kept: OrderedDict[str, Conversation] = OrderedDict()
+
+    def known(self, thread_id: str) -> Conversation | None:
+        """The conversation of a thread, if it is in memory."""
+        return self._kept.get(thread_id)
+
+    async def of(self, message: HeardMessage, asking: Sequence[str]) -> Conversation:
+        """The conversation that a message goes on with; only questions of `asking` are part of it.
+
+        What others wrote in the thread was not said to the bot.
+        """
+        if not message.thread_id:
+            return self._keep(message.event_id, Conversation())
+        if (kept := self._kept.get(message.thread_id)) is None:
+            kept = Conversation(await self._read(message, frozenset(asking)))
+        return self._keep(message.thread_id, kept)
+
+    def answered(
+        self, message: HeardMessage, question: str, text: str, sources: Sequence[LinkedSource]
+    ) -> None:
+        """Remember a question with its answer."""
+        kept = self._keep(message.answer_thread, self._kept.get(message.answer_thread))
+        kept.turns += [("user", question), ("assistant", text)]
+        del kept.turns[:-_MOST_TURNS]
+        kept.sources = tuple(sources)
+
+    def _keep(self, thread_id: str, kept: Conversation | None) -> Conversation:
+        self._kept[thread_id] = kept = kept or Conversation()
+        self._kept.move_to_end(thread_id)
+        while len(self._kept) > _MOST_THREADS:
+            self._kept.popitem(last=False)
+        return kept
+
+    async def _read(self, message: HeardMessage, asking: frozenset[str]) -> list[tuple[str, str]]:
+        user_id, name = self._rooms.user_id, self._rooms.display_name
+        said = await self._rooms.thread(message.room_id, message.thread_id)
+        own_ids = frozenset(each.event_id for each in said if each.sender == user_id)
+        turns: list[tuple[str, str]] = []
+        for each in said:
+            if each.event_id == message.event_id:
+                break
+            if each.sender == user_id:
+                turns.append(("assistant", each.text.partition(_ABOUT_SOURCES)[0]))
+            elif each.sender in asking and is_for(each, user_id, name, own_ids):
+                turns.append(("user", without_mention(each.text, user_id, name)))
+        return turns[-_MOST_TURNS:]
+
 
 _SOMEBODY_CAME = (
     "Somebody joined this room meanwhile, so this answer is not shown. Please ask again."

@@ -6,25 +6,93 @@ the same device is one message.
 
 import asyncio
 import hashlib
+import json
 import logging
+import os
+import secrets
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import nio
+from aiohttp import ClientError
 from nio.api import RelationshipType
 from nio.crypto import OlmDevice
-from nio.store import SqliteStore
+from nio.store import SqliteMemoryStore, SqliteStore
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.matrix.bot_secrets import BotSecrets
 from desktop_rag.features.matrix.bot_settings import LiveSettings
-from desktop_rag.features.matrix.heard_events import Heard, KnownDevice, Reaction
-from desktop_rag.features.matrix.heard_message import HeardMessage, heard
+from desktop_rag.features.matrix.heard_message import (
+    Heard,
+    HeardMessage,
+    KnownDevice,
+    Reaction,
+    heard,
+)
+from desktop_rag.models.system_keyring import SystemKeyring
 
 log = logging.getLogger(__name__)
+
+# What the bot must keep secret, in the system's keyring. Any thread.
+
+SERVICE = "desktop-rag-matrix"
+VARIABLE = "DESKTOP_RAG_MATRIX_SECRETS"
+
+
+@dataclass(frozen=True, slots=True)
+class BotSecrets:
+    """The access token of the account, the key of the store of encryption keys, the token for the
+    local server, and the private key (PEM) that signs tokens for people.
+    """
+
+    access_token: str
+    store_key: str
+    library_token: str
+    signing_key: str
+
+    def __repr__(self) -> str:
+        return "BotSecrets()"
+
+    def to_json(self) -> str:
+        """All of them as the keyring keeps them."""
+        return json.dumps(asdict(self))
+
+
+def new_store_key() -> str:
+    """A key for a new store: it is never a word that somebody could guess."""
+    return secrets.token_urlsafe(32)
+
+
+class SecretKeeper:
+    """Keeps the secrets of accounts by their Matrix ids."""
+
+    def __init__(self, keyring: SystemKeyring | None = None) -> None:
+        self._keyring = keyring or SystemKeyring(SERVICE)
+
+    def get(self, user_id: str) -> BotSecrets:
+        """The secrets of an account; those in the environment come first.
+
+        AppError when there are none.
+        """
+        kept = os.environ.get(VARIABLE, "") or self._keyring.get(user_id)
+        try:
+            content: Any = json.loads(kept) if kept else None
+            names = BotSecrets.__slots__
+            return BotSecrets(**{name: str(content[name]) for name in names})
+        except (ValueError, KeyError, TypeError) as exc:
+            hint = f"Log in again: desktop-rag matrix login. Without a keyring, set {VARIABLE}."
+            raise AppError(f"The secrets of {user_id} are not there.", hint) from exc
+
+    def save(self, user_id: str, given: BotSecrets) -> bool:
+        """Keep the secrets; False when there is no keyring that does."""
+        return self._keyring.save(user_id, given.to_json())
+
+    def delete(self, user_id: str) -> None:
+        """Forget the secrets of an account."""
+        self._keyring.delete(user_id)
+
 
 _WAIT_MS = 30_000
 _TYPING_MS = 30_000
@@ -373,3 +441,27 @@ def failed(title: str, answer: object) -> AppError:
     code = getattr(answer, "status_code", "") or ""
     said = getattr(answer, "message", "") or ""
     return AppError(title, f"{said} {code}".strip())
+
+
+# Logs the bot in to its account, as a new device. The thread of the command line.
+
+
+def log_in(homeserver: str, user: str, password: str, name: str) -> tuple[str, str, str]:
+    """A new device of an account: Matrix id, device id and access token. AppError if refused."""
+    return asyncio.run(_log_in(homeserver, user, password, name))
+
+
+async def _log_in(homeserver: str, user: str, password: str, name: str) -> tuple[str, str, str]:
+    config = nio.AsyncClientConfig(
+        store=SqliteMemoryStore, encryption_enabled=False, max_timeouts=2
+    )
+    client = nio.AsyncClient(homeserver, user, config=config)
+    try:
+        answer = await client.login(password, device_name=name)
+    except (ClientError, OSError, TimeoutError) as exc:
+        raise AppError("The homeserver can't be reached.", f"{homeserver}: {exc}") from exc
+    finally:
+        await client.close()
+    if not isinstance(answer, nio.LoginResponse):
+        raise failed("The homeserver does not let the account in.", answer)
+    return answer.user_id, answer.device_id, answer.access_token

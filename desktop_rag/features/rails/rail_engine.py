@@ -11,21 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from desktop_rag.features.rails.actions.action_calls import CallOutcome, call_action
+from desktop_rag.features.rails.actions.action_calls import (
+    Action,
+    ActionResult,
+    CallOutcome,
+    call_action,
+)
 from desktop_rag.features.rails.actions.built_in_actions import make_registry
 from desktop_rag.features.rails.actions.consent import proposed
-from desktop_rag.features.rails.actions.rail_action import Action, ActionResult
 from desktop_rag.features.rails.actions.rails_world import Around, ModelCall, ModelCalls, RailsWorld
 from desktop_rag.features.rails.configuration.rails_configuration import RailsConfiguration
-from desktop_rag.features.rails.events.rail_events import (
-    ActionFinished,
-    ActionStatus,
-    BotSaid,
-    OwnEvent,
-    RailEvent,
-    StartAction,
-    UserSaid,
-)
 from desktop_rag.features.rails.intent.intent_recognition import (
     IntentExample,
     IntentRecogniser,
@@ -34,10 +29,19 @@ from desktop_rag.features.rails.intent.intent_recognition import (
 from desktop_rag.features.rails.language.expression_values import as_text
 from desktop_rag.features.rails.language.flow_program import Program
 from desktop_rag.features.rails.prompts.stage_prompts import REMOVE_LAST_MESSAGE
+from desktop_rag.features.rails.rail_events import (
+    ActionFinished,
+    ActionStatus,
+    BotSaid,
+    OwnEvent,
+    RailEvent,
+    StartAction,
+    UserSaid,
+)
 from desktop_rag.features.rails.runtime.event_steps import replay
 from desktop_rag.features.rails.runtime.library_flows import PIECE_PASSED, PIECE_WRITTEN
+from desktop_rag.features.rails.runtime.next_step import RailsState
 from desktop_rag.features.rails.runtime.rail_loop import Conversation, Limits, RailTurn
-from desktop_rag.features.rails.runtime.rail_state import RailsState
 
 _NEAREST_FLOWS = 5
 

@@ -17,7 +17,7 @@ import numpy as np
 from desktop_rag.answer.checking.answer_checking import CheckClaim, plain_sentence
 from desktop_rag.answer.citing.cited_sentences import cited_sentences
 from desktop_rag.core.claims import CONTRADICTING, CheckedClaim, Difference, DifferenceKind, Verdict
-from desktop_rag.core.language.function_words import function_words
+from desktop_rag.core.language.languages import function_words
 from desktop_rag.core.terms import terms
 from desktop_rag.core.text import words
 from desktop_rag.features.schedules.values.standing_run import ComparedSentence, SentenceChange

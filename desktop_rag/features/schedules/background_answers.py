@@ -21,8 +21,7 @@ from desktop_rag.core.question_scope import QuestionScope
 from desktop_rag.features.schedules.answer_comparison import AnswerComparison
 from desktop_rag.features.schedules.values.standing_run import ComparedSentence
 from desktop_rag.models.answer_priority import AnswerPriority
-from desktop_rag.store.contract.scope import Scope
-from desktop_rag.store.contract.search import NameStore
+from desktop_rag.store.contract.search import NameStore, Scope
 
 _WAIT_S = 0.2
 # How often an answer that gave way is begun again before it is put off.

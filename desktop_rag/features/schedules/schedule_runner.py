@@ -13,8 +13,7 @@ from datetime import datetime, timedelta
 from desktop_rag.core.errors import AppError, Cancelled, InterruptedAnswer
 from desktop_rag.core.library_events import DocumentsChanged, LibraryEvent
 from desktop_rag.features.schedules.standing_questions import Standing, StandingQuestions
-from desktop_rag.features.schedules.values.due_times import is_due
-from desktop_rag.features.schedules.values.standing_question import Rhythm, StandingQuestion
+from desktop_rag.features.schedules.values.standing_question import Rhythm, StandingQuestion, is_due
 from desktop_rag.ingest.library import Library
 
 log = logging.getLogger(__name__)

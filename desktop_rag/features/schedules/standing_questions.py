@@ -11,20 +11,21 @@ from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Message
 from desktop_rag.core.errors import AppError
 from desktop_rag.features.evaluation.values.run_estimate import CostlyError, estimate
-from desktop_rag.features.schedules.values.due_times import latest_occasion, retry_at
-from desktop_rag.features.schedules.values.standing_events import (
-    AnswerHasChanged,
-    SchedulesChanged,
-    StandingEvent,
-)
 from desktop_rag.features.schedules.values.standing_question import (
     RUNS_KEPT,
     Rhythm,
     ScheduleState,
     StandingQuestion,
+    latest_occasion,
+    retry_at,
     validated_question,
 )
-from desktop_rag.features.schedules.values.standing_run import StandingRun
+from desktop_rag.features.schedules.values.standing_run import (
+    AnswerHasChanged,
+    SchedulesChanged,
+    StandingEvent,
+    StandingRun,
+)
 from desktop_rag.features.schedules.values.standing_store_contract import StandingStore
 
 _OTHER_QUESTION = "Not compared: the question was another one before."

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 
-from desktop_rag.backup.archive_reader import ANCHOR, LONGEST_PATH, SCOPE
 from desktop_rag.backup.value_rules import (
+    ANCHOR,
+    LONGEST_PATH,
     MOST_NUMBER,
     MOST_WHOLE,
+    SCOPE,
     Check,
     fields,
     flag,

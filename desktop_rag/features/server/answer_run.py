@@ -17,7 +17,7 @@ from desktop_rag.core.conversation import (
 from desktop_rag.features.server.asked import Asked
 from desktop_rag.features.server.program_answers import Answers, failure
 from desktop_rag.features.server.refusals import Refusal
-from desktop_rag.features.server.source_links import SourceLinks
+from desktop_rag.features.server.serving import SourceLinks
 from desktop_rag.features.server.wire_sources import Citation, citations, markdown_list
 from desktop_rag.features.server.worker_events import Nothing, Workers
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from desktop_rag.core.assistant import Assistant
-from desktop_rag.core.attachment import Image
-from desktop_rag.core.conversation import Message, Role
+from desktop_rag.core.conversation import Image, Message, Role
 from desktop_rag.core.question import Setup
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.features.server.access.callers import Caller

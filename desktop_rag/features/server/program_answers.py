@@ -23,8 +23,7 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.errors import AppError
 from desktop_rag.features.server.asked import Asked
-from desktop_rag.features.server.filters.filter_chain import FilterChain
-from desktop_rag.features.server.filters.request_filter import AnswerEvents
+from desktop_rag.features.server.filters.filter_chain import AnswerEvents, FilterChain
 from desktop_rag.features.server.refusals import Refusal
 
 # The order in which questions are searched for, and what has to wait for them. Worker threads.

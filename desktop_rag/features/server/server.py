@@ -22,24 +22,27 @@ from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import ServerSettings
 from desktop_rag.features.server.access.access_rules import AccessRules
-from desktop_rag.features.server.access.authority import Authority
-from desktop_rag.features.server.access.rate_limit import RateLimits
+from desktop_rag.features.server.access.authority import Authority, RateLimits
 from desktop_rag.features.server.access.rights_address import RightsAddress
-from desktop_rag.features.server.access.token_book import TokenBook
-from desktop_rag.features.server.access.token_uses import TokenUses
+from desktop_rag.features.server.access.token_book import TokenBook, TokenUses
 from desktop_rag.features.server.access.user_rights import UserRights
 from desktop_rag.features.server.admin.admin_routes import AdminRoutes
-from desktop_rag.features.server.filters.filter_chain import FilterChain, NamedFilter
-from desktop_rag.features.server.filters.filtered_app import FilteredApp
+from desktop_rag.features.server.filters.filter_chain import FilterChain, FilteredApp, NamedFilter
 from desktop_rag.features.server.filters.own_filters import own_filters
-from desktop_rag.features.server.filters.request_log import RequestLog
-from desktop_rag.features.server.filters.standard_filters import LogFilter, standard_chain
-from desktop_rag.features.server.guards.hosts import Addresses
-from desktop_rag.features.server.guards.paced_protocol import PacedProtocol
-from desktop_rag.features.server.guards.request_guard import RequestGuard, RequestLimits
+from desktop_rag.features.server.filters.standard_filters import (
+    LogFilter,
+    RequestLog,
+    standard_chain,
+)
+from desktop_rag.features.server.guards.request_guard import (
+    Addresses,
+    PacedProtocol,
+    RequestGuard,
+    RequestLimits,
+)
 from desktop_rag.features.server.html_writer import document as html_document
 from desktop_rag.features.server.html_writer import tag
-from desktop_rag.features.server.mcp_server.mcp_over_http import MCPOverHTTP
+from desktop_rag.features.server.mcp_server.library_mcp import MCPOverHTTP
 from desktop_rag.features.server.model_names import ModelNames
 from desktop_rag.features.server.network.certificates import server_tls
 from desktop_rag.features.server.network.listening import listening
@@ -49,8 +52,7 @@ from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.responses import refused
 from desktop_rag.features.server.rest.rest_routes import RestRoutes
 from desktop_rag.features.server.served import Served
-from desktop_rag.features.server.serving import Serving
-from desktop_rag.features.server.source_links import LinkedPassage, SourceLinks
+from desktop_rag.features.server.serving import LinkedPassage, Serving, SourceLinks
 from desktop_rag.features.server.widget.widget_routes import WidgetRoutes
 from desktop_rag.features.server.worker_events import MOST_ANSWERS, Workers
 

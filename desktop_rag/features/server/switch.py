@@ -14,16 +14,22 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import ServerSettings, Settings
 from desktop_rag.features.server.access.access_rules import AccessRules
 from desktop_rag.features.server.access.access_tokens import TokenScope, new_token
-from desktop_rag.features.server.access.token_book import TokenBook
-from desktop_rag.features.server.access.token_uses import TokenUses
-from desktop_rag.features.server.filters.request_log import RequestLog
+from desktop_rag.features.server.access.token_book import TokenBook, TokenUses
+from desktop_rag.features.server.filters.standard_filters import RequestLog
 from desktop_rag.features.server.network.listening import check_port, own_names
-from desktop_rag.features.server.programs.access_rule import AccessRule
-from desktop_rag.features.server.programs.certificate_facts import CertificateFacts
-from desktop_rag.features.server.programs.request_record import RequestRecord, RequestSearch
-from desktop_rag.features.server.programs.token_facts import TokenFacts, TokenWish
-from desktop_rag.features.server.programs.usage_figures import UsageFigures, usage_since
 from desktop_rag.features.server.served import Served
+from desktop_rag.features.server.values.access_values import (
+    AccessRule,
+    CertificateFacts,
+    TokenFacts,
+    TokenWish,
+)
+from desktop_rag.features.server.values.usage_figures import (
+    RequestRecord,
+    RequestSearch,
+    UsageFigures,
+    usage_since,
+)
 
 if TYPE_CHECKING:
     from desktop_rag.features.server.server import LocalServer

@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from desktop_rag.core.answer_claims import Claim, place_of_sign
-from desktop_rag.core.claims import Verdict
+from desktop_rag.core.claims import Claim, Verdict, place_of_sign
 from desktop_rag.core.conversation import Message, SourceRef
 
 _MARKER = re.compile(r"\[(\d{1,4}(?:\s*,\s*\d{1,4})*)\]")

@@ -4,10 +4,13 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
+from desktop_rag.core.domain import Document, Source
 from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.core.library_events import ChangeSummary, Notice, RequestRefused
 
 log = logging.getLogger(__name__)
 
@@ -135,3 +138,69 @@ class BackgroundThread:
     def _pause_for(self, error: AppError) -> None:
         self.set_paused(True)
         self._failed(error)
+
+
+# Callbacks of the indexing pipeline. They run on the pipeline's threads.
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineCallbacks:
+    """Functions that the parts of the pipeline call when something happens.
+
+    `documents_changed`: rows are new, changed or gone. `source_scanned`: a scan finished.
+    `source_reached`: a source was reachable, or not. `notify`: show a notice to the person.
+    `failed`: an error stops all indexing. `became_idle`: a part has nothing left to do.
+    `refused`: a web page was not fetched because that is forbidden.
+    """
+
+    documents_changed: Callable[[Sequence[Document]], None]
+    source_scanned: Callable[[Source, ChangeSummary], None]
+    source_reached: Callable[[Source, bool], None]
+    notify: Callable[[Notice], None]
+    failed: Callable[[AppError], None]
+    became_idle: Callable[[], None] = lambda: None
+    refused: Callable[[RequestRefused], None] = lambda _: None
+
+
+# Calls a function again and again, on a thread of its own.
+
+
+class Ticker:
+    """A thread that does nothing but call `tick` until it is closed.
+
+    A tick that returns how many seconds nothing is to be done lets the thread rest that long, or
+    until `wake`: a thread that wakes up for nothing keeps a processor from sleeping.
+    """
+
+    def __init__(
+        self, name: str, seconds: float, tick: Callable[[], float] | Callable[[], None]
+    ) -> None:
+        """`seconds` pass between two calls at least."""
+        self._seconds = seconds
+        self._tick = tick
+        self._closing = threading.Event()
+        self._woken = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Begin to call."""
+        self._thread.start()
+
+    def wake(self) -> None:
+        """There is something to do: rest no longer. Cheap; any thread."""
+        self._woken.set()
+
+    def close(self) -> None:
+        """Call no more; waits for a call under way. Idempotent."""
+        self._closing.set()
+        self._woken.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._closing.wait(self._seconds):
+            # Before the tick, which then sees what it was woken for.
+            self._woken.clear()
+            rest_s = self._tick()
+            if rest_s:
+                self._woken.wait(rest_s)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import overload
 
-from desktop_rag.core.anchors import HEADING_SEPARATOR
 from desktop_rag.core.parsed import (
+    HEADING_SEPARATOR,
     Chunk,
     ChunkMethod,
     ChunkSettings,

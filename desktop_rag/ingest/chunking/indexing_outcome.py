@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.parsed import Chunk, ChunkSettings, ParsedDocument, ParsedPart
-from desktop_rag.core.pictures.waiting_pictures import waiting_words
+from desktop_rag.core.pictures import waiting_words
 from desktop_rag.core.places import places_to_json
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
 from desktop_rag.store.contract.documents import IndexingOutcome

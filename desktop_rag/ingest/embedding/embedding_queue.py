@@ -29,7 +29,7 @@ from desktop_rag.ingest.embedding.embedder_registry import (
     Part,
 )
 from desktop_rag.models.answer_priority import AnswerPriority, FairShare
-from desktop_rag.models.embedding.bundled_models import BUNDLED_MULTILINGUAL
+from desktop_rag.models.embedding.joined_embedding import BUNDLED_MULTILINGUAL
 from desktop_rag.models.ports import Embedder, EmbedderFaultError
 from desktop_rag.store.contract.vectors import VectorStore
 

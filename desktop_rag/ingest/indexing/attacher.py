@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
-from desktop_rag.core.attachment import Attachment
+from desktop_rag.core.conversation import Attachment
 from desktop_rag.core.domain import Collection, Document, DocumentState
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.files.file_state import hash_of, stat_of

@@ -17,7 +17,7 @@ from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.files.file_state import hash_of, stat_of
 from desktop_rag.core.parsed import Chunk, ChunkSettings, ParsedDocument
-from desktop_rag.core.pictures.waiting_pictures import waiting_words
+from desktop_rag.core.pictures import waiting_words
 from desktop_rag.ingest.background.background_thread import BackgroundThread
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.chunking.document_chunker import DocumentChunker
@@ -25,7 +25,7 @@ from desktop_rag.ingest.chunking.indexing_outcome import indexing_outcome_of
 from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
 from desktop_rag.ingest.pictures.pictures import Pictures
 from desktop_rag.ingest.recordings.recordings import Recordings, TranscriptAwaited
-from desktop_rag.ingest.sent.sent_folders import SentFolders
+from desktop_rag.ingest.sent_files import SentFolders
 from desktop_rag.models.answer_priority import FairShare
 from desktop_rag.store.contract.documents import DocumentStore, IndexingOutcome
 

@@ -10,18 +10,21 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, get_args
 
-from desktop_rag.core.anchors import Anchor, Box, PageView, PageWord
-from desktop_rag.core.crawling.page_links import MOST_LINK_CHARS, MOST_LINKS, PageLinks
+from desktop_rag.core.crawling import MOST_LINK_CHARS, MOST_LINKS, PageLinks
+from desktop_rag.core.domain import LONGEST_TAG, MOST_TAGS
 from desktop_rag.core.parsed import (
+    Anchor,
+    Box,
     CodeColour,
     ColourSpan,
     Heading,
     Mark,
+    PageView,
+    PageWord,
     ParsedDocument,
     ParsedPart,
     TableHeader,
 )
-from desktop_rag.core.tags import LONGEST_TAG, MOST_TAGS
 from desktop_rag.ingest.parsing.protocol import (
     MAX_ITEMS,
     MAX_NAME_CHARS,
@@ -29,7 +32,7 @@ from desktop_rag.ingest.parsing.protocol import (
     Limits,
     ProtocolError,
 )
-from desktop_rag.ingest.read.foundation.read_limits import (
+from desktop_rag.ingest.read.foundation.source_file import (
     MAX_BOXES,
     MAX_COLOUR_SPANS,
     MAX_PAGE_POINTS,

@@ -9,9 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from desktop_rag.core.anchors import PageView, PageWish
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.parsed import ColourSpan, ParsedDocument
+from desktop_rag.core.parsed import ColourSpan, PageView, PageWish, ParsedDocument
 from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
 
 T = TypeVar("T")

@@ -20,11 +20,12 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from desktop_rag.core.parsed import ParsedDocument, ParsedPart
-from desktop_rag.core.pictures.picture_text import PictureText
+from desktop_rag.core.pictures import PictureText
 from desktop_rag.ingest.parsing.protocol import (
     MAX_ITEMS,
     Limits,
     Request,
+    RequestReceiver,
     encode_colours,
     encode_document,
     encode_frame,
@@ -32,24 +33,23 @@ from desktop_rag.ingest.parsing.protocol import (
     encode_picture,
     encode_view,
 )
-from desktop_rag.ingest.parsing.request_channel import RequestReceiver
 from desktop_rag.ingest.parsing.sandbox.confinement import confine
 from desktop_rag.ingest.read.formats import detect, read_as
 from desktop_rag.ingest.read.foundation.document_draft import one_line
 from desktop_rag.ingest.read.foundation.encryption import decrypted
 from desktop_rag.ingest.read.foundation.format_table import PDF
 from desktop_rag.ingest.read.foundation.ocr import Ocr
-from desktop_rag.ingest.read.foundation.read_limits import MAX_COLOURED_CHARS
 from desktop_rag.ingest.read.foundation.source_file import (
+    MAX_COLOURED_CHARS,
     SourceFile,
     Unreadable,
     open_source,
     read_opened,
 )
 from desktop_rag.ingest.read.markup.code_colouring import colour_spans
-from desktop_rag.ingest.read.markup.link_events import read_page_links
-from desktop_rag.ingest.read.pdf.pdf_file import open_pdf
+from desktop_rag.ingest.read.markup.web_page import read_page_links
 from desktop_rag.ingest.read.pdf.pdf_page_image import view_page
+from desktop_rag.ingest.read.pdf.pdf_pages import open_pdf
 
 if sys.platform == "win32":
     import msvcrt

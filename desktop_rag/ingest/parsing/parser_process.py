@@ -21,26 +21,25 @@ from typing import IO, Any, TypeVar, get_args
 import psutil
 
 import desktop_rag
-from desktop_rag.core.anchors import PageView, PageWish
-from desktop_rag.core.crawling.page_links import PageLinks
+from desktop_rag.core.crawling import PageLinks
 from desktop_rag.core.domain import NEEDS_PASSWORD, WRONG_PASSWORD
 from desktop_rag.core.errors import AppError, Cancelled
-from desktop_rag.core.parsed import ColourSpan, ParsedDocument
-from desktop_rag.core.pictures.picture_text import PictureText
+from desktop_rag.core.parsed import ColourSpan, PageView, PageWish, ParsedDocument
+from desktop_rag.core.pictures import PictureText
 from desktop_rag.ingest.parsing.frame_assembly import Assembly, clean_text
 from desktop_rag.ingest.parsing.protocol import (
+    CAN_PASS_FILES,
     LENGTH_BYTES,
     MAX_FRAME_BYTES,
     Limits,
     PictureWish,
     ProtocolError,
     Request,
+    RequestSender,
 )
-from desktop_rag.ingest.parsing.request_channel import CAN_PASS_FILES, RequestSender
 from desktop_rag.ingest.read.foundation.format_table import PDF
 from desktop_rag.ingest.read.foundation.ocr import is_ocr_installed
-from desktop_rag.ingest.read.foundation.read_limits import MAX_VIEW_PX, Reason
-from desktop_rag.ingest.read.foundation.source_file import open_descriptor
+from desktop_rag.ingest.read.foundation.source_file import MAX_VIEW_PX, Reason, open_descriptor
 
 log = logging.getLogger(__name__)
 

@@ -15,15 +15,12 @@ from typing import Protocol
 from desktop_rag.core.domain import Document
 from desktop_rag.core.errors import AppError, Cancelled, DiskFullError
 from desktop_rag.core.files.file_state import stat_of
-from desktop_rag.core.pictures.picture_text import PictureText
-from desktop_rag.core.pictures.waiting_pictures import PictureHold
-from desktop_rag.ingest.background.background_thread import BackgroundThread
-from desktop_rag.ingest.background.pipeline_callbacks import PipelineCallbacks
+from desktop_rag.core.pictures import PictureHold, PictureText
+from desktop_rag.ingest.background.background_thread import BackgroundThread, PipelineCallbacks
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
 from desktop_rag.ingest.parsing.protocol import PictureWish
-from desktop_rag.ingest.pictures.kept_pictures import KeptPictures, PictureFolder
-from desktop_rag.ingest.pictures.pictures import Pictures
+from desktop_rag.ingest.pictures.pictures import KeptPictures, PictureFolder, Pictures
 from desktop_rag.models.answer_priority import AnswerPriority, FairShare
 from desktop_rag.store.contract.documents import DocumentStore
 

@@ -15,9 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-from desktop_rag.core.anchors import HEADING_SEPARATOR
 from desktop_rag.core.domain import OPENED_BY_PASSWORD
-from desktop_rag.core.parsed import ParsedDocument, ParsedPart
+from desktop_rag.core.parsed import HEADING_SEPARATOR, ParsedDocument, ParsedPart
 from desktop_rag.ingest.read.foundation import ole
 from desktop_rag.ingest.read.foundation.document_draft import (
     DocumentDraft,
@@ -42,8 +41,13 @@ from desktop_rag.ingest.read.foundation.format_table import (
 )
 from desktop_rag.ingest.read.foundation.language import language_of
 from desktop_rag.ingest.read.foundation.ocr import Ocr
-from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
-from desktop_rag.ingest.read.foundation.too_old import POWERPOINT_95, TOO_OLD, too_old
+from desktop_rag.ingest.read.foundation.source_file import (
+    POWERPOINT_95,
+    TOO_OLD,
+    SourceFile,
+    Unreadable,
+    too_old,
+)
 
 log = logging.getLogger(__name__)
 

@@ -11,18 +11,19 @@ from pathlib import Path
 from typing import Any, cast
 
 from desktop_rag.core.domain import Document, DocumentState
-from desktop_rag.core.files.content_folder import ContentFolder
+from desktop_rag.core.files.own_files import ContentFolder
 from desktop_rag.core.parsed import ParsedDocument
-from desktop_rag.core.recordings.recording_marks import (
+from desktop_rag.core.recordings import (
     NO_TRANSCRIPTION,
+    Transcript,
     begins_like_recording,
+    document_of,
     is_recording_name,
 )
-from desktop_rag.core.recordings.transcript import Transcript, document_of
 from desktop_rag.core.settings import TranscriptionSettings
 from desktop_rag.ingest.parsing.parser_process import ParseFailed
 from desktop_rag.models.endpoint_address import host_of
-from desktop_rag.models.transcription.transcription_client import TranscriptionClient, may_send
+from desktop_rag.models.transcription_client import TranscriptionClient, may_send
 
 # The transcripts of recordings, by the hash of the recording's content. Any thread.
 #

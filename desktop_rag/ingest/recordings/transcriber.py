@@ -20,9 +20,8 @@ import numpy as np
 from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.errors import AppError, Cancelled, without_quotation
 from desktop_rag.core.library_events import Notice
-from desktop_rag.core.recordings.transcript import Transcript, joined
-from desktop_rag.ingest.background.background_thread import BackgroundThread
-from desktop_rag.ingest.background.pipeline_callbacks import PipelineCallbacks
+from desktop_rag.core.recordings import Transcript, joined
+from desktop_rag.ingest.background.background_thread import BackgroundThread, PipelineCallbacks
 from desktop_rag.ingest.parsing.parser_process import ParseFailed
 from desktop_rag.ingest.recordings.recordings import WAITING, RecordingKit, Recordings
 from desktop_rag.models.answer_priority import FairShare

@@ -5,12 +5,63 @@ A file is *invisible* (it is as if it weren't there), or *skipped* with a reason
 taken.
 """
 
-from collections.abc import Callable
+import logging
+import os
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from desktop_rag.core.domain import EXCLUDED, SourceRules
-from desktop_rag.ingest.scanning.patterns import Patterns
+
+log = logging.getLogger(__name__)
+
+# Patterns as in a .gitignore file, decided as Git does. Pure; any thread may ask.
+
+
+# The group in pathspec's expressions that holds the slash behind the folder a pattern names.
+_SLASH = "ps_d"
+
+
+class Patterns:
+    """Lines of a .gitignore file. A line that is no pattern counts as none, as Git has it.
+
+    pathspec turns the lines into expressions; the deciding is done here. Its own goes by file and
+    lets a folder's pattern speak for all below it, so that in `*`, `!*/`, `!note.md` or in
+    `build/**`, `!build/note.md` the last line has no say. A scan asks for each folder on its way,
+    so a pattern need only speak for what it names.
+    """
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
+        self._patterns: list[tuple[bool, re.Pattern[str]]] = []
+        for line in lines:
+            try:
+                pattern = GitIgnoreSpecPattern(line)
+            except ValueError:
+                log.info("a line of the patterns is no pattern")
+                continue
+            if pattern.include is not None and pattern.regex is not None:
+                self._patterns.insert(0, (pattern.include, pattern.regex))
+
+    def leaves_out(self, path: str) -> bool | None:
+        """True when the last pattern that matches the path excludes it; None if none matches.
+
+        The path is relative, with slashes; that of a folder ends in one.
+        """
+        for leaves_out, expression in self._patterns:
+            if any(_names(match, path) for match in expression.finditer(path)):
+                return leaves_out
+        return None
+
+
+def _names(match: re.Match[str], path: str) -> bool:
+    if _SLASH not in match.re.groupindex:
+        # Of `build/**`: all in the folder, but not the folder.
+        return match.end() < len(path) or not path.endswith("/")
+    return match.start(_SLASH) in (-1, len(path) - 1)
+
 
 # Folders of tools and systems that hold no documents.
 _TOOL_NAMES = (
@@ -148,3 +199,49 @@ def is_only_in_cloud(attributes: int, flags: int) -> bool:
     `attributes` is `st_file_attributes` of Windows, `flags` is `st_flags` of macOS; 0 elsewhere.
     """
     return bool(attributes & _WINDOWS_PLACEHOLDER or flags & _MACOS_PLACEHOLDER)
+
+
+# The rules of the .gitignore files in a folder tree. Runs on the thread of the scan.
+
+GITIGNORE = ".gitignore"
+_MAX_BYTES = 1_000_000
+REASON = "named in .gitignore"
+
+
+class GitIgnores:
+    """The .gitignore files met below a root, each read when its folder is first asked for."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._specs: dict[str, Patterns | None] = {}
+
+    def reason(self, location: str, *, is_folder: bool) -> str:
+        """The reason for excluding a path below the root, or "". The nearest file decides."""
+        folder = os.path.dirname(location)  # noqa: PTH120  once for each of 50,000 files
+        suffix = "/" if is_folder else ""
+        while True:
+            spec = self._spec(folder)
+            if spec is not None:
+                below = location[len(folder) + 1 :].replace(os.sep, "/") + suffix
+                is_left_out = spec.leaves_out(below)
+                if is_left_out is not None:
+                    return REASON if is_left_out else ""
+            if len(folder) <= len(self._root):
+                return ""
+            folder = os.path.dirname(folder)  # noqa: PTH120
+
+    def _spec(self, folder: str) -> Patterns | None:
+        if folder not in self._specs:
+            self._specs[folder] = _read(os.path.join(folder, GITIGNORE))  # noqa: PTH118
+        return self._specs[folder]
+
+
+def _read(path: str) -> Patterns | None:
+    try:
+        if not os.path.isfile(path):  # noqa: PTH113  a pipe would be waited for
+            return None
+        with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+            return Patterns(file.read(_MAX_BYTES).splitlines())
+    except OSError as exc:
+        log.info("a .gitignore file can't be read: %s", exc.strerror)
+        return None

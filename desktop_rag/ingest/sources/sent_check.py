@@ -5,23 +5,49 @@ missing, or stand for what is gone.
 """
 
 import logging
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from desktop_rag.core.crawling import CrawlReport
 from desktop_rag.core.domain import Document, DocumentState, Source
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.files.file_state import stat_of
 from desktop_rag.core.library_events import ChangeSummary
-from desktop_rag.ingest.background.background_thread import BackgroundThread
-from desktop_rag.ingest.background.pipeline_callbacks import PipelineCallbacks
+from desktop_rag.core.sent_document import SentDocument
+from desktop_rag.ingest.background.background_thread import BackgroundThread, PipelineCallbacks
 from desktop_rag.ingest.indexing.indexer import Indexer
-from desktop_rag.ingest.sent.sent_folders import SentFolders
-from desktop_rag.ingest.sources.sent_rows import new_row, to_be_read, with_address
+from desktop_rag.ingest.scanning.scanner import Scanner
+from desktop_rag.ingest.sent_files import SentFolders
+from desktop_rag.ingest.web.link_refresher import LinkRefresher
 from desktop_rag.store.contract.documents import DocumentStore
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 log = logging.getLogger(__name__)
+
+# The rows of documents that programs sent, made from what was said of them. Any thread.
+
+
+def new_row(source_id: str, path: Path, sent: SentDocument) -> Document:
+    """The row of a document that is to be read."""
+    return Document(
+        sent.document_id, source_id, path, sent.title or sent.name, "", stat_of(path), "",
+        DocumentState.WAITING, url=sent.url, language=sent.language,
+    )  # fmt: skip
+
+
+def to_be_read(path: Path, sent: SentDocument) -> Callable[[Document], Document]:
+    """The change of a row whose content is new, or which is to be read with another title."""
+    stat = stat_of(path)
+    return lambda row: replace(
+        row, path=path, stat=stat, state=DocumentState.WAITING, reason="", url=sent.url,
+        title=sent.title or row.title, language=sent.language or row.language, readers=0,
+    )  # fmt: skip
+
+
+def with_address(sent: SentDocument) -> Callable[[Document], Document]:
+    """The change of a row of which only the address is new."""
+    return lambda row: replace(row, url=sent.url)
 
 
 class SentCheck:
@@ -152,3 +178,68 @@ class _Changes:
                 self.added.append(new_row(self._source_id, path, sent))
             else:
                 self._folders.drop(self._source_id, [sent])
+
+
+# Scans of sources: of the disk, the web, or what programs sent. Any thread.
+#
+# The scans run on their own threads.
+
+
+class SourceScans:
+    """Sends each source to the scanner of the disk, the fetcher of web links, or the check of what
+    was sent.
+    """
+
+    def __init__(
+        self,
+        scanner: Scanner,
+        links: LinkRefresher,
+        sent: SentCheck,
+        *,
+        forgotten: Callable[[], None],
+    ) -> None:
+        """`forgotten` is called when the documents of a source are gone."""
+        self._forgotten = forgotten
+        self._scanner = scanner
+        self._links = links
+        self._sent = sent
+
+    def request(self, source: Source, places: frozenset[Path] | None = None) -> None:
+        """Compare a source, or only these places of it, with the disk or the web."""
+        if source.links is not None:
+            self._links.request(source)
+        elif source.program:
+            self._sent.request(source)
+        else:
+            self._scanner.request(source, places)
+
+    def refused_links(
+        self, urls: Sequence[str], collection_id: str, cancel: threading.Event
+    ) -> list[tuple[str, str]]:
+        """Those of the first addresses that can't be fetched now, with their reasons."""
+        return self._links.refused(urls, collection_id, cancel)
+
+    @property
+    def reports(self) -> dict[str, CrawlReport]:
+        """What came of fetching each source of links, or how far it is, by its id."""
+        return self._links.reports
+
+    def stop(self, source_id: str) -> None:
+        """End the fetching of a source of links where it is."""
+        self._links.stop(source_id)
+
+    def let_go(self) -> None:
+        """End the process that reads links, unless it is at work."""
+        self._links.let_go()
+
+    def forget(self, source_id: str) -> None:
+        """Remove a source and all its documents from the store."""
+        self._scanner.forget(source_id)
+        self._links.forget(source_id)
+        self._sent.forget(source_id)
+        self._forgotten()
+
+    @property
+    def is_idle(self) -> bool:
+        """True when no scan is due or running."""
+        return self._scanner.is_idle and self._links.is_idle and self._sent.is_idle

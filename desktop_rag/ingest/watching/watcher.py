@@ -34,10 +34,9 @@ from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 from watchdog.observers.polling import PollingObserverVFS
 
-from desktop_rag.ingest.background.space_wait import SpaceTimes
-from desktop_rag.ingest.scanning.gitignore import GITIGNORE
-from desktop_rag.ingest.scanning.ignore import IgnoreRules
-from desktop_rag.ingest.scanning.recheck_schedule import RecheckTimes
+from desktop_rag.ingest.background.indexing_pauses import SpaceTimes
+from desktop_rag.ingest.scanning.ignore import GITIGNORE, IgnoreRules
+from desktop_rag.ingest.scanning.scanner import RecheckTimes
 
 log = logging.getLogger(__name__)
 

@@ -5,19 +5,83 @@ failing site. Runs on the thread that asks.
 import re
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from urllib.parse import quote, unquote_to_bytes
 
 from desktop_rag.core.errors import Cancelled
-from desktop_rag.ingest.web.fetch_limits import AGENT, USER_AGENT, WebLimits
-from desktop_rag.ingest.web.fetched_page import CacheValidators, FetchedPage
-from desktop_rag.ingest.web.page_address import joined, normalise, origin_of, target_of
+from desktop_rag.ingest.parsing.parser_process import ParserProcess
+from desktop_rag.ingest.web.intranet_hosts import NO_HOSTS, IntranetHosts
+from desktop_rag.ingest.web.page_address import (
+    Address,
+    PageRefused,
+    RefusalKind,
+    is_public,
+    joined,
+    normalise,
+    origin_of,
+    target_of,
+)
 from desktop_rag.ingest.web.page_type import in_utf8, refuse_other_types, suffix_of
-from desktop_rag.ingest.web.refusal import PageRefused, RefusalKind
 from desktop_rag.ingest.web.transport import WebResponse, WebTransport
+
+# Limits for fetching pages, and the app's user agent. Pure values.
+
+# The first word is the program name that robots.txt files match.
+AGENT = "desktop-rag"
+USER_AGENT = f"{AGENT} (personal document search; reads pages that its user chose)"
+
+
+@dataclass(frozen=True, slots=True)
+class WebLimits:
+    """Limits for one page: `page_bytes` after decompression, `seconds` including all redirects.
+
+    Requests to one site are `delay_s` apart, or as far as its robots.txt asks, up to `max_delay_s`.
+    A site that is busy is asked again `busy_tries` times, after the time it names or `busy_s`,
+    doubled each time, unless that is longer than `max_busy_s`; then it is left alone.
+    """
+
+    page_bytes: int = 10 * 1024 * 1024
+    seconds: float = 20.0
+    redirects: int = 5
+    delay_s: float = 0.5
+    max_delay_s: float = 5.0
+    busy_tries: int = 2
+    busy_s: float = 5.0
+    max_busy_s: float = 120.0
+
+
+# A fetched web page and its cache validators. Values only.
+
+
+@dataclass(frozen=True, slots=True)
+class CacheValidators:
+    """The ETag and Last-Modified of a response, for a conditional request."""
+
+    etag: str = ""
+    last_modified: str = ""
+
+    def headers(self) -> dict[str, str]:
+        """The headers of a conditional request."""
+        named = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
+        return {name: value for name, value in named.items() if value}
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedPage:
+    """A fetched page: `suffix` gives its format, `url` its address after redirects.
+
+    `robots` is what its headers wish of programs (X-Robots-Tag).
+    """
+
+    url: str
+    suffix: str
+    body: bytes
+    validators: CacheValidators
+    robots: str = ""
+
 
 # Parses robots.txt according to RFC 9309, in linear time. Pure.
 #
@@ -375,3 +439,43 @@ def _validators(headers: Mapping[str, str]) -> CacheValidators:
 def _sendable(value: str) -> str:
     is_plain = value.isascii() and value.isprintable() and len(value) <= _MAX_STAMP_CHARS
     return value if is_plain else ""
+
+
+# Access to the web, opened for one refresh at a time. Any thread.
+
+
+@dataclass(frozen=True, slots=True)
+class WebAccess:
+    """The hosts that may be contacted, and the limits.
+
+    `is_allowed` decides if an address may be connected to; `resolve` replaces the system resolver.
+    `make_parser` makes the process that reads the links of pages, if any are followed.
+    """
+
+    limits: WebLimits = field(default_factory=WebLimits)
+    is_allowed: Callable[[Address], bool] = is_public
+    resolve: Callable[[str, int], Sequence[str]] | None = None
+    make_parser: Callable[[], ParserProcess] = ParserProcess
+
+    @contextmanager
+    def crawler(
+        self, cancel: threading.Event, intranet: IntranetHosts = NO_HOSTS
+    ) -> Generator["Crawler"]:
+        """A crawler for the calling thread; its connections are closed at the end.
+
+        It may also reach the hosts of `intranet`.
+        """
+        # Importing the network libraries takes a while; the window opens without them.
+        from desktop_rag.ingest.web.crawler import Crawler  # noqa: PLC0415
+        from desktop_rag.ingest.web.transport import WebTransport, resolve_host  # noqa: PLC0415
+
+        transport = WebTransport(
+            cancel,
+            is_allowed=self.is_allowed,
+            intranet=intranet,
+            resolve=self.resolve or resolve_host,
+        )
+        try:
+            yield Crawler(transport, cancel, self.limits)
+        finally:
+            transport.close()

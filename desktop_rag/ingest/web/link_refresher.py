@@ -12,33 +12,32 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
-from desktop_rag.core.crawling.crawl_report import CrawlReport, CrawlState
+from desktop_rag.core.crawling import CrawlReport, CrawlState
 from desktop_rag.core.domain import DocumentState, Source, WebLinks
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.library_events import Notice
-from desktop_rag.ingest.background.background_thread import BackgroundThread
-from desktop_rag.ingest.background.pipeline_callbacks import PipelineCallbacks
-from desktop_rag.ingest.background.ticker import Ticker
+from desktop_rag.ingest.background.background_thread import (
+    BackgroundThread,
+    PipelineCallbacks,
+    Ticker,
+)
 from desktop_rag.ingest.indexing.indexer import Indexer
+from desktop_rag.ingest.web.crawler import FetchedPage, WebAccess
 from desktop_rag.ingest.web.feeds.feed_pages import FeedPages, FoundFeed, feed_in
-from desktop_rag.ingest.web.fetched_page import FetchedPage
-from desktop_rag.ingest.web.following.follower import Follower, Following
-from desktop_rag.ingest.web.following.link_reader import LinkReader
+from desktop_rag.ingest.web.following.follower import Follower, Following, LinkReader
 from desktop_rag.ingest.web.intranet_hosts import NO_HOSTS, IntranetHosts, intranet_hosts_of
-from desktop_rag.ingest.web.page_address import normalise, parse_links
-from desktop_rag.ingest.web.page_files import drop_folders_but, stat_of
-from desktop_rag.ingest.web.page_type import PDF
-from desktop_rag.ingest.web.refusal import PageRefused, RefusalKind
-from desktop_rag.ingest.web.sitemap import SitemapError, unpacked
+from desktop_rag.ingest.web.page_address import PageRefused, RefusalKind, normalise, parse_links
+from desktop_rag.ingest.web.page_type import PDF, drop_folders_but, stat_of
 from desktop_rag.ingest.web.sitemap_walk import (
     FoundSitemap,
+    SitemapError,
     SitemapPages,
     SitemapWalk,
     refuse_list,
     sitemap_in,
+    unpacked,
 )
 from desktop_rag.ingest.web.source_pages import Findings, SourcePages, Stores
-from desktop_rag.ingest.web.web_access import WebAccess
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.sources import SourceStore, WebPageStore
 

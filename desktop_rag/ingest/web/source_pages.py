@@ -8,18 +8,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from desktop_rag.core.crawling.crawl_report import (
-    MOST_REFUSALS,
-    CrawlRefusal,
-    CrawlReport,
-    CrawlState,
-)
+from desktop_rag.core.crawling import MOST_REFUSALS, CrawlRefusal, CrawlReport, CrawlState
 from desktop_rag.core.domain import Document, DocumentState, FileStat, Source
 from desktop_rag.core.library_events import ChangeSummary, RequestRefused
 from desktop_rag.ingest.indexing.indexer import Indexer
-from desktop_rag.ingest.web.fetched_page import CacheValidators, FetchedPage
-from desktop_rag.ingest.web.page_files import drop, is_kept, page_path, save, stat_of
-from desktop_rag.ingest.web.refusal import PageRefused, RefusalKind
+from desktop_rag.ingest.web.crawler import CacheValidators, FetchedPage
+from desktop_rag.ingest.web.page_address import PageRefused, RefusalKind
+from desktop_rag.ingest.web.page_type import drop, is_kept, page_path, save, stat_of
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.sources import WebPage, WebPageStore
 

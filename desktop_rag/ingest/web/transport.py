@@ -24,8 +24,15 @@ import httpcore2
 
 from desktop_rag.core.errors import Cancelled
 from desktop_rag.ingest.web.intranet_hosts import NO_HOSTS, IntranetHosts
-from desktop_rag.ingest.web.page_address import Address, host_of, is_public, port_of, target_of
-from desktop_rag.ingest.web.refusal import PageRefused, RefusalKind
+from desktop_rag.ingest.web.page_address import (
+    Address,
+    PageRefused,
+    RefusalKind,
+    host_of,
+    is_public,
+    port_of,
+    target_of,
+)
 from desktop_rag.models.endpoints.client.interruptible_sockets import (
     POLL_S,
     InterruptibleBackend,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-from desktop_rag.core.telemetry import disable_telemetry
+from desktop_rag.core.log import disable_telemetry
 from desktop_rag.models.embedding.model_folder import (
     broken,
     check_files,

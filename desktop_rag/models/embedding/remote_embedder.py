@@ -28,7 +28,7 @@ from desktop_rag.models.endpoints.client.chat_stream import (
 )
 from desktop_rag.models.endpoints.client.endpoint_errors import mapping_endpoint_errors
 from desktop_rag.models.endpoints.client.endpoint_faults import EndpointFaultError, Fault
-from desktop_rag.models.endpoints.client.remote_vectors import parts_of, read_vectors, unit
+from desktop_rag.models.endpoints.client.endpoint_requests import parts_of, read_vectors, unit
 from desktop_rag.models.ports import EmbedderFaultError, Vectors
 
 if TYPE_CHECKING:

@@ -1,15 +1,44 @@
 """Documents: rows, texts and chunks. A protocol and its values; any thread."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
-from desktop_rag.core.domain import Document, DocumentState, FileStat
+from desktop_rag.core.domain import Document, DocumentState, FileStat, TagCount
 from desktop_rag.core.library_events import DocumentCounts, FileChange, LibraryFacets
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.core.question import Readable
-from desktop_rag.store.contract.document_claims import DocumentClaims
+
+# Which process reads a document, where several work on one queue. A protocol; any thread.
+
+
+class DocumentClaims(Protocol):
+    """Claims on documents. Those of a process that ends, however it ends, are nobody's again."""
+
+    def take(self, document_ids: Sequence[str]) -> list[str]:
+        """Those of the documents that this process may read now: no other one has claimed them.
+
+        A document that is claimed here already is among them.
+        """
+        ...
+
+    def release(self, document_ids: Iterable[str]) -> None:
+        """Give claims back. Never fails: without the server there are none."""
+        ...
+
+
+class OnlyProcess:
+    """Claims where no other process has the library open: everything is granted."""
+
+    def take(self, document_ids: Sequence[str]) -> list[str]:
+        """All of them."""
+        return list(document_ids)
+
+    def release(self, document_ids: Iterable[str]) -> None:
+        """Nothing to give back."""
+
 
 # document_id, path, size_bytes, mtime_ns, inode, why the scan skipped it, gone_at
 KnownRow = tuple[str, str, int, int, int, str, float]
@@ -230,4 +259,39 @@ class DocumentStore(Protocol):
 
     def purge_orphans(self) -> int:
         """Remove content without a document; returns the number of chunks removed."""
+        ...
+
+
+# The tags that a person gives to files. A protocol; any thread.
+
+
+class TagStore(Protocol):
+    """Tags by the path of their file, so that they outlive its row: a file that is read again,
+    whose index is lost, or whose folder is removed and added again still has them.
+
+    They hold for the documents inside the file, too. `DocumentStore.apply_changes` takes them along
+    when a file moves; where the new path has tags already, both are kept. `Document.tags`, which
+    the file states about itself, are not among them; filters by tag find both.
+    """
+
+    def given(self, paths: Sequence[Path] | None = None) -> Mapping[Path, tuple[str, ...]]:
+        """The tags of each file that has any, in the order in which they were given.
+
+        Of these paths only; None means all.
+        """
+        ...
+
+    def counts(self) -> list[TagCount]:
+        """All tags in use, given or stated, with the number of files that searches may find.
+
+        By name, whatever its letter case; of several spellings one is named.
+        """
+        ...
+
+    def change(self, document_ids: Sequence[str], add: Sequence[str], remove: Sequence[str]) -> int:
+        """Add tags to the files of these documents and remove others; unknown ids are ignored.
+
+        Letter case does not tell tags apart. Returns the number of files whose tags changed.
+        AppError when a file would have more than MOST_TAGS; then nothing is changed.
+        """
         ...

@@ -9,13 +9,14 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
 from desktop_rag.features.evaluation.values.experiment_store_contract import ExperimentStore
 from desktop_rag.features.schedules.values.standing_store_contract import StandingStore
-from desktop_rag.store.contract.assistant_store import AssistantStore
+from desktop_rag.features.shared_library.state.server_state import ServerState
 from desktop_rag.store.contract.chunks import ChunkStore
-from desktop_rag.store.contract.documents import DocumentStore
+from desktop_rag.store.contract.documents import DocumentStore, TagStore
 from desktop_rag.store.contract.inspection import Inspection
 from desktop_rag.store.contract.interaction_store import InteractionStore
 from desktop_rag.store.contract.precious import PreciousStore
 from desktop_rag.store.contract.records import (
+    AssistantStore,
     AttachmentStore,
     ConversationStore,
     EvaluationStore,
@@ -23,11 +24,19 @@ from desktop_rag.store.contract.records import (
     UnfinishedAnswerStore,
 )
 from desktop_rag.store.contract.search import LexicalStore, NameStore, Upkeep
-from desktop_rag.store.contract.server_watch import ServerWatch
 from desktop_rag.store.contract.sources import SourceStore, WebPageStore
 from desktop_rag.store.contract.tables import TableQueries
-from desktop_rag.store.contract.tag_store import TagStore
 from desktop_rag.store.contract.vectors import ModelStore
+
+# What whoever runs a database server wants to know of a library on it. A protocol; any thread.
+
+
+class ServerWatch(Protocol):
+    """Looks at the server of a library; an engine without a server has none."""
+
+    def state(self) -> ServerState:
+        """Sizes, indexes, connections, the replica and what is slow, as they are now."""
+        ...
 
 
 class Storage(Protocol):

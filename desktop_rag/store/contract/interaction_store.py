@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from desktop_rag.core.interaction import Interaction
+from desktop_rag.core.conversation import Interaction
 
 Vector = NDArray[np.float32]
 

@@ -4,8 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
-from desktop_rag.core.attachment import Attachment, Image
-from desktop_rag.core.conversation import Conversation, Feedback, GivenFeedback, Message
+from desktop_rag.core.assistant import Assistant
+from desktop_rag.core.conversation import (
+    Attachment,
+    Conversation,
+    Feedback,
+    GivenFeedback,
+    Image,
+    Message,
+)
 
 
 class ConversationStore(Protocol):
@@ -243,4 +250,27 @@ class EvaluationStore(Protocol):
 
         AppError when no run or more than one matches.
         """
+        ...
+
+
+# Assistants, which nothing else can restore. A protocol; any thread.
+
+
+class AssistantStore(Protocol):
+    """Assistants by their id. Each method is one transaction; what is stored comes back equal."""
+
+    def all(self) -> list[Assistant]:
+        """Assistants that are not hidden, by name in lower case, then by id."""
+        ...
+
+    def put(self, assistant: Assistant) -> None:
+        """Store the assistant in place of one with the same id."""
+        ...
+
+    def set_deleted(self, assistant_id: str, is_deleted: bool) -> None:
+        """Hide the assistant, or undo that."""
+        ...
+
+    def purge_deleted(self) -> None:
+        """Remove hidden assistants permanently; conversations may still refer to them."""
         ...

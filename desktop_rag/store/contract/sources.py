@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from desktop_rag.core.crawling.crawl_report import CrawlReport
+from desktop_rag.core.crawling import CrawlReport
 from desktop_rag.core.domain import Collection, Source, SourceRules, WebLinks
 from desktop_rag.core.parsed import ChunkSettings
 

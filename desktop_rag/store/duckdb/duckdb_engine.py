@@ -7,7 +7,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
 from desktop_rag.features.evaluation.experiments.experiment_store import ExperimentStore
 from desktop_rag.features.schedules.standing_store import StandingStore
-from desktop_rag.store.contract.document_claims import OnlyProcess
+from desktop_rag.store.contract.documents import OnlyProcess
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.repair import repair, replay_journal
@@ -24,20 +24,21 @@ from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.lexical_store import LexicalStore
 from desktop_rag.store.duckdb.search.model_store import ModelStore
 from desktop_rag.store.duckdb.search.name_store import NameStore
-from desktop_rag.store.duckdb.search.postings_merge import PostingsMerge
+from desktop_rag.store.duckdb.search.postings import PostingsMerge
 from desktop_rag.store.duckdb.tables.table_queries import TableQueries
 from desktop_rag.store.sql.documents.document_store import DocumentStore
-from desktop_rag.store.sql.documents.source_store import SourceStore
+from desktop_rag.store.sql.documents.source_store import SourceStore, WebPageStore
 from desktop_rag.store.sql.documents.tag_store import TagStore
-from desktop_rag.store.sql.documents.web_page_store import WebPageStore
 from desktop_rag.store.sql.line_files import mapping_journal_errors
 from desktop_rag.store.sql.personal.assistant_store import AssistantStore
-from desktop_rag.store.sql.personal.attachment_store import AttachmentStore
-from desktop_rag.store.sql.personal.conversation_store import ConversationStore
+from desktop_rag.store.sql.personal.conversation_store import (
+    AttachmentStore,
+    ConversationStore,
+    KeptConversationStore,
+    UnfinishedAnswerStore,
+)
 from desktop_rag.store.sql.personal.evaluation_store import EvaluationStore
 from desktop_rag.store.sql.personal.interaction_store import InteractionStore
-from desktop_rag.store.sql.personal.kept_conversation_store import KeptConversationStore
-from desktop_rag.store.sql.personal.unfinished_store import UnfinishedAnswerStore
 
 
 class DuckdbOpener:

@@ -12,18 +12,18 @@ from PySide6.QtCore import QObject, Qt, Slot
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from desktop_rag.core.attachment import Attachment, AttachmentKind, Image
+from desktop_rag.core.conversation import Attachment, AttachmentKind, Image
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.chat.chat_sessions import ChatSessions
-from desktop_rag.ui.composer.assistant_choice import AssistantChoice
 from desktop_rag.ui.composer.attached_files import AttachedFiles
 from desktop_rag.ui.composer.composer import Composer
+from desktop_rag.ui.composer.model_choice import AssistantChoice
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.viewers.document_span import DocumentSpan
+from desktop_rag.ui.viewers.viewer import DocumentSpan
 from desktop_rag.ui.widgets.file_drop import FileDrop
 from desktop_rag.ui.widgets.image_view import ImageView
 

@@ -33,18 +33,16 @@ from desktop_rag.ui.chat.conversation_list import ConversationList
 from desktop_rag.ui.chat.conversation_model import UNTITLED, title_of
 from desktop_rag.ui.chat.found_messages import FoundMessages
 from desktop_rag.ui.chat.source_reading import SourceReading
-from desktop_rag.ui.composer.assistant_choice import AssistantChoice
-from desktop_rag.ui.composer.caution import Caution
 from desktop_rag.ui.composer.composer import Composer
-from desktop_rag.ui.composer.model_choice import ModelChoice
+from desktop_rag.ui.composer.model_choice import AssistantChoice, Caution, ModelChoice
 from desktop_rag.ui.composer.name_completion import NameFeed
-from desktop_rag.ui.composer.scope_check import ScopeCheck
+from desktop_rag.ui.composer.scope_bar import ScopeCheck
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
-from desktop_rag.ui.markdown.formula_drawer import FormulaDrawer
+from desktop_rag.ui.markdown.formula_drawing import FormulaDrawer
 from desktop_rag.ui.messages.message_view import MessageView
 from desktop_rag.ui.messages.question_button import QuestionButton
 from desktop_rag.ui.personal.assistant_actions import AssistantActions
@@ -59,7 +57,7 @@ from desktop_rag.ui.widgets.controls import (
     begin_with_window,
     centred,
 )
-from desktop_rag.ui.widgets.wrapping_row import WrappingRow
+from desktop_rag.ui.widgets.flow_row import WrappingRow
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat

@@ -12,13 +12,13 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from desktop_rag.core.conversation import Conversation, Message, MessageState
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.private_files import persons_mask
+from desktop_rag.core.files.own_files import persons_mask
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.question import Question
 from desktop_rag.core.settings import FEW_FILES
-from desktop_rag.features.schedules.values.standing_events import AskRegularlyRequested
 from desktop_rag.features.schedules.values.standing_question import StandingQuestion
+from desktop_rag.features.schedules.values.standing_run import AskRegularlyRequested
 from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.chat.conversation_model import title_of
 from desktop_rag.ui.foundation.bridge import Bridge

@@ -10,17 +10,16 @@ from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
 from shiboken6 import isValid
 
 from desktop_rag.core.conversation import Message, Role, SourceRef
-from desktop_rag.core.files.atomic_file import read_object, write_object
+from desktop_rag.core.files.own_files import read_object, write_object
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
-from desktop_rag.ui.documents.document_opener import DocumentOpener
-from desktop_rag.ui.documents.link_confirmation import confirm_and_open
+from desktop_rag.ui.documents.document_opener import DocumentOpener, confirm_and_open
 from desktop_rag.ui.documents.sources_panel import SourcesPanel
 from desktop_rag.ui.foundation.ask_request import AskAboutRequested
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.messages.message_model import MessageModel
 from desktop_rag.ui.reading.reading_pane import ReadingPane
-from desktop_rag.ui.viewers.document_span import DocumentSpan, span_of
+from desktop_rag.ui.viewers.viewer import DocumentSpan, span_of
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QImage
 
-from desktop_rag.core.attachment import Attachment, AttachmentKind
+from desktop_rag.core.conversation import Attachment, AttachmentKind
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
-from desktop_rag.ui.composer.attachment_reading import attach_file, attach_image
-from desktop_rag.ui.composer.image_reading import is_image_name
+from desktop_rag.ui.composer.image_reading import attach_file, attach_image, is_image_name
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 
 if TYPE_CHECKING:

@@ -6,22 +6,21 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
-from desktop_rag.core.attachment import Attachment, AttachmentKind
+from desktop_rag.core.conversation import Attachment, AttachmentKind
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.composer.attached_files import AttachedFile
-from desktop_rag.ui.foundation.error_words import failure_in_words, hint_of, title_of
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import failure_in_words, hint_of, one_line, title_of
 from desktop_rag.ui.widgets.controls import (
     Card,
+    ElidedButton,
     ElidedLabel,
     IconButton,
     IconLabel,
     PlainLabel,
     set_tip,
 )
-from desktop_rag.ui.widgets.elided_button import ElidedButton
 
 _MAX_COLUMNS = 2
 _TWO_COLUMNS_MIN_PX = 440

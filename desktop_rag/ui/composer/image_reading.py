@@ -3,14 +3,21 @@
 Qt decodes them, within fixed limits.
 """
 
+import tempfile
 from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt
 from PySide6.QtGui import QColor, QImage, QImageReader, QPainter
 
-from desktop_rag.core.attachment import Image
+from desktop_rag.core.conversation import Attachment, Image
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
+    from desktop_rag.ingest.library import Library
 
 IMAGE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff"})
 _FORMATS = frozenset({b"png", b"jpeg", b"webp", b"bmp", b"gif", b"tiff"})
@@ -100,3 +107,38 @@ def _encoded(picture: QImage, form: str, quality: int) -> bytes:
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     picture.save(buffer, form, quality)  # pyright: ignore[reportCallIssue, reportArgumentType]
     return bytes(held.data())
+
+
+# Reads attachments: files and the text in images by the library, pixels here. Worker threads.
+
+
+def attach_file(library: "Library", chat: "Chat", path: Path, cancel: Event) -> Attachment:
+    """Read a file as an attachment of a chat.
+
+    Raises:
+        AppError: when the file can't be read.
+        Cancelled: soon after `cancel` is set.
+    """
+    if not is_image_name(path.name):
+        return library.documents.attach(path, cancel=cancel)
+    image = read_image(path)
+    return chat.attachments.keep_image(path.name, image, _text_in(library, path, cancel))
+
+
+def attach_image(
+    library: "Library", chat: "Chat", pasted: QImage, name: str, cancel: Event
+) -> Attachment:
+    """Attach an image from the clipboard. Raises the same errors as `attach_file`."""
+    image = encode_image(pasted)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_bytes(image.data)
+        return chat.attachments.keep_image(name, image, _text_in(library, path, cancel))
+
+
+def _text_in(library: "Library", path: Path, cancel: Event) -> Attachment | None:
+    """The text in an image; None if it has none or text recognition is not installed."""
+    try:
+        return library.documents.attach(path, cancel=cancel)
+    except AppError:
+        return None

@@ -1,18 +1,19 @@
 """The button above the chat that shows and changes the model. Qt thread."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import literal, one_line, shortened
-from desktop_rag.ui.widgets.controls import set_tip
-from desktop_rag.ui.widgets.menu_button import MenuButton
+from desktop_rag.ui.widgets.controls import MenuButton, PlainLabel, centred, set_tip
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -114,3 +115,114 @@ class ModelChoice(MenuButton):
             return
         base_url, model = data
         self.chosen.emit(base_url, model)
+
+
+# The button above the chat that shows and changes the assistant. Qt thread.
+
+NO_ASSISTANT = tr("No assistant")
+_MAX_ASSISTANT_NAME = 30
+_MAX_ENTRY = 60
+
+
+class AssistantChoice(MenuButton):
+    """`chosen` carries the selected Assistant, or None."""
+
+    chosen = Signal(object)
+    new_requested = Signal()
+    list_requested = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(theme, parent)
+        self._assistants: Sequence[Assistant] = ()
+        self._wanted_id = ""
+        self.setObjectName("assistantChoice")
+        self.choices.triggered.connect(self._on_triggered)
+        self._show()
+
+    @property
+    def assistant(self) -> Assistant | None:
+        """The selected assistant; None if there is none or it was deleted."""
+        found = (a for a in self._assistants if a.assistant_id == self._wanted_id)
+        return next(found, None)
+
+    @property
+    def assistant_id(self) -> str:
+        """The id of the selected assistant; "" for none."""
+        return self.assistant.assistant_id if self.assistant else ""
+
+    def show_assistants(self, assistants: Sequence[Assistant]) -> None:
+        """Offer these; a selected assistant that was deleted and restored is selected again."""
+        if list(assistants) != list(self._assistants):
+            self._assistants = assistants
+            self._show()
+
+    def choose(self, assistant_id: str) -> None:
+        """Select an assistant; "" or a deleted one selects none."""
+        self._wanted_id = assistant_id
+        self._show()
+
+    def _show(self) -> None:
+        """Show the selection and emit `chosen`."""
+        name = self.assistant.name if self.assistant else NO_ASSISTANT
+        self.setText(shortened(name, _MAX_ASSISTANT_NAME))
+        self.setAccessibleName(
+            tr("Assistant: {one_line}. Press to change", one_line=one_line(name))
+        )
+        set_tip(self, tr("Assistant: {one_line}", one_line=one_line(name)))
+        self._fill()
+        self.chosen.emit(self.assistant)
+
+    def _fill(self) -> None:
+        self.choices.clear()
+        self._add(NO_ASSISTANT, "")
+        for assistant in self._assistants:
+            self._add(shortened(assistant.name, _MAX_ENTRY), assistant.assistant_id)
+        self.choices.addSeparator()
+        self.choices.addAction(tr("New assistant…")).triggered.connect(self.new_requested)
+        if self._assistants:
+            self.choices.addAction(tr("Manage assistants…")).triggered.connect(self.list_requested)
+
+    def _add(self, label: str, assistant_id: str) -> None:
+        action = self.choices.addAction(label)
+        action.setData(assistant_id)
+        action.setCheckable(True)
+        action.setChecked(assistant_id == self.assistant_id)
+
+    @Slot(QAction)
+    def _on_triggered(self, action: QAction) -> None:
+        if action.isCheckable():
+            self.choose(action.data())
+
+
+# The lasting caution below the question field of a chat. Qt thread.
+
+_WIDTH_PX = 780
+_CHECKED = tr(
+    "Answers can be wrong. Press a number to read the source, or a mark to see the check."
+)
+_UNCHECKED = tr("Answers can be wrong. Press a number to read the source.")
+
+
+class Caution(PlainLabel):
+    """Says what can be pressed in answers as they are made now."""
+
+    def __init__(self) -> None:
+        super().__init__(_UNCHECKED, tone="muted", scale="small", wrap=True)
+        self.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+
+    def apply(self, settings: Settings) -> None:
+        """Only what a model writes is checked, where that is wanted."""
+        is_checked = settings.endpoint.is_set and settings.answers.checks_claims
+        self.setText(_CHECKED if is_checked else _UNCHECKED)
+
+    def below(self, field: QWidget) -> QHBoxLayout:
+        """A row with the field in its middle and the caution under it."""
+        whole = QWidget()
+        column = QVBoxLayout(whole)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addWidget(field)
+        column.addWidget(self)
+        row = centred(whole, _WIDTH_PX)
+        row.setContentsMargins(16, 4, 16, 8)
+        return row

@@ -4,13 +4,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QModelIndex, QObject, QStringListModel, Qt, Slot
-from PySide6.QtGui import QColor, QGuiApplication, QTextCharFormat, QTextCursor, QTextDocument
+from PySide6.QtCore import QModelIndex, QObject, QStringListModel, Qt, QUrl, Slot
+from PySide6.QtGui import (
+    QColor,
+    QDesktopServices,
+    QGuiApplication,
+    QTextCharFormat,
+    QTextCursor,
+    QTextDocument,
+)
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
     QLineEdit,
     QListView,
+    QMessageBox,
     QPlainTextEdit,
     QSplitter,
     QTextEdit,
@@ -18,26 +26,23 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
 from desktop_rag.core.domain import Document
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.files.own_files import persons_mask
 from desktop_rag.core.language.translation import count_of, told, tr
 from desktop_rag.core.library_events import Notice
-from desktop_rag.core.parsed import Chunk
+from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor, Chunk
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
-from desktop_rag.ui.documents.external_viewer import open_in_viewer
-from desktop_rag.ui.documents.file_opener import FileOpener, Refused
-from desktop_rag.ui.documents.link_confirmation import confirm_and_open
+from desktop_rag.ui.documents.external_viewer import FileOpener, Refused, open_in_viewer
 from desktop_rag.ui.foundation.ask_request import AskAboutRequested
 from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.foundation.place_words import place_in_words
 from desktop_rag.ui.foundation.shortcuts import bind
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import one_line, value_in_words
+from desktop_rag.ui.foundation.wording import one_line, place_in_words, value_in_words
+from desktop_rag.ui.markdown.markdown_html import safe_address
 from desktop_rag.ui.passwords.password_actions import PasswordActions
-from desktop_rag.ui.reading.reading_pane import ReadingPane
-from desktop_rag.ui.reading.reading_window import ReadingWindow
-from desktop_rag.ui.viewers.document_span import DocumentSpan
+from desktop_rag.ui.reading.reading_pane import ReadingPane, ReadingWindow
+from desktop_rag.ui.viewers.viewer import DocumentSpan
 from desktop_rag.ui.widgets.controls import (
     ElidedLabel,
     IconButton,
@@ -48,6 +53,44 @@ from desktop_rag.ui.widgets.controls import (
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library
+
+# Asks before opening a link from an answer, showing its actual host. Qt thread.
+
+_MAX_SHOWN = 300
+
+
+def actual_host(address: str) -> str:
+    """The host in ASCII form (`xn--…` for look-alike letters), or the email address."""
+    url = QUrl(address, QUrl.ParsingMode.StrictMode)
+    if url.scheme().lower() == "mailto":
+        return url.path()
+    return url.host(QUrl.ComponentFormattingOption.FullyEncoded)
+
+
+def confirm_and_open(address: str, parent: QWidget) -> QMessageBox | None:
+    """Ask whether to open a link, and open it on confirmation. None for a disallowed address."""
+    host = actual_host(address)
+    if safe_address(address) is None or not host:
+        return None
+    shown = address if len(address) <= _MAX_SHOWN else f"{address[:_MAX_SHOWN]}…"
+    box = QMessageBox(parent)
+    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    box.setWindowTitle(tr("Open link"))
+    # All in the main text: Qt would guess whether an informative text is HTML.
+    box.setText(tr("Open {host}?\n\nThe full address is:\n{shown}", host=host, shown=shown))
+    box.setStandardButtons(QMessageBox.StandardButton.Open | QMessageBox.StandardButton.Cancel)
+    box.setDefaultButton(QMessageBox.StandardButton.Cancel)
+    url = QUrl(address, QUrl.ParsingMode.StrictMode)
+    box.accepted.connect(lambda: _open(url))
+    box.open()
+    return box
+
+
+def _open(url: QUrl) -> None:
+    with persons_mask():
+        QDesktopServices.openUrl(url)
+
 
 # The full text of a document with a passage and a quote highlighted. Qt thread.
 

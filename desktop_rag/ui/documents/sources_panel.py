@@ -11,16 +11,15 @@ from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
-from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
 from desktop_rag.core.conversation import NEAREST, SourceRef
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.markup.plain_markdown import is_markdown, plain_markdown
-from desktop_rag.core.quotes.quote_alignment import Span
+from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor
+from desktop_rag.core.quotes import Span
 from desktop_rag.core.shared_library import is_shared
-from desktop_rag.ui.foundation.mail_words import with_head_in_words
-from desktop_rag.ui.foundation.place_words import place_in_words
+from desktop_rag.ui.foundation.document_kinds import with_head_in_words
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import one_line, place_in_words
 from desktop_rag.ui.widgets.controls import (
     Card,
     ElidedLabel,

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QObject, QTimer
 
-from desktop_rag.garbage import EVERY_S, SmallCollections
+from desktop_rag.idle_memory import EVERY_S, SmallCollections
 
 
 class GarbageTimer(QTimer):

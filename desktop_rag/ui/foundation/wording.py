@@ -1,12 +1,24 @@
 """Formats numbers, times and states for display. Pure; any thread."""
 
 import math
+import sys
 import unicodedata
 from enum import Enum
 
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QMessageBox
+
 from desktop_rag.core.domain import Collection, DocumentState, SourceState
-from desktop_rag.core.language.translation import count_of, decimal_in_words, number_in_words, tr
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import (
+    count_of,
+    decimal_in_words,
+    number_in_words,
+    told,
+    tr,
+)
 from desktop_rag.core.library_events import ChangeSummary, DocumentCounts
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.shared_library import is_shared
 
 _KB = 1024
@@ -174,3 +186,54 @@ def size_in_words(size_bytes: int) -> str:
         if amount < _KB:
             return f"{decimal_in_words(amount, 1)} {unit}"
     return tr("{value:.1f} TB", value=amount / _KB)
+
+
+# Failures as the window shows them: in the person's language. Qt thread.
+
+
+def failure_in_words(error: AppError) -> str:
+    """What happened and the way out, on one line."""
+    return " ".join(part for part in (title_of(error), hint_of(error)) if part)
+
+
+def title_of(error: AppError) -> str:
+    """What happened."""
+    return told(error.title)
+
+
+def hint_of(error: AppError) -> str:
+    """The way out, "" where there is none."""
+    return told(error.hint)
+
+
+# Shows start-up errors to people who start the app from a menu. Qt thread.
+
+
+def show_fatal(error: AppError) -> None:
+    """Show the title and hint in a dialog, and print them to stderr."""
+    sys.stderr.write(f"{error.title}\n{error.hint}\n")
+    box = QMessageBox()
+    box.setWindowTitle("desktop-rag")
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    box.setText(f"{title_of(error)}\n\n{hint_of(error)}")
+    box.exec()
+
+
+# Places in documents in the language of the window. Pure; any thread.
+
+
+def place_in_words(anchor: Anchor) -> str:
+    """What `Anchor.label` says, for people: `page 4`, `Budget!A5:D9`, `Fees › Members`."""
+    if anchor.second is not None:
+        return anchor.label()
+    if anchor.page is not None:
+        if anchor.page_label:
+            return tr("page {label} ({page})", label=anchor.page_label, page=anchor.page)
+        return tr("page {page}", page=anchor.page)
+    if anchor.slide is not None:
+        return tr("slide {number}", number=anchor.slide)
+    if anchor.sheet or anchor.heading:
+        return anchor.label()
+    if anchor.cells is not None:
+        return tr("cells {cells}", cells=anchor.cells)
+    return "" if anchor.line is None else tr("line {line}", line=anchor.line)

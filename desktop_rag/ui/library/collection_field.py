@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QComboBox, QLineEdit, QListWidget, QListWidgetItem, QWidget
 
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.language.translation import tr
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import collection_name, one_line
 
 _MAX_NAME = 80
 
@@ -31,3 +32,40 @@ class CollectionField(QComboBox):
     def name(self) -> str:
         """The chosen name; empty for the first collection."""
         return self.currentText().strip()
+
+
+# A list of checkboxes for choosing any number of collections. Qt thread.
+
+_MAX_ROWS = 5
+_ROW_PX = 26
+_REMOVED = tr("Removed collection")
+
+
+class CollectionCheckboxes(QListWidget):
+    """One checkbox per collection, and per chosen collection that was removed since."""
+
+    def __init__(
+        self,
+        collections: Sequence[Collection],
+        chosen: Sequence[str],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("collectionChecks")
+        self.setAccessibleName(tr("Collections"))
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        names = {each.collection_id: collection_name(each) for each in collections}
+        for collection_id in dict.fromkeys((*names, *chosen)):
+            item = QListWidgetItem(one_line(names.get(collection_id, _REMOVED)), self)
+            item.setData(Qt.ItemDataRole.UserRole, collection_id)
+            item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsUserCheckable)
+            is_chosen = collection_id in chosen
+            item.setCheckState(Qt.CheckState.Checked if is_chosen else Qt.CheckState.Unchecked)
+        self.setFixedHeight(min(self.count(), _MAX_ROWS) * _ROW_PX + 8)
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The ids of the checked collections."""
+        items = [self.item(row) for row in range(self.count())]
+        checked = [item for item in items if item.checkState() is Qt.CheckState.Checked]
+        return tuple(item.data(Qt.ItemDataRole.UserRole) for item in checked)

@@ -11,9 +11,9 @@ from enum import IntEnum
 from operator import attrgetter
 from typing import Any
 
-from desktop_rag.core.anchors import HEADING_SEPARATOR
 from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.language.translation import number_in_words, told, tr
+from desktop_rag.core.parsed import HEADING_SEPARATOR
 from desktop_rag.ui.foundation.days import moment_in_words
 from desktop_rag.ui.foundation.wording import (
     one_line,

@@ -9,15 +9,14 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSizePolicy, QVBoxLayout, 
 
 from desktop_rag.core.domain import Collection, Document, DocumentState, Source
 from desktop_rag.core.language.translation import count_of, tr
-from desktop_rag.ui.foundation.presses import ClickWatch
+from desktop_rag.ui.foundation.bridge import ClickWatch
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import with_inside
 from desktop_rag.ui.library.document_model import DocumentModel
 from desktop_rag.ui.library.document_rows import Column
 from desktop_rag.ui.library.documents_table import DocumentsTable
-from desktop_rag.ui.library.facets.active_filters import ActiveFilter, ActiveFilters
 from desktop_rag.ui.library.facets.facet_groups import Places, facet_groups
-from desktop_rag.ui.library.facets.facet_list import FacetList
+from desktop_rag.ui.library.facets.facet_list import ActiveFilter, ActiveFilters, FacetList
 from desktop_rag.ui.library.facets.facet_values import (
     Facet,
     FileFilter,

@@ -29,7 +29,7 @@ from desktop_rag.ui.foundation.shortcuts import FOCUSED, bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.document_model import DOCUMENT_ROLE, DocumentModel
 from desktop_rag.ui.library.document_rows import Column
-from desktop_rag.ui.widgets.row_table import RoleDelegate, RowTable
+from desktop_rag.ui.widgets.item_list import RoleDelegate, RowTable
 
 # The padding of a cell, or of a header with its sort arrow.
 _PADDING_PX = 34

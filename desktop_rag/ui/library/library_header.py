@@ -10,7 +10,7 @@ from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import counts_in_words, with_inside
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
-from desktop_rag.ui.widgets.wrapping_row import WrappingRow
+from desktop_rag.ui.widgets.flow_row import WrappingRow
 
 _LEAST_SUMMARY_PX = 120
 

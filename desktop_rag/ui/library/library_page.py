@@ -27,7 +27,7 @@ from desktop_rag.core.library_events import (
     Notice,
     Stage,
 )
-from desktop_rag.core.pictures.waiting_pictures import PictureHold, WaitingPictures
+from desktop_rag.core.pictures import PictureHold, WaitingPictures
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.core.settings import LongReading
 from desktop_rag.core.shared_library import SharedLibraryChanged

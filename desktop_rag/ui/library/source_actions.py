@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 
-from desktop_rag.core.crawling.crawl_report import CrawlReport
+from desktop_rag.core.crawling import CrawlReport
 from desktop_rag.core.domain import Collection, Source, SourceRules, WebLinks
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr

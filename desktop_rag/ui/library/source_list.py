@@ -18,7 +18,7 @@ from desktop_rag.ui.foundation.wording import (
 )
 from desktop_rag.ui.library.document_model import DocumentModel
 from desktop_rag.ui.widgets.controls import Card, ElidedLabel, PlainLabel, TextButton
-from desktop_rag.ui.widgets.wrapping_row import WrappingRow
+from desktop_rag.ui.widgets.flow_row import WrappingRow
 
 # A card for one source: its path, state and file counts. Qt thread.
 

@@ -8,8 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from desktop_rag.core.answer_claims import SIGNS, Claim, place_of_sign
-from desktop_rag.core.claims import Verdict
+from desktop_rag.core.claims import SIGNS, Claim, Verdict, place_of_sign
 from desktop_rag.core.language.translation import tr
 
 

@@ -7,8 +7,9 @@ citations of known numbers; in a document also paths, which lead to documents of
 
 import html
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from itertools import zip_longest
 from urllib.parse import urlsplit
@@ -17,14 +18,115 @@ from markdown_it.token import Token
 from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
 from pygments.token import Comment, Keyword, Literal, Name, Number, Operator, String, _TokenType
+from PySide6.QtGui import QTextBlock, QTextCursor, QTextDocument
 
 from desktop_rag.core.language.translation import tr
+from desktop_rag.core.text import sentences
 from desktop_rag.ui.foundation.wording import is_right_to_left
 from desktop_rag.ui.markdown.claim_marks import MARK, Badges, badge_html, marks_behind
-from desktop_rag.ui.markdown.copied_blocks import code_title, language_of
 from desktop_rag.ui.markdown.formula_drawing import Drawing
 from desktop_rag.ui.markdown.formula_object import formula_image
-from desktop_rag.ui.markdown.parsing import parse_with_marks
+from desktop_rag.ui.markdown.parsing import LINE_END, parse_with_marks
+
+# The blocks of a Markdown text that can be copied by themselves: code and tables. Pure.
+
+_DIAGRAMS = frozenset({"mermaid", "plantuml", "puml", "dot", "graphviz", "d2"})
+_MAY_HAVE_ONE = re.compile(r"[`~|>]|^(?: {4}|\t)", re.MULTILINE)
+_COPIED_CITATION = re.compile(r"\s*\[\d{1,3}(?:\s*,\s*\d{1,3})*\]")
+_NUMBER = re.compile(r"[+-][\d.,\s]*\d%?")
+
+
+class BlockKind(StrEnum):
+    """A quote is not copied by itself, but is drawn as a table too."""
+
+    CODE = "code"
+    DIAGRAM = "diagram"
+    TABLE = "table"
+    QUOTE = "quote"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One block: its code, or the Markdown of a table with the words of its cells."""
+
+    kind: BlockKind
+    text: str = ""
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+def language_of(token: Token) -> str:
+    """The language of a block of code as written behind its fence; "" for none."""
+    return token.info.split(maxsplit=1)[0] if token.info.strip() else ""
+
+
+def code_title(language: str) -> str:
+    """The heading of a block of code."""
+    if language.lower() in _DIAGRAMS:
+        return tr("Diagram source ({capitalize})", capitalize=language.capitalize())
+    return MARK.sub("", language) or tr("Code")
+
+
+def blocks_in(source: str, *, with_formulas: bool) -> tuple[Block, ...]:
+    """The blocks in the order in which they begin."""
+    if not _MAY_HAVE_ONE.search(source):
+        return ()
+    return tuple(_blocks(source, parse_with_marks(source, with_formulas=with_formulas)))
+
+
+def as_tabs(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as the tab-separated text that spreadsheets take."""
+    return "\n".join("\t".join(map(_inert, row)) for row in rows)
+
+
+def as_html_table(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as an HTML table, which text processors take."""
+    cells = (
+        "".join(f"<td>{html.escape(_inert(cell), quote=False)}</td>" for cell in row)
+        for row in rows
+    )
+    return f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
+
+
+def _inert(cell: str) -> str:
+    """The cell on one line, so that no spreadsheet takes a text for a formula and runs it."""
+    text = " ".join(cell.split())
+    is_formula = text.startswith(("=", "@", "+", "-")) and not _NUMBER.fullmatch(text)
+    return f"'{text}" if is_formula and len(text) > 1 else text
+
+
+def _blocks(source: str, tokens: Sequence[Token]) -> Iterator[Block]:
+    lines = LINE_END.sub("\n", source).split("\n")
+    for index, token in enumerate(tokens):
+        if token.type in {"fence", "code_block"}:
+            is_diagram = language_of(token).lower() in _DIAGRAMS
+            kind = BlockKind.DIAGRAM if is_diagram else BlockKind.CODE
+            yield Block(kind, MARK.sub("", token.content).rstrip("\n"))
+        elif token.type == "blockquote_open":
+            yield Block(BlockKind.QUOTE)
+        elif token.type == "table_open" and token.map:
+            first, last = token.map
+            written = "\n".join(line.strip() for line in lines[first:last])
+            yield Block(BlockKind.TABLE, MARK.sub("", written).strip(), _rows(tokens, index))
+
+
+def _rows(tokens: Sequence[Token], start: int) -> tuple[tuple[str, ...], ...]:
+    rows: list[list[str]] = []
+    for token in tokens[start:]:
+        if token.type == "table_close":
+            break
+        if token.type == "tr_open":
+            rows.append([])
+        elif token.type == "inline":
+            words = "".join(map(_words, token.children or ()))
+            rows[-1].append(_COPIED_CITATION.sub("", MARK.sub("", words)).strip())
+    return tuple(map(tuple, rows))
+
+
+def _words(token: Token) -> str:
+    if token.type == "formula":
+        return token.markup
+    return " " if token.type in {"softbreak", "hardbreak"} else token.content
+
 
 # Tables and quotes in a text that is read from the right begin there. Pure.
 #
@@ -439,3 +541,60 @@ def _is_display(token: Token) -> bool:
         return False
     said = "".join(c.content if c.type == "text" else "x" for c in (token.children or ())[1:])
     return not _CITATION.sub("", MARK.sub("", said)).strip(" .,;:")
+
+
+# Where the citations are in a document of rendered text. Qt thread.
+
+
+def cited_places(document: QTextDocument) -> list[tuple[int, int]]:
+    """The start and the end of every citation; several without a gap are one place."""
+    places: list[tuple[int, int]] = []
+    block = document.begin()
+    while block.isValid():
+        for start, end in _in_block(block):
+            if places and places[-1][1] == start:
+                places[-1] = (places[-1][0], end)
+            else:
+                places.append((start, end))
+        block = block.next()
+    return places
+
+
+def _in_block(block: QTextBlock) -> Iterator[tuple[int, int]]:
+    iterator = block.begin()
+    while not iterator.atEnd():
+        fragment = iterator.fragment()
+        if cited_number(fragment.charFormat().anchorHref()) is not None:
+            yield fragment.position(), fragment.position() + fragment.length()
+        iterator += 1
+
+
+def sentence_before(place: QTextCursor) -> str:
+    """The sentence that a citation at this place belongs to, without citations.
+
+    In a table that is the row. A citation at the start of a line belongs to the sentence after it.
+    """
+    block = place.block()
+    if table := place.currentTable():
+        row = table.cellAt(place).row()
+        cells = (table.cellAt(row, column) for column in range(table.columns()))
+        return " ".join(_uncited(cell.firstCursorPosition().block()) for cell in cells)
+    before = _uncited(block, place.position())
+    text = before or _uncited(block)
+    found = sentences(text)
+    if not found:
+        return ""
+    start, end = found[-1 if before else 0]
+    return text[start:end]
+
+
+def _uncited(block: QTextBlock, until: int | None = None) -> str:
+    """The text of a block without its citations, up to a position of the document."""
+    text, done = "", 0
+    raw = block.text().encode("utf-16-le")
+    stop = len(raw) // 2 if until is None else until - block.position()
+    for start, end in [*_in_block(block), (block.position() + stop, 0)]:
+        at = min(start - block.position(), stop)
+        text += raw[2 * done : 2 * at].decode("utf-16-le", "ignore")
+        done = max(done, end - block.position())
+    return text.strip()

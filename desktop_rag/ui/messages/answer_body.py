@@ -52,15 +52,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop_rag.core.answer_claims import Claim
+from desktop_rag.core.claims import Claim
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.markup.formulas import formulas, open_formula
-from desktop_rag.core.quotes.cited_quotes import quoting
+from desktop_rag.core.quotes import quoting
 from desktop_rag.ui.foundation.clipboard_data import clipboard_data
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.word_search import found_spans
-from desktop_rag.ui.markdown.cited_places import cited_places, sentence_before
 from desktop_rag.ui.markdown.claim_marks import (
     MARK,
     badges_in,
@@ -68,15 +67,7 @@ from desktop_rag.ui.markdown.claim_marks import (
     verdict_in_words,
     with_marks,
 )
-from desktop_rag.ui.markdown.copied_blocks import (
-    Block,
-    BlockKind,
-    as_html_table,
-    as_tabs,
-    blocks_in,
-)
-from desktop_rag.ui.markdown.formula_drawer import FormulaDrawer
-from desktop_rag.ui.markdown.formula_drawing import Drawing
+from desktop_rag.ui.markdown.formula_drawing import Drawing, FormulaDrawer
 from desktop_rag.ui.markdown.formula_object import (
     OBJECT,
     FormulaObject,
@@ -86,14 +77,21 @@ from desktop_rag.ui.markdown.formula_object import (
     text_with_formulas,
 )
 from desktop_rag.ui.markdown.markdown_html import (
+    Block,
+    BlockKind,
     MarkdownStyle,
+    as_html_table,
+    as_tabs,
+    blocks_in,
     cited_number,
+    cited_places,
     render_html,
     safe_address,
+    sentence_before,
 )
-from desktop_rag.ui.markdown.segments import Segment, last_block_start, next_segment
+from desktop_rag.ui.markdown.parsing import Segment, last_block_start, next_segment
 from desktop_rag.ui.markdown.table_widths import TableWidths, tables_in
-from desktop_rag.ui.messages.citation_tip import citation_tip
+from desktop_rag.ui.messages.cited_text import citation_tip
 from desktop_rag.ui.widgets.controls import TextButton, ToolButton, plain_tooltip
 
 # Buttons over an answer that copy one block of code or one table. Qt thread.

@@ -6,14 +6,13 @@ from PySide6.QtCore import QPoint, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QVBoxLayout, QWidget
 
-from desktop_rag.core.answer_claims import Claim
-from desktop_rag.core.claims import Verdict
+from desktop_rag.core.claims import Claim, Verdict
 from desktop_rag.core.conversation import Feedback, Message, MessageState, PastAnswer, SourceRef
 from desktop_rag.core.language.translation import count_of, decimal_in_words, told, tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.markdown.claim_marks import summary, worst
-from desktop_rag.ui.markdown.formula_drawer import FormulaDrawer
+from desktop_rag.ui.markdown.formula_drawing import FormulaDrawer
 from desktop_rag.ui.messages.answer_body import AnswerBody
 from desktop_rag.ui.messages.claim_panel import ClaimPanel
 from desktop_rag.ui.messages.message_model import Phase, Turn
@@ -24,14 +23,13 @@ from desktop_rag.ui.widgets.controls import (
     IconButton,
     IconLabel,
     PlainLabel,
+    Spinner,
     TextButton,
     ToolButton,
     set_property,
 )
-from desktop_rag.ui.widgets.flow_row import FlowRow
+from desktop_rag.ui.widgets.flow_row import FlowRow, WrappingRow
 from desktop_rag.ui.widgets.marked_text import MarkedText
-from desktop_rag.ui.widgets.spinner import Spinner
-from desktop_rag.ui.widgets.wrapping_row import WrappingRow
 
 # The button that counts the earlier answers used as examples. Qt thread.
 

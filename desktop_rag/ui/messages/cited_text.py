@@ -1,17 +1,39 @@
 """Read-only text whose citations and sources are links to their documents. Qt thread."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from PySide6.QtCore import QEvent, QUrl, Signal, Slot
 from PySide6.QtGui import QFontDatabase, QHelpEvent, QImage, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QTextBrowser, QToolTip, QWidget
 
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.ui.foundation.document_kinds import with_head_in_words
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.markdown.cited_places import cited_places
-from desktop_rag.ui.markdown.markdown_html import MarkdownStyle, cited_number, render_html
-from desktop_rag.ui.messages.citation_tip import citation_tip
+from desktop_rag.ui.foundation.wording import one_line, place_in_words
+from desktop_rag.ui.markdown.markdown_html import (
+    MarkdownStyle,
+    cited_number,
+    cited_places,
+    render_html,
+)
 from desktop_rag.ui.widgets.controls import plain_tooltip
+
+# What is shown when the pointer rests on a citation: the passage, and where it is. Pure.
+
+_MAX_CHARS = 320
+
+
+def citation_tip(source: SourceRef) -> str:
+    """The cited words, or the beginning of the passage, with the file and the place; plain text."""
+    said = with_head_in_words(source.quote or source.text, source.path, source.part)
+    words = " ".join(said.split())
+    if len(words) > _MAX_CHARS:
+        cut = words.rfind(" ", _MAX_CHARS // 2, _MAX_CHARS)
+        words = f"{words[: cut if cut > 0 else _MAX_CHARS]} …"
+    file = source.url or Path(source.path).name
+    where = [piece for piece in (file, source.part, place_in_words(source.anchor)) if piece]
+    return f"{one_line(words)}\n\n{one_line(' · '.join(where))}"
 
 
 class CitedText(QTextBrowser):

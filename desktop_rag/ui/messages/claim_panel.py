@@ -5,16 +5,20 @@ from collections.abc import Sequence
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from desktop_rag.core.answer_claims import Claim
-from desktop_rag.core.claims import Verdict
+from desktop_rag.core.claims import Claim, Verdict
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.language.translation import told, tr
-from desktop_rag.ui.foundation.place_words import place_in_words
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import one_line, place_in_words
 from desktop_rag.ui.markdown.claim_marks import tone_of, verdict_in_words
-from desktop_rag.ui.widgets.controls import Card, ElidedLabel, IconButton, PlainLabel, TextButton
-from desktop_rag.ui.widgets.elided_button import ElidedButton
+from desktop_rag.ui.widgets.controls import (
+    Card,
+    ElidedButton,
+    ElidedLabel,
+    IconButton,
+    PlainLabel,
+    TextButton,
+)
 from desktop_rag.ui.widgets.marked_text import MarkedText
 
 Span = tuple[int, int]

@@ -9,12 +9,12 @@ from typing import assert_never
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from desktop_rag.core.attachment import Attachment
 from desktop_rag.core.conversation import (
     AnswerDone,
     AnswerEvent,
     AnswerRestated,
     AnswerWaits,
+    Attachment,
     Feedback,
     FileAsked,
     Message,

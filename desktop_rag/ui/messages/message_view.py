@@ -33,7 +33,7 @@ from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.word_search import found_spans
 from desktop_rag.ui.foundation.wording import one_line
-from desktop_rag.ui.markdown.formula_drawer import FormulaDrawer
+from desktop_rag.ui.markdown.formula_drawing import FormulaDrawer
 from desktop_rag.ui.messages.answer_item import AnswerItem
 from desktop_rag.ui.messages.message_model import MessageModel, Turn
 from desktop_rag.ui.widgets.controls import (

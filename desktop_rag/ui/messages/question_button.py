@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextLayout
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from desktop_rag.ui.widgets.elided_button import ElidedButton
+from desktop_rag.ui.widgets.controls import ElidedButton
 
 
 class QuestionButton(ElidedButton):

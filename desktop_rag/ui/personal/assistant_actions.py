@@ -34,7 +34,7 @@ from desktop_rag.core.search_syntax import limits_in_words
 from desktop_rag.core.settings import Settings
 from desktop_rag.features.rails.assistants.rail_names import BUILT_IN
 from desktop_rag.features.rails.ui.teaching import Teaching
-from desktop_rag.ui.composer.assistant_choice import AssistantChoice
+from desktop_rag.ui.composer.model_choice import AssistantChoice
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line

@@ -31,9 +31,8 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.search_syntax import limits_in_words
 from desktop_rag.core.settings import Settings
 from desktop_rag.features.rails.ui.rails_field import RailsField
-from desktop_rag.ui.foundation.error_words import failure_in_words
-from desktop_rag.ui.foundation.wording import counts_in_words, one_line
-from desktop_rag.ui.library.collection_checkboxes import CollectionCheckboxes
+from desktop_rag.ui.foundation.wording import counts_in_words, failure_in_words, one_line
+from desktop_rag.ui.library.collection_field import CollectionCheckboxes
 from desktop_rag.ui.personal.assistant_documents import OwnDocument, WishedDocuments
 from desktop_rag.ui.settings.retrieval_form import RetrievalForm
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, plain_tooltip, set_property

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
-from desktop_rag.core.conversation import Feedback, Message, PastAnswer
-from desktop_rag.core.interaction import Interaction
+from desktop_rag.core.conversation import Feedback, Interaction, Message, PastAnswer
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.days import moment_in_words

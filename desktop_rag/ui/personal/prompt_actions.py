@@ -17,11 +17,10 @@ from PySide6.QtWidgets import (
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.saved_prompts import LONGEST_NAME, SavedPrompt
-from desktop_rag.ui.composer.slash_prompts import SlashPrompts
-from desktop_rag.ui.documents.file_opener import FileOpener
+from desktop_rag.ui.composer.field_completion import SlashPrompts
+from desktop_rag.ui.documents.external_viewer import FileOpener
 from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.foundation.error_words import failure_in_words
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note
 

@@ -14,8 +14,7 @@ from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.ui.composer.attached_files import AttachedFiles
 from desktop_rag.ui.composer.scope_bar import ScopeBar
 from desktop_rag.ui.foundation.bridge import Bridge, Job
-from desktop_rag.ui.foundation.error_words import failure_in_words
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat

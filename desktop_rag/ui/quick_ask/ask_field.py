@@ -9,10 +9,10 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question import Question
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, WITHOUT_DOCUMENTS, QuestionScope
+from desktop_rag.ui.composer.composer import QuestionField
+from desktop_rag.ui.composer.field_completion import SlashPrompts
 from desktop_rag.ui.composer.name_completion import NameCompletion, NamedChoice
-from desktop_rag.ui.composer.question_field import QuestionField
 from desktop_rag.ui.composer.scope_bar import ScopeBar
-from desktop_rag.ui.composer.slash_prompts import SlashPrompts
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import Card, ElidedLabel, IconButton

@@ -27,21 +27,19 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question import Question, SearchScope
 from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.chat.chat_sessions import ChatSessions
-from desktop_rag.ui.documents.document_opener import DocumentOpener
-from desktop_rag.ui.documents.link_confirmation import confirm_and_open
+from desktop_rag.ui.documents.document_opener import DocumentOpener, confirm_and_open
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.library_state import LibraryFacts
 from desktop_rag.ui.foundation.shortcuts import PLACE, bind
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.markdown.formula_drawer import FormulaDrawer
+from desktop_rag.ui.markdown.formula_drawing import FormulaDrawer
 from desktop_rag.ui.messages.message_view import MessageView
-from desktop_rag.ui.passages.found_passage import FoundPassage, copied
 from desktop_rag.ui.passages.library_hint import LibraryHint
-from desktop_rag.ui.passages.passage_painter import FOUND_ROLE, PassagePainter
+from desktop_rag.ui.passages.passage_painter import FOUND_ROLE, FoundPassage, PassagePainter, copied
 from desktop_rag.ui.passages.passage_search import PassageSearch
 from desktop_rag.ui.quick_ask.ask_field import AskField
-from desktop_rag.ui.reading.reading_window import ReadingWindow
-from desktop_rag.ui.viewers.document_span import DocumentSpan, span_of
+from desktop_rag.ui.reading.reading_pane import ReadingWindow
+from desktop_rag.ui.viewers.viewer import DocumentSpan, span_of
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, set_tip
 
 if TYPE_CHECKING:

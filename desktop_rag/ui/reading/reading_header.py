@@ -9,9 +9,9 @@ from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from desktop_rag.core.anchors import HEADING_SEPARATOR
 from desktop_rag.core.domain import Document
 from desktop_rag.core.language.translation import tr
+from desktop_rag.core.parsed import HEADING_SEPARATOR
 from desktop_rag.core.shared_library import can_open
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line

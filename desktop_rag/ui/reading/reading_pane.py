@@ -24,17 +24,16 @@ from desktop_rag.core.places import Places
 from desktop_rag.core.shared_library import is_shared
 from desktop_rag.features.schedules.values.note_sources import listed_place
 from desktop_rag.ui.foundation.bridge import Bridge, Job
-from desktop_rag.ui.foundation.error_words import hint_of, title_of
-from desktop_rag.ui.foundation.place_words import place_in_words
 from desktop_rag.ui.foundation.shortcuts import INSIDE, PLACE, bind
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.word_search import found_spans
-from desktop_rag.ui.foundation.wording import one_line
-from desktop_rag.ui.reading.document_loading import Loaded, load
-from desktop_rag.ui.reading.document_state import (
+from desktop_rag.ui.foundation.wording import hint_of, one_line, place_in_words, title_of
+from desktop_rag.ui.reading.document_loading import (
     WORDS,
+    Loaded,
     StateNotice,
     WayOut,
+    load,
     notice_of_file,
     notice_of_pages,
     notice_of_text,
@@ -42,13 +41,11 @@ from desktop_rag.ui.reading.document_state import (
 from desktop_rag.ui.reading.reading_header import ReadingHeader
 from desktop_rag.ui.viewers.code_viewer import CodeViewer
 from desktop_rag.ui.viewers.content_kind import ContentKind, kind_of
-from desktop_rag.ui.viewers.document_span import DocumentSpan, Span
 from desktop_rag.ui.viewers.mail_viewer import MailViewer
-from desktop_rag.ui.viewers.page_viewer import PageViewer
+from desktop_rag.ui.viewers.page_viewer import PageViewer, SlidesViewer
 from desktop_rag.ui.viewers.pages_viewer import PagesViewer
 from desktop_rag.ui.viewers.sheet_viewer import SheetViewer
-from desktop_rag.ui.viewers.slides_viewer import SlidesViewer
-from desktop_rag.ui.viewers.viewer import Hits, Viewer
+from desktop_rag.ui.viewers.viewer import DocumentSpan, Hits, Span, Viewer
 from desktop_rag.ui.widgets.controls import Card, IconLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.find_bar import FindBar
 
@@ -636,3 +633,33 @@ class ReadingPane(QWidget):
 
 def _has_pages(document: Document) -> bool:
     return kind_of(document) is ContentKind.PAGES and not is_shared(document.document_id)
+
+
+# A document in a window of its own. Qt thread.
+
+_WIDTH_PX, _HEIGHT_PX = 900, 780
+
+
+class ReadingWindow(QWidget):
+    """A ReadingPane that stays open beside the window; Esc closes it."""
+
+    def __init__(
+        self, bridge: Bridge, library: "Library", theme: Theme, place: DocumentSpan,
+        parent: QWidget,
+    ) -> None:  # fmt: skip
+        super().__init__(parent, Qt.WindowType.Window)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(tr("Document"))
+        self.pane = ReadingPane(bridge, library, theme, is_window=True)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.pane)
+        room = parent.screen().availableSize()
+        self.resize(min(_WIDTH_PX, room.width()), min(_HEIGHT_PX, room.height()))
+        self.pane.close_requested.connect(self.close)
+        self.pane.title_changed.connect(self._on_title)
+        self.pane.read(place)
+
+    @Slot(str)
+    def _on_title(self, title: str) -> None:
+        self.setWindowTitle(title or tr("Document"))

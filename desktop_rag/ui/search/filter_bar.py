@@ -18,17 +18,19 @@ from PySide6.QtWidgets import (
 from desktop_rag.core.language.translation import number_in_words, tr
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import value_in_words
-from desktop_rag.ui.search.filter_choices import Choice, Choices, Found, choices_among
-from desktop_rag.ui.search.search_filters import (
+from desktop_rag.ui.search.filter_choices import (
+    Choice,
+    Choices,
     FilterKind,
+    Found,
     SearchFilter,
+    choices_among,
     chosen_dates,
     usual_dates,
     with_filter,
 )
-from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+from desktop_rag.ui.widgets.controls import MenuButton, PlainLabel, TextButton
 from desktop_rag.ui.widgets.flow_row import FlowRow
-from desktop_rag.ui.widgets.menu_button import MenuButton
 from desktop_rag.ui.widgets.removable_chip import RemovableChip
 
 # A dialog for the days that files are from. Qt thread.

@@ -5,15 +5,14 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING
 
-from desktop_rag.core.anchors import HEADING_SEPARATOR
 from desktop_rag.core.domain import Document, Passage
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
+from desktop_rag.core.parsed import HEADING_SEPARATOR
 from desktop_rag.core.query import parse_query
 from desktop_rag.ui.foundation.days import day_in_words, day_of
-from desktop_rag.ui.foundation.place_words import place_in_words
-from desktop_rag.ui.foundation.wording import isolated, one_line
-from desktop_rag.ui.passages.found_passage import FoundPassage
+from desktop_rag.ui.foundation.wording import isolated, one_line, place_in_words
+from desktop_rag.ui.passages.passage_painter import FoundPassage
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library

@@ -29,10 +29,9 @@ from PySide6.QtWidgets import (
 from desktop_rag.core.domain import Document
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.passages.found_passage import FoundPassage
-from desktop_rag.ui.passages.passage_painter import FOUND_ROLE, PassagePainter
+from desktop_rag.ui.passages.passage_painter import FOUND_ROLE, FoundPassage, PassagePainter
 from desktop_rag.ui.search.found_files import FoundFile, SearchResults, by_id
-from desktop_rag.ui.widgets.text_line import draw_line
+from desktop_rag.ui.widgets.form_fields import draw_line
 
 # The results of a search as rows: passages, or files with their passages below. Qt thread.
 

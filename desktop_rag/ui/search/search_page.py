@@ -33,16 +33,23 @@ from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.core.search_syntax import quoted_value
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.library_state import LibraryFacts
 from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.passages.found_passage import FoundPassage, copied
+from desktop_rag.ui.foundation.wording import failure_in_words
 from desktop_rag.ui.passages.library_hint import hint_of
+from desktop_rag.ui.passages.passage_painter import FoundPassage, copied
 from desktop_rag.ui.passages.passage_search import PassageSearch
 from desktop_rag.ui.reading.reading_pane import ReadingPane
 from desktop_rag.ui.search.filter_bar import FilterBar
-from desktop_rag.ui.search.filter_choices import Choices, Found, choices_of, folder_filter
+from desktop_rag.ui.search.filter_choices import (
+    Choices,
+    FilterKind,
+    Found,
+    choices_of,
+    folder_filter,
+    reach_of,
+)
 from desktop_rag.ui.search.found_files import (
     SearchResults,
     are_there,
@@ -51,12 +58,11 @@ from desktop_rag.ui.search.found_files import (
     words_of,
 )
 from desktop_rag.ui.search.result_list import ResultList
-from desktop_rag.ui.search.search_filters import FilterKind, reach_of
 from desktop_rag.ui.search.search_notice import SearchNotice
 from desktop_rag.ui.tags.tag_actions import TagActions
-from desktop_rag.ui.viewers.document_span import DocumentSpan
+from desktop_rag.ui.viewers.viewer import DocumentSpan
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton, add_clear_button
-from desktop_rag.ui.widgets.wrapping_row import WrappingRow
+from desktop_rag.ui.widgets.flow_row import WrappingRow
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat

@@ -16,8 +16,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.widgets.controls import PlainLabel
-from desktop_rag.ui.widgets.stacked_pages import put_in_place
+from desktop_rag.ui.widgets.scrolled_page import put_in_place
 
 _LEAST_PX, _MOST_PX = 184, 260
 _MARGIN_PX = 10
@@ -206,3 +207,13 @@ class PageList(QWidget):
         layout.addWidget(self._foot)
         directions = QBoxLayout.Direction
         self._whole.setDirection(directions.TopToBottom if is_narrow else directions.LeftToRight)
+
+
+# The groups of pages in the settings, from the top. Pure.
+
+ANSWERING = tr("Answering")
+QUESTIONS = tr("Questions, notes")
+DOCUMENTS = tr("Documents")
+APP = tr("App")
+CARE = tr("Data and health")
+GROUPS = (ANSWERING, QUESTIONS, DOCUMENTS, APP, CARE)

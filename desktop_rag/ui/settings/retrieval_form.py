@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSlider, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import LaterSources, RetrievalSettings
-from desktop_rag.ui.settings.choice_words import LATER_SOURCES
+from desktop_rag.ui.settings.edited_settings import LATER_SOURCES
 from desktop_rag.ui.widgets.controls import PlainLabel
 from desktop_rag.ui.widgets.form_fields import (
     SettingsSection,

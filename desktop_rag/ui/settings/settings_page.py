@@ -38,16 +38,18 @@ from desktop_rag.core.settings import (
 )
 from desktop_rag.desktop.hotkeys.desktop_hotkeys import has_portal_only
 from desktop_rag.desktop.hotkeys.hotkey import Action, Binding, Bound, Hotkey
-from desktop_rag.ui.documents.file_opener import FileOpener
+from desktop_rag.ui.documents.external_viewer import FileOpener
+from desktop_rag.ui.endpoints.models_form import ModelsForm
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.window_language import language_name, languages
-from desktop_rag.ui.models.models_form import ModelsForm
-from desktop_rag.ui.settings.choice_words import SAME_AS_SYSTEM, SCHEMES, WHEN_CLOSED
-from desktop_rag.ui.settings.edited_settings import EditedSettings
-from desktop_rag.ui.settings.indexing_form import IndexingForm
-from desktop_rag.ui.settings.page_groups import ANSWERING, APP, CARE, DOCUMENTS, GROUPS
-from desktop_rag.ui.settings.page_list import PageList
-from desktop_rag.ui.settings.preferences_form import PreferencesForm
+from desktop_rag.ui.settings.edited_settings import (
+    SAME_AS_SYSTEM,
+    SCHEMES,
+    WHEN_CLOSED,
+    EditedSettings,
+)
+from desktop_rag.ui.settings.page_list import ANSWERING, APP, CARE, DOCUMENTS, GROUPS, PageList
+from desktop_rag.ui.settings.preferences_form import IndexingForm, PreferencesForm
 from desktop_rag.ui.settings.retrieval_form import RetrievalForm
 from desktop_rag.ui.settings.transcription_form import TranscriptionForm
 from desktop_rag.ui.widgets.controls import (

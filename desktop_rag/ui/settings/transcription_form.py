@@ -14,12 +14,11 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import TranscriptionDialect, TranscriptionSettings
 from desktop_rag.models.endpoint_address import host_of, is_this_computer, normalise_base_url
-from desktop_rag.ui.foundation.bridge import Bridge, Job
-from desktop_rag.ui.foundation.error_words import failure_in_words
-from desktop_rag.ui.foundation.presses import EditEnd
-from desktop_rag.ui.models.key_field import KeyField
-from desktop_rag.ui.models.report_card import ReportCard
-from desktop_rag.ui.settings.choice_words import DIALECTS
+from desktop_rag.ui.endpoints.key_field import KeyField
+from desktop_rag.ui.endpoints.model_findings import ReportCard
+from desktop_rag.ui.foundation.bridge import Bridge, EditEnd, Job
+from desktop_rag.ui.foundation.wording import failure_in_words
+from desktop_rag.ui.settings.edited_settings import DIALECTS
 from desktop_rag.ui.widgets.controls import TextButton, add_clear_button, set_property
 from desktop_rag.ui.widgets.form_fields import (
     SettingsSection,

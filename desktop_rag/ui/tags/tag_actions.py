@@ -16,13 +16,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop_rag.core.domain import Document
+from desktop_rag.core.domain import LONGEST_TAG, Document, distinct_tags, typed_tags
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
-from desktop_rag.core.tags import LONGEST_TAG, distinct_tags, typed_tags
 from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.foundation.error_words import failure_in_words
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import (
     ElidedLabel,
     PlainLabel,

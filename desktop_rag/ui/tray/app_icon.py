@@ -3,14 +3,29 @@
 The badge differs by shape as well as by colour.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
-from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
+from PySide6.QtCore import (
+    QBuffer,
+    QByteArray,
+    QEvent,
+    QIODevice,
+    QObject,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import QColor, QFileOpenEvent, QIcon, QImage, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QMenu, QSystemTrayIcon
 
-from desktop_rag.desktop.identity import APP_ID, APP_NAME
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
+from desktop_rag.desktop.launching import APP_ID, APP_NAME
+from desktop_rag.desktop.requests import DesktopRequest, QuickAskRequested, request_of_url
 from desktop_rag.ui.foundation.library_state import LibraryState
 
 SIZES_PX = (16, 20, 22, 24, 32, 40, 44, 48, 64, 96, 128, 256, 512)
@@ -121,3 +136,105 @@ def name_app(icon: AppIcon) -> None:
     app.setDesktopFileName(APP_ID)
     app.setWindowIcon(icon.icon())
     app.setQuitOnLastWindowClosed(False)
+
+
+# The application object, and what the desktop hands to it while it runs, as macOS does.
+#
+# Qt thread. Other systems start the program again, with the link or the path.
+
+
+class DesktopApplication(QApplication):
+    """`requested` carries the request in a link, a quick ask about a file, or an AppError."""
+
+    requested = Signal(object)
+
+    def event(self, event: QEvent) -> bool:
+        if not isinstance(event, QFileOpenEvent):
+            return super().event(event)
+        self.requested.emit(request_of(event))
+        return True
+
+
+def request_of(event: QFileOpenEvent) -> DesktopRequest | AppError:
+    """What the desktop asks for."""
+    if event.file():
+        return QuickAskRequested(about=(Path(event.file()),))
+    try:
+        return request_of_url(event.url().toString())
+    except AppError as error:
+        return error
+
+
+# The app's icon as the content of picture files, for what the desktop reads itself. Any thread.
+
+
+def drawing_path(resources: Path) -> Path:
+    """The one drawing of the icon, SVG."""
+    return resources / "app_icon.svg"
+
+
+def icon_pngs(drawing: Path, sizes_px: Iterable[int]) -> dict[int, bytes]:
+    """The drawing as PNG by its width and height; needs no screen."""
+    renderer = QSvgRenderer(str(drawing))
+    return {size_px: _png(renderer, size_px) for size_px in sizes_px}
+
+
+def _png(renderer: QSvgRenderer, size_px: int) -> bytes:
+    image = QImage(size_px, size_px, QImage.Format.Format_ARGB32)
+    image.fill(0)
+    painter = QPainter(image)
+    renderer.render(painter, QRectF(0, 0, size_px, size_px))
+    painter.end()
+    content = QByteArray()
+    buffer = QBuffer(content)
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    # The stub of PySide6 6.11 wants bytes here, the call itself a text.
+    image.save(buffer, "PNG")  # pyright: ignore[reportCallIssue, reportArgumentType]
+    return bytes(content.data())
+
+
+# The icon in the system tray while the library is being opened. Qt thread.
+
+_OPENING = tr("Opening the library…")
+
+
+class OpeningIcon(QObject):
+    """Says that the app is coming, and takes the two requests that need no library yet."""
+
+    quick_ask_requested = Signal()
+    quit_requested = Signal()
+
+    def __init__(self, app_icon: AppIcon, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._menu = QMenu()
+        self._menu.addAction(_OPENING).setEnabled(False)
+        self._menu.addSeparator()
+        self._menu.addAction(tr("Quick ask"), self.quick_ask_requested.emit)
+        self._menu.addAction(tr("Quit"), self.quit_requested.emit)
+        self._icon = QSystemTrayIcon(app_icon.tray_icon(LibraryState.UP_TO_DATE))
+        self._icon.setToolTip(f"{APP_NAME}\n{_OPENING}")
+        self._icon.setContextMenu(self._menu)
+        self._icon.activated.connect(self._on_activated)
+
+    @property
+    def menu(self) -> QMenu:
+        """The menu of the icon."""
+        return self._menu
+
+    def show(self) -> None:
+        """Show the icon where this desktop has a tray."""
+        if QSystemTrayIcon.isSystemTrayAvailable():
+            self._icon.show()
+
+    def hand_over(self) -> QSystemTrayIcon | None:
+        """The icon, for the one that knows the library; None where it isn't shown.
+
+        It stays in its place in the tray.
+        """
+        self._icon.activated.disconnect(self._on_activated)
+        return self._icon if self._icon.isVisible() else None
+
+    @Slot(QSystemTrayIcon.ActivationReason)
+    def _on_activated(self, reason: QSystemTrayIcon.ActivationReason) -> None:
+        if reason is QSystemTrayIcon.ActivationReason.Trigger:
+            self.quick_ask_requested.emit()

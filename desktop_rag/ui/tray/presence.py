@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QAbstractButton, QMessageBox, QWidget
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.domain import Source, SourceState
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.atomic_file import read_object, write_object
+from desktop_rag.core.files.own_files import read_object, write_object
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import ProgressChanged, SourcesChanged, Stage
 from desktop_rag.core.paths import Home
@@ -28,7 +28,7 @@ from desktop_rag.desktop.requests import (
     QuitRequested,
     WindowRequested,
 )
-from desktop_rag.features.schedules.values.standing_events import AnswerHasChanged
+from desktop_rag.features.schedules.values.standing_run import AnswerHasChanged
 from desktop_rag.ui.composer.name_completion import NameFeed
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
@@ -37,7 +37,7 @@ from desktop_rag.ui.quick_ask.about_files import AboutFiles
 from desktop_rag.ui.quick_ask.popup import QuickAsk
 from desktop_rag.ui.tray.app_icon import AppIcon
 from desktop_rag.ui.tray.tray import Tray
-from desktop_rag.ui.viewers.document_span import DocumentSpan
+from desktop_rag.ui.viewers.viewer import DocumentSpan
 from desktop_rag.ui.window.main_window import MainWindow
 from desktop_rag.ui.window.window_pages import LIBRARY, SETTINGS
 

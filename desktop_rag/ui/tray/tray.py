@@ -25,7 +25,7 @@ from desktop_rag.core.library_events import (
     SourcesChanged,
     Stage,
 )
-from desktop_rag.core.pictures.waiting_pictures import PictureHold
+from desktop_rag.core.pictures import PictureHold
 from desktop_rag.progress_words import progress_line
 from desktop_rag.ui.chat.conversation_model import title_of
 from desktop_rag.ui.foundation.bridge import Bridge

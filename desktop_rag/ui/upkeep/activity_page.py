@@ -32,9 +32,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_rag.activity.activity import EventFilter, FoundEvents, Totals, as_csv, as_json_lines
 from desktop_rag.activity.activity_event import ActivityEvent, EventKind, Outcome
-from desktop_rag.activity.event_export import as_csv, as_json_lines
-from desktop_rag.activity.event_search import EventFilter, FoundEvents, Totals
 from desktop_rag.activity.event_wording import (
     KIND_NAMES,
     counts_in_words,
@@ -46,7 +45,7 @@ from desktop_rag.activity.event_wording import (
     tokens_in_words,
 )
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.private_files import persons_mask
+from desktop_rag.core.files.own_files import persons_mask
 from desktop_rag.core.language.translation import count_of, decimal_in_words, told, tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.foundation.bridge import Bridge, Job
@@ -62,7 +61,7 @@ from desktop_rag.ui.widgets.controls import (
     plain_tooltip,
 )
 from desktop_rag.ui.widgets.flow_row import FlowRow
-from desktop_rag.ui.widgets.row_table import RoleDelegate, RowTable
+from desktop_rag.ui.widgets.item_list import RoleDelegate, RowTable
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 if TYPE_CHECKING:

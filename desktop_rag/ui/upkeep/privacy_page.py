@@ -10,8 +10,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_rag.core.language.translation import tr
-from desktop_rag.models.connection_kind import Place, Reach
-from desktop_rag.models.connection_states import Connection, ConnectionState
+from desktop_rag.models.connection_states import Connection, ConnectionState, Place, Reach
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.wording import value_in_words
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, set_property

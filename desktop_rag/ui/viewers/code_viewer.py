@@ -27,8 +27,7 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.parsed import ColourSpan
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.viewers.document_span import Span
-from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Viewer
+from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Span, Viewer
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library

@@ -9,13 +9,12 @@ from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 from desktop_rag.core.domain import Document, StoredText
 from desktop_rag.core.language.translation import tr
 from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.foundation.mail_words import head_line, head_name
+from desktop_rag.ui.foundation.document_kinds import head_line, head_name
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import literal, one_line
-from desktop_rag.ui.viewers.document_span import Span
 from desktop_rag.ui.viewers.page_source import section_source
 from desktop_rag.ui.viewers.page_viewer import PageViewer
-from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Viewer
+from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Span, Viewer
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 from desktop_rag.ui.widgets.marked_text import MarkedText
 

@@ -17,8 +17,8 @@ from desktop_rag.core.parsed import Heading
 from desktop_rag.ui.markdown.formula_drawing import Drawing, draw
 from desktop_rag.ui.markdown.formula_object import formula_image, formula_name
 from desktop_rag.ui.markdown.markdown_html import Formulas, MarkdownStyle, render_html
-from desktop_rag.ui.markdown.segments import next_segment
-from desktop_rag.ui.viewers.document_span import Span
+from desktop_rag.ui.markdown.parsing import next_segment
+from desktop_rag.ui.viewers.viewer import Span
 
 # The text of a document, as the readers write it, as HTML. Pure; worker threads.
 #

@@ -26,16 +26,15 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QMenu, QSpinBox, QVBoxLayout, QWidget
 
-from desktop_rag.core.anchors import Box, PageView, PageWish, PageWord
 from desktop_rag.core.domain import StoredText
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
+from desktop_rag.core.parsed import Box, PageView, PageWish, PageWord
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.shortcuts import FOCUSED, INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.viewers.document_span import Span
 from desktop_rag.ui.viewers.page_layout import GAP_PX, PageLayout
-from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Viewer
+from desktop_rag.ui.viewers.viewer import NO_WORDS, Hits, Span, Viewer
 from desktop_rag.ui.widgets.controls import IconButton, PlainLabel, TextButton
 
 if TYPE_CHECKING:

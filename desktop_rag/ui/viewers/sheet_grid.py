@@ -12,7 +12,7 @@ from functools import cache
 
 from desktop_rag.core.domain import StoredText
 from desktop_rag.core.places import mark_columns
-from desktop_rag.ui.viewers.document_span import Span
+from desktop_rag.ui.viewers.viewer import Span
 
 _BAR = " | "
 # One match for each line: a line without a range has empty groups.

@@ -6,8 +6,16 @@ can load local files.
 
 import html
 
-from PySide6.QtCore import QEvent, QSize, Qt, Slot
-from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, QTimer, Slot
+from PySide6.QtGui import (
+    QHideEvent,
+    QKeyEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+    QShowEvent,
+)
 from PySide6.QtWidgets import (
     QAbstractButton,
     QDialog,
@@ -15,8 +23,12 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QLineEdit,
+    QMenu,
     QPushButton,
     QSizePolicy,
+    QStyle,
+    QStyleOptionToolButton,
+    QStylePainter,
     QToolButton,
     QWidget,
 )
@@ -272,3 +284,158 @@ class Card(QFrame):
         super().__init__(parent)
         self.setProperty("kind", kind)
         self.setProperty("tone", tone)
+
+
+# A button that elides text too long for it. Qt thread.
+
+
+class ElidedButton(QPushButton):
+    """Shows its text on one line, elided to fit; the tooltip shows the full text."""
+
+    _PADDING_PX = 32
+
+    def __init__(self, text: str, kind: str, parent: QWidget | None = None) -> None:
+        """`kind` is one from the style sheet, such as `quiet`."""
+        super().__init__(parent)
+        self._full_text = ""
+        self.setProperty("kind", kind)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.set_full_text(text)
+
+    @property
+    def full_text(self) -> str:
+        """The text before eliding."""
+        return self._full_text
+
+    def set_full_text(self, text: str) -> None:
+        """Set the text; line breaks become spaces."""
+        self._full_text = " ".join(text.split())
+        self.setAccessibleName(self._full_text)
+        self.updateGeometry()
+        self._elide()
+
+    def sizeHint(self) -> QSize:
+        # One extra pixel, because the advance is rounded.
+        width = self.fontMetrics().horizontalAdvance(self._full_text) + 1 + self._PADDING_PX
+        return QSize(width, super().sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._elide()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if not press_by_enter(self, event):
+            super().keyPressEvent(event)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._elide()
+
+    def _elide(self) -> None:
+        shown = self._fitted(max(0, self.width() - self._PADDING_PX))
+        # A single & would mark a shortcut key.
+        self.setText(shown.replace("&", "&&"))
+        set_tip(self, self._full_text if " ".join(shown.split()) != self._full_text else "")
+
+    def _fitted(self, room_px: int) -> str:
+        """What of the text has room."""
+        return self.fontMetrics().elidedText(self._full_text, Qt.TextElideMode.ElideRight, room_px)
+
+
+# A button that shows the current choice and opens a menu of others. Qt thread.
+
+# The arrow and the padding around it.
+_ARROW_PX = 40
+_MIN_PX = 72
+
+
+class MenuButton(ToolButton):
+    """A menu button that elides its text, so that a long name never widens the window."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        theme.set_icon(self, "chevron-down:muted")
+        self.choices = QMenu(self)
+        self.setMenu(self.choices)
+
+    def minimumSizeHint(self) -> QSize:
+        usual = super().minimumSizeHint()
+        return QSize(min(usual.width(), _MIN_PX), usual.height())
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        option = QStyleOptionToolButton()
+        self.initStyleOption(option)
+        # Puts the arrow after the text. The button itself keeps its side, at which its menu opens.
+        is_mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
+        sides = Qt.LayoutDirection.LeftToRight, Qt.LayoutDirection.RightToLeft
+        option.direction = sides[not is_mirrored]
+        if self.width() < self.sizeHint().width():
+            room = max(0, self.width() - _ARROW_PX)
+            right = Qt.TextElideMode.ElideRight
+            option.text = self.fontMetrics().elidedText(self.text(), right, room)
+        painter = QStylePainter(self)
+        painter.drawComplexControl(QStyle.ComplexControl.CC_ToolButton, option)
+
+
+# A small turning arc: something goes on. Qt thread.
+
+_SIZE_PX = 14
+_STEP_MS = 90
+_STEP_DEGREES = 30
+_ARC_DEGREES = 270
+_TURN_DEGREES = 360
+
+
+class Spinner(QWidget):
+    """Turns while it is on show, and stands still where the desktop asks for less motion."""
+
+    def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
+        """`name` says what goes on."""
+        super().__init__(parent)
+        self._theme = theme
+        self._angle = 0
+        self.setFixedSize(_SIZE_PX, _SIZE_PX)
+        self.setAccessibleName(name)
+        self._timer = QTimer(self)
+        self._timer.setInterval(_STEP_MS)
+        self._timer.timeout.connect(self._on_step)
+        theme.changed.connect(self.update)
+
+    @property
+    def is_turning(self) -> bool:
+        """True while it moves."""
+        return self._timer.isActive()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        duration = QStyle.StyleHint.SH_Widget_Animation_Duration
+        if self.style().styleHint(duration, None, self) > 0:
+            self._timer.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._timer.stop()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        pen = QPen(self._theme.colour("accent"), 2)
+        pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+        painter.setPen(pen)
+        # Qt counts sixteenths of a degree, against the clock.
+        painter.drawArc(
+            QRectF(self.rect()).adjusted(2, 2, -2, -2), -16 * self._angle, 16 * _ARC_DEGREES
+        )
+
+    @Slot()
+    def _on_step(self) -> None:
+        self._angle = (self._angle + _STEP_DEGREES) % _TURN_DEGREES
+        self.update()

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt
+from PySide6.QtGui import QPainter, QResizeEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QCheckBox,
@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QWidgetItem,
 )
 
+from desktop_rag.ui.foundation.wording import isolated
 from desktop_rag.ui.widgets.controls import Card, PlainLabel
 from desktop_rag.ui.widgets.flow_row import FlowRow
 
@@ -275,3 +276,22 @@ def _row_of(fields: Sequence[QWidget], spacing_px: int, *, is_wide: bool) -> QWi
     if not is_wide:
         row.addStretch(1)
     return holder
+
+
+# Draws one line of foreign text in a row of a list. Qt thread.
+
+
+def draw_line(painter: QPainter, area: QRect, text: str, *, at_end: bool = False) -> None:
+    """Draw the text in the middle of the area with the font, colour and side of the painter.
+
+    The text keeps its own direction. It stands at the beginning of the line, or at its end.
+    """
+    # QPainter.drawText with an area places and clips a line by its tallest font. Characters that
+    # another font draws, even unseen ones, would push the others down and cut their descenders.
+    metrics = painter.fontMetrics()
+    line = isolated(text)
+    is_mirrored = painter.layoutDirection() == Qt.LayoutDirection.RightToLeft
+    is_right = is_mirrored != at_end
+    left = area.right() + 1 - metrics.horizontalAdvance(line) if is_right else area.left()
+    top = area.top() + (area.height() - metrics.height()) // 2
+    painter.drawText(QPoint(left, top + metrics.ascent()), line)

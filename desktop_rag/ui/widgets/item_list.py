@@ -1,8 +1,21 @@
 """A list of lines that says in words when it is empty. Qt thread."""
 
-from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QPainter, QPaintEvent, QPalette, QShowEvent
-from PySide6.QtWidgets import QListWidget, QWidget
+from collections.abc import Callable
+
+from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QPersistentModelIndex, Qt, Slot
+from PySide6.QtGui import QPainter, QPaintEvent, QPalette, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QListWidget,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QWidget,
+)
+
+from desktop_rag.ui.foundation.theme import Theme
+from desktop_rag.ui.widgets.controls import PlainLabel
 
 _MARGIN_PX = 16
 
@@ -41,3 +54,74 @@ class ItemList(QListWidget):
         area = self.viewport().rect().adjusted(margin, margin, -margin, -margin)
         how = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
         painter.drawText(area, int(how), self._empty_text)
+
+
+# A table of whole rows, with a text while it is empty and a column in colours. Qt thread.
+
+_ROW_PADDING_PX = 12
+_Index = QModelIndex | QPersistentModelIndex
+
+
+class RoleDelegate(QStyledItemDelegate):
+    """Colours a cell by its meaning, in addition to the text; `role_of` names the colour's role."""
+
+    def __init__(self, theme: Theme, role_of: Callable[[_Index], str], parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._role_of = role_of
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: _Index) -> None:
+        super().initStyleOption(option, index)
+        palette = QPalette(option.palette)
+        colour = self._theme.colour(self._role_of(index))
+        palette.setColor(QPalette.ColorRole.Text, colour)
+        palette.setColor(QPalette.ColorRole.HighlightedText, colour)
+        option.palette = palette
+
+
+class RowTable(QTableView):
+    """Chooses one row at a time. Subclasses size their columns in `_fit_columns`."""
+
+    def __init__(
+        self, theme: Theme, model: QAbstractItemModel, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setModel(model)
+        self._empty_label = PlainLabel("", self.viewport(), tone="muted", wrap=True)
+        self._empty_label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._empty_label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        # Single selection: one of thousands would have to follow every row that moves.
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        rows = self.verticalHeader()
+        rows.hide()
+        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self._fit_rows()
+        self.horizontalHeader().setHighlightSections(False)
+        theme.changed.connect(self.viewport().update)
+
+    def set_empty_text(self, text: str) -> None:
+        """Set the text shown while there are no rows."""
+        self._empty_label.setText(text)
+        self._empty_label.setVisible(self.model().rowCount() == 0)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._fit_rows()
+            self._fit_columns()
+
+    def _fit_rows(self) -> None:
+        height = self.fontMetrics().height() + _ROW_PADDING_PX
+        self.verticalHeader().setDefaultSectionSize(height)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._empty_label.setGeometry(self.viewport().rect())
+        self._fit_columns()
+
+    def _fit_columns(self) -> None:
+        raise NotImplementedError

@@ -1,7 +1,8 @@
 """A page with a title, actions beside it, and a column of cards that scrolls. Qt thread."""
 
-from PySide6.QtCore import QCoreApplication, QEvent, QPoint, Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QSize, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from desktop_rag.ui.widgets.controls import Card, PlainLabel
 
@@ -80,3 +81,57 @@ class ScrolledPage(QWidget):
 def _takes_focus(widget: QWidget) -> bool:
     policy = widget.focusPolicy()
     return bool(policy & Qt.FocusPolicy.TabFocus) and widget.isVisible() and widget.isEnabled()
+
+
+# The content of a dialog, which scrolls only where the screen has no room for it. Qt thread.
+
+_LEAST_LINES = 4
+_SHARE_OF_SCREEN = 0.9
+
+
+class ContentScroll(QScrollArea):
+    """As large as its content wants to be, if it may."""
+
+    def __init__(self, content: QWidget, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._content = content
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setWidget(content)
+
+    def sizeHint(self) -> QSize:
+        wanted, layout = self._content.sizeHint(), self._content.layout()
+        width = max(wanted.width(), self.viewport().width())
+        height = layout.totalHeightForWidth(width) if layout else -1
+        return QSize(wanted.width(), max(height, wanted.height()))
+
+    def minimumSizeHint(self) -> QSize:
+        bar = self.verticalScrollBar().sizeHint().width()
+        width = self._content.minimumSizeHint().width() + bar
+        return QSize(width, _LEAST_LINES * self.fontMetrics().lineSpacing())
+
+    def make_room(self) -> None:
+        """Let the window grow by what the content has grown, as far as the screen allows."""
+        # Sizes are known only after the layout of what was just shown.
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
+        window = self.window()
+        width = window.width() - self.width() + self.minimumSizeHint().width()
+        window.resize(max(window.width(), width), window.height())
+        missing = self.sizeHint().height() - self.viewport().height()
+        most = int(QGuiApplication.primaryScreen().availableSize().height() * _SHARE_OF_SCREEN)
+        height = max(window.height(), min(window.height() + missing, most))
+        window.resize(window.width(), height)
+
+
+# Pages of a stack that are built when they are first shown. Qt thread.
+
+
+def put_in_place(stack: QStackedWidget, position: int, page: QWidget) -> None:
+    """Put a page where an empty one stood; the current position stays."""
+    current, empty = stack.currentIndex(), stack.widget(position)
+    stack.insertWidget(position, page)
+    if empty:
+        stack.removeWidget(empty)
+        empty.deleteLater()
+    stack.setCurrentIndex(current)

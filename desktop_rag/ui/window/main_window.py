@@ -4,12 +4,12 @@ It passes the events posted to the bridge on to the pages. It doesn't close by i
 `close_requested` and `quit_requested` ask the application to.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, QPoint, QRect, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -53,8 +53,8 @@ from desktop_rag.desktop.requests import (
 )
 from desktop_rag.features.evaluation.values.experiment_events import ExperimentEvent
 from desktop_rag.features.rails.commands.command import CommandsChanged
-from desktop_rag.features.schedules.values.standing_events import StandingEvent
-from desktop_rag.models.connection_kind import Place
+from desktop_rag.features.schedules.values.standing_run import StandingEvent
+from desktop_rag.models.connection_states import Place
 from desktop_rag.progress_words import progress_line
 from desktop_rag.ui.chat.chat_state import ChatState
 from desktop_rag.ui.foundation.ask_request import AskAboutRequested
@@ -72,16 +72,16 @@ from desktop_rag.ui.widgets.controls import (
     press_by_enter,
 )
 from desktop_rag.ui.widgets.notice_bar import NoticeBar
-from desktop_rag.ui.window.navigation import PAGES, NavigationRail
 from desktop_rag.ui.window.window_pages import (
     CHAT,
     LIBRARY,
     LIBRARY_EVENTS,
+    PAGES,
     SEARCH,
     SETTINGS,
+    NavigationRail,
     WindowPages,
 )
-from desktop_rag.ui.window.window_place import place_window
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -90,6 +90,56 @@ if TYPE_CHECKING:
     from desktop_rag.ui.library.library_page import LibraryPage
     from desktop_rag.ui.search.search_page import SearchPage
     from desktop_rag.ui.settings.settings_page import SettingsPage
+
+# The size and place of the window, kept between starts and fitted to the screen. Qt thread.
+
+MINIMUM_SIZE = QSize(560, 330)
+_INITIAL_SIZE = QSize(1200, 800)
+# What desktops add around a window: its title bar, mostly.
+_FRAME = QSize(8, 44)
+
+
+def fitted(wanted: QRect, screen: QRect) -> QRect:
+    """The rectangle moved, and made smaller if needed, so that it is within the screen."""
+    size = wanted.size().boundedTo(screen.size() - _FRAME).expandedTo(MINIMUM_SIZE)
+    right = screen.right() - size.width() - _FRAME.width()
+    bottom = screen.bottom() - size.height() - _FRAME.height()
+    left = max(screen.left(), min(wanted.left(), right))
+    top = max(screen.top(), min(wanted.top(), bottom))
+    return QRect(QPoint(left, top), size)
+
+
+def place_window(window: QMainWindow, kept: Mapping[str, object]) -> None:
+    """Give the window the place in `kept`, or else its initial size, on a screen that exists."""
+    window.setMinimumSize(MINIMUM_SIZE)
+    numbers = [kept.get(name) for name in ("left", "top", "width", "height")]
+    whole = [number for number in numbers if isinstance(number, int)]
+    if len(whole) < len(numbers):
+        screen = window.screen().availableGeometry()
+        window.resize(fitted(QRect(screen.topLeft(), _INITIAL_SIZE), screen).size())
+        return
+    wanted = QRect(*whole)
+    there = QGuiApplication.screenAt(wanted.center()) or window.screen()
+    place = fitted(wanted, there.availableGeometry())
+    window.resize(place.size())
+    # Of the frame: `setGeometry` would put the title bar above the screen.
+    window.move(place.topLeft())
+    if kept.get("is_maximized") is True:
+        window.setWindowState(window.windowState() | Qt.WindowState.WindowMaximized)
+
+
+def place_of(window: QMainWindow) -> dict[str, int | bool]:
+    """What `place_window` takes: the place the window has when it is not maximised."""
+    place = window.normalGeometry() if window.isMaximized() else window.geometry()
+    corner = place.topLeft() if window.isMaximized() else window.pos()
+    return {
+        "left": corner.x(),
+        "top": corner.y(),
+        "width": place.width(),
+        "height": place.height(),
+        "is_maximized": window.isMaximized(),
+    }
+
 
 # One line below every page with the library's progress; a click opens the library. Qt thread.
 

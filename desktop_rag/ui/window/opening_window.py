@@ -4,7 +4,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QLabel, QProgressBar, QVBoxLayout, QWidget
 
 from desktop_rag.core.language.translation import tr
-from desktop_rag.desktop.identity import APP_NAME
+from desktop_rag.desktop.launching import APP_NAME
 
 # An opening that takes less needs no word.
 _SHOWN_AFTER_MS = 800

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtWidgets import QButtonGroup, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import (
@@ -21,7 +21,7 @@ from desktop_rag.core.library_events import (
 )
 from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.paths import Home
-from desktop_rag.core.pictures.waiting_pictures import PictureHold, WaitingPictures
+from desktop_rag.core.pictures import PictureHold, WaitingPictures
 from desktop_rag.core.settings import LongReading
 from desktop_rag.core.shared_library import SharedLibraryChanged
 from desktop_rag.progress_words import pictures_question
@@ -30,8 +30,8 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.shortcuts import PLACE
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.settings.edited_settings import EditedSettings
-from desktop_rag.ui.widgets.stacked_pages import put_in_place
-from desktop_rag.ui.window.navigation import PAGES
+from desktop_rag.ui.widgets.controls import ToolButton, set_property, set_tip
+from desktop_rag.ui.widgets.scrolled_page import put_in_place
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -40,6 +40,92 @@ if TYPE_CHECKING:
     from desktop_rag.ui.library.library_page import LibraryPage
     from desktop_rag.ui.search.search_page import SearchPage
     from desktop_rag.ui.settings.settings_page import SettingsPage
+
+# The navigation rail on the left edge of the window. Qt thread.
+
+_LEAST_PX = 62
+_ICON = QSize(22, 22)
+# Name and icon of each page, in the order of the shortcuts Ctrl+1, Ctrl+2, …
+PAGES = (
+    (tr("Chat"), "chat"),
+    (tr("Library"), "library"),
+    (tr("Search"), "search"),
+    (tr("Settings"), "settings"),
+)
+
+
+class NavigationRail(QWidget):
+    """One button per page; `page_chosen` carries its position. It is as wide as its longest name.
+
+    `shortcuts_requested` comes from a button of its own.
+    """
+
+    page_chosen = Signal(int)
+    shortcuts_requested = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.setObjectName("rail")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
+        self._group = QButtonGroup(self)
+        self._current = 0
+        column = QVBoxLayout(self)
+        column.setContentsMargins(7, 10, 7, 10)
+        column.setSpacing(4)
+        for position, (name, icon) in enumerate(PAGES):
+            button = self._button(name, icon)
+            set_tip(button, tr("{name} (Ctrl+{value})", name=name, value=position + 1))
+            self._group.addButton(button, position)
+            column.addWidget(button)
+        self._keys = self._button(tr("Keys"), "keyboard")
+        set_tip(self._keys, tr("Keyboard shortcuts (F1)"))
+        self._keys.setAccessibleName(tr("Keyboard shortcuts"))
+        self._keys.clicked.connect(self.shortcuts_requested)
+        # Settings are set apart at the bottom, with the keys above them.
+        column.insertStretch(len(PAGES) - 1, 1)
+        column.insertWidget(len(PAGES), self._keys)
+        self._group.idClicked.connect(self._on_clicked)
+        theme.changed.connect(self._tint)
+        self.choose(0)
+
+    def _button(self, name: str, icon: str) -> ToolButton:
+        button = ToolButton()
+        button.setText(name)
+        button.setAccessibleName(name)
+        button.setProperty("icon_name", icon)
+        button.setIconSize(_ICON)
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
+        button.setCursor(Qt.CursorShape.PointingHandCursor)
+        button.setMinimumWidth(_LEAST_PX)
+        button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        return button
+
+    def choose(self, position: int) -> None:
+        """Mark the current page."""
+        self._current = position
+        for button in self._group.buttons():
+            is_current = self._group.id(button) == position
+            # Not checked: a screen reader would call a page a check box.
+            set_property(button, "current", is_current)
+            place = tr("The current page, ") if is_current else ""
+            button.setAccessibleDescription(
+                tr("{place}Ctrl+{value}", place=place, value=self._group.id(button) + 1)
+            )
+        self._tint()
+
+    @Slot()
+    def _tint(self) -> None:
+        self._theme.set_icon(self._keys, f"{self._keys.property('icon_name')}:muted")
+        for button in self._group.buttons():
+            role = "accent_soft_text" if self._group.id(button) == self._current else "muted"
+            self._theme.set_icon(button, f"{button.property('icon_name')}:{role}")
+
+    @Slot(int)
+    def _on_clicked(self, position: int) -> None:
+        self.page_chosen.emit(position)
+
 
 _ANSWER_THERE = tr(
     "Everything else is searchable. The page Library has the answers to choose from."

@@ -12,11 +12,8 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.core.errors import AppError, Cancelled
-from desktop_rag.ingest.web.fetch_limits import WebLimits
-from desktop_rag.ingest.web.fetched_page import FetchedPage
-from desktop_rag.ingest.web.page_address import is_public, parse_links
-from desktop_rag.ingest.web.refusal import PageRefused, RefusalKind
-from desktop_rag.ingest.web.web_access import WebAccess
+from desktop_rag.ingest.web.crawler import FetchedPage, WebAccess, WebLimits
+from desktop_rag.ingest.web.page_address import PageRefused, RefusalKind, is_public, parse_links
 from tests.servers.web_server import HTML, Served, WebServer, is_home, loopback_access
 
 Fetch = Callable[..., FetchedPage | None]
@@ -193,7 +190,7 @@ def test_n06_nothing_else_in_ingest_can_connect() -> None:
         for path in room.rglob("*.py")
         if networking & imported(path) or "urllib.request" in path.read_text(encoding="utf-8")
     }
-    pair = "parsing/request_channel.py"  # a pair of sockets, connected to each other
+    pair = "parsing/protocol.py"  # a pair of sockets, connected to each other
     assert users == {"web/transport.py", pair}
     assert "connect(" not in (room / pair).read_text(encoding="utf-8")
 

@@ -16,10 +16,9 @@ from desktop_rag.app import Services
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.models.embedding.remote_embedder import RemoteEmbedder
+from desktop_rag.models.endpoints.client import endpoint_requests
 from desktop_rag.models.endpoints.client.chat_client import ChatClient
-from desktop_rag.models.endpoints.client.streams import stream_pace
-from desktop_rag.models.endpoints.endpoint_check import list_models, probe_endpoint
-from desktop_rag.models.endpoints.local_servers import running_servers
+from desktop_rag.models.endpoints.endpoint_check import list_models, probe_endpoint, running_servers
 from desktop_rag.models.ports import ChatTurn
 from tests.asking import ask
 from tests.faults.memory import bounded_memory
@@ -107,7 +106,7 @@ def test_a_stream_without_end_is_ended(part: bytes) -> None:
 )
 def test_lines_without_end_are_ended(part: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     # With the limit of the app, millions of lines take half a minute while memory is traced.
-    monkeypatch.setattr(stream_pace, "_MOST_BYTES_WITHOUT_TEXT", MEGABYTE)
+    monkeypatch.setattr(endpoint_requests, "_MOST_BYTES_WITHOUT_TEXT", MEGABYTE)
     with HostileServer(lambda: chain([head()], forever(part))) as server:
         with bounded_memory():
             fault_of(chat, server.endpoint())

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from desktop_rag.app import Services
-from desktop_rag.core.conversation import Conversation
-from desktop_rag.core.interaction import Interaction, InteractionOutcome
+from desktop_rag.core.conversation import Conversation, Interaction, InteractionOutcome
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.migrations import MIGRATIONS, migrate
 from tests.asking import ask

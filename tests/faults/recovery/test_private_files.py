@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.app import build_services
-from desktop_rag.core.files.private_files import keep_files_private, persons_mask
+from desktop_rag.core.files.own_files import keep_files_private, persons_mask
 from desktop_rag.core.paths import Home
 from desktop_rag.running_app import AppServer
 from desktop_rag.store.duckdb.database.database import Database

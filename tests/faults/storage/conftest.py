@@ -7,7 +7,7 @@ import pytest
 
 from desktop_rag import app
 from desktop_rag.core.paths import HOME_VARIABLE, Home
-from desktop_rag.ingest.background.space_wait import SpaceTimes
+from desktop_rag.ingest.background.indexing_pauses import SpaceTimes
 from tests.conftest import FAST_TIMES
 from tests.faults.storage.small_disk import SmallDisk, mounted, unmount
 

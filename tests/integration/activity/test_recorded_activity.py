@@ -9,8 +9,8 @@ from threading import Event
 import pytest
 
 from desktop_rag import app
+from desktop_rag.activity.activity import EventFilter
 from desktop_rag.activity.activity_event import ActivityEvent, EventKind, Outcome
-from desktop_rag.activity.event_search import EventFilter
 from desktop_rag.activity.event_wording import detail_of, title_of
 from desktop_rag.app import Services
 from desktop_rag.core.conversation import Feedback, MessageState

@@ -8,8 +8,15 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.app import Services
-from desktop_rag.core.attachment import Attachment, AttachmentKind, Image
-from desktop_rag.core.conversation import AnswerChanged, FileCounts, MessageState, Role
+from desktop_rag.core.conversation import (
+    AnswerChanged,
+    Attachment,
+    AttachmentKind,
+    FileCounts,
+    Image,
+    MessageState,
+    Role,
+)
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.model_profile import ModelProfile

@@ -6,8 +6,7 @@ from threading import Event
 import pytest
 
 from desktop_rag.app import Services
-from desktop_rag.core.attachment import Attachment
-from desktop_rag.core.conversation import MessageState
+from desktop_rag.core.conversation import Attachment, MessageState
 from desktop_rag.core.question_scope import WITHOUT_DOCUMENTS
 from desktop_rag.core.settings import Settings
 from tests.asking import ask

@@ -11,7 +11,7 @@ import pytest
 
 from desktop_rag.answer.search.fusion import IRRELEVANT_BELOW
 from desktop_rag.answer.search.retriever import RetrievalResult
-from desktop_rag.answer.writing.unanswered import Refusal, refusal
+from desktop_rag.answer.writing.answer_texts import Refusal, refusal
 from desktop_rag.app import Services
 from desktop_rag.core.conversation import (
     AnswerDone,

@@ -9,8 +9,7 @@ import pytest
 
 from desktop_rag.app import Services
 from desktop_rag.core.assistant import Assistant
-from desktop_rag.core.conversation import Feedback, Message, PastAnswer
-from desktop_rag.core.interaction import InteractionOutcome
+from desktop_rag.core.conversation import Feedback, InteractionOutcome, Message, PastAnswer
 from desktop_rag.core.question_scope import ALL_DOCUMENTS
 from desktop_rag.core.settings import AnswerSettings, Settings
 from tests import asking

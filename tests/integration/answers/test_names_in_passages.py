@@ -8,7 +8,7 @@ from desktop_rag import app
 from desktop_rag.answer.search.fusion import FEW, IRRELEVANT_BELOW
 from desktop_rag.answer.search.question_terms import SearchQuestion
 from desktop_rag.core.query import Query
-from desktop_rag.store.contract.scope import EVERYWHERE
+from desktop_rag.store.contract.search import EVERYWHERE
 from tests.conftest import services_over
 from tests.indexed import index_texts
 

@@ -11,7 +11,6 @@ import pytest
 
 from desktop_rag.app import Services
 from desktop_rag.cli.output import answer_json, answer_lines
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.claims import Verdict
 from desktop_rag.core.conversation import (
     AnswerChanged,
@@ -20,6 +19,7 @@ from desktop_rag.core.conversation import (
     Message,
     MessageState,
 )
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.settings import LaterSources, RetrievalSettings, Settings
 from tests.asking import answer_of, ask, events_of
 from tests.indexed import index

@@ -19,7 +19,7 @@ from desktop_rag import app, upkeep
 from desktop_rag.app import Services
 from desktop_rag.cli.doctor import running_app_verbs
 from desktop_rag.core.paths import HOME_VARIABLE, Home
-from desktop_rag.diagnosis.repair_request import RepairRequest
+from desktop_rag.diagnosis.home_repair import RepairRequest
 from desktop_rag.running_app import AppServer
 from desktop_rag.store.duckdb.duckdb_engine import library_file
 from tests.command_line import run, run_json

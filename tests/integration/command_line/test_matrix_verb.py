@@ -5,9 +5,9 @@ import json
 import pytest
 
 from desktop_rag.core.paths import Home
-from desktop_rag.features.matrix.bot_secrets import VARIABLE, BotSecrets, SecretKeeper
 from desktop_rag.features.matrix.bot_settings import BotFile
-from desktop_rag.features.matrix.people_tokens import new_signing_key
+from desktop_rag.features.matrix.room_client import VARIABLE, BotSecrets, SecretKeeper
+from desktop_rag.features.matrix.room_readers import new_signing_key
 from desktop_rag.models.system_keyring import SystemKeyring
 from tests.command_line import run, run_json
 from tests.keyrings import MemoryKeyring

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.answer.writing.unanswered import Refusal, refusal
+from desktop_rag.answer.writing.answer_texts import Refusal, refusal
 from desktop_rag.app import Services
 from desktop_rag.core.conversation import AnswerWaits, FileAsked
 from desktop_rag.core.settings import AnswerSettings, HelperSettings, Settings

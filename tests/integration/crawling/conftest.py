@@ -1,6 +1,6 @@
 import pytest
 
-from desktop_rag.ingest.web.web_access import WebAccess
+from desktop_rag.ingest.web.crawler import WebAccess
 from tests.servers.crawled_room import LIMITS, Crawled
 from tests.servers.web_server import WebServer
 from tests.web_room import Build

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from desktop_rag.core.crawling.crawl_report import CrawlState
+from desktop_rag.core.crawling import CrawlState
 from tests.servers.crawled_room import Crawled, page
 from tests.servers.web_server import Served, WebServer
 from tests.waiting import until

@@ -6,7 +6,7 @@ from collections.abc import Generator
 
 import pytest
 
-from desktop_rag.desktop.identity import APP_ID
+from desktop_rag.desktop.launching import APP_ID
 from desktop_rag.desktop.notifier import Notifier
 from tests.displays import session_bus
 from tests.servers.notification_server import NotificationServer

@@ -14,7 +14,7 @@ from desktop_rag.app import Services, Verb
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
 from desktop_rag.desktop.requests import QuickAskRequested
-from desktop_rag.diagnosis.repair_request import RepairRequest
+from desktop_rag.diagnosis.home_repair import RepairRequest
 from desktop_rag.ui.window.opening_window import OpeningWindow
 from desktop_rag.window_start import WindowStart
 
@@ -141,5 +141,5 @@ def test_the_window_waits_for_no_page_beside_the_settings() -> None:
     )
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    holders = {"desktop_rag.ui.widgets.stacked_pages", "desktop_rag.ui.window.window_pages"}
+    holders = {"desktop_rag.ui.widgets.scrolled_page", "desktop_rag.ui.window.window_pages"}
     assert set(done.stdout.split()) == holders

@@ -7,16 +7,16 @@ from types import SimpleNamespace
 import pytest
 
 from desktop_rag.answer.search.question_terms import SearchQuestion
-from desktop_rag.answer.writing.unanswered import Refusal, refusal
+from desktop_rag.answer.writing.answer_texts import Refusal, refusal
 from desktop_rag.app import Services, build_services
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.paths import Home
 from desktop_rag.core.query import Query
 from desktop_rag.core.settings import IndexSettings, Settings
 from desktop_rag.ingest.background.progress import ProgressMeter
-from desktop_rag.models.embedding import embedder_opener, onnx_embedder
-from desktop_rag.models.embedding.bundled_models import BUNDLED, BUNDLED_MULTILINGUAL, NAMES
-from desktop_rag.store.contract.scope import EVERYWHERE
+from desktop_rag.models.embedding import joined_embedding, onnx_embedder
+from desktop_rag.models.embedding.joined_embedding import BUNDLED, BUNDLED_MULTILINGUAL, NAMES
+from desktop_rag.store.contract.search import EVERYWHERE
 from desktop_rag.store.duckdb.duckdb_engine import database_of
 from tests.asking import ask
 
@@ -83,7 +83,7 @@ def test_a_start_loads_the_models_of_the_languages_of_the_library(
 
     monkeypatch.setattr(onnx_embedder, "Tokenizer", SimpleNamespace(from_file=counted))
     # Not those that the tests share.
-    monkeypatch.setattr(embedder_opener, "OnnxEmbedder", onnx_embedder.OnnxEmbedder)
+    monkeypatch.setattr(joined_embedding, "OnnxEmbedder", onnx_embedder.OnnxEmbedder)
     with closing(build_services(home)) as services:
         services.library.start(watch=False)
         assert services.library.indexing.wait_until_idle(60)

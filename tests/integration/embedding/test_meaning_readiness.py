@@ -5,7 +5,7 @@ from pathlib import Path
 
 from desktop_rag.app import Services
 from desktop_rag.core.question import SearchScope
-from desktop_rag.store.contract.scope import EVERYWHERE, Scope
+from desktop_rag.store.contract.search import EVERYWHERE, Scope
 from tests.asking import ask
 from tests.stored_rows import put
 

@@ -1,7 +1,7 @@
 import socket
 import threading
 
-from desktop_rag.models.endpoints.local_servers import LocalServer, running_servers
+from desktop_rag.models.endpoints.endpoint_check import LocalServer, running_servers
 from tests.servers.chat_server import ChatServer
 
 

@@ -11,8 +11,7 @@ from desktop_rag.app import Services
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
-from desktop_rag.features.evaluation.evaluate.answer_set import load_answer_set
-from desktop_rag.features.evaluation.evaluate.answers import evaluate
+from desktop_rag.features.evaluation.measures.answers import evaluate, load_answer_set
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from tests.command_line import run as run_verb
 from tests.command_line import run_json as run_verb_json

@@ -14,7 +14,7 @@ from desktop_rag.app import Services
 from desktop_rag.core.paths import HOME_VARIABLE, Home, resources_dir
 from desktop_rag.core.settings import Settings
 from desktop_rag.features.evaluation.cli.eval_verbs import in_scratch_home, running_app_verbs
-from desktop_rag.features.evaluation.evaluate import pages, query_sets, spans
+from desktop_rag.features.evaluation.measures import pages, query_sets, spans
 from desktop_rag.running_app import AppServer
 from tests.command_line import run as run_verb
 from tests.command_line import run_json as run_verb_json

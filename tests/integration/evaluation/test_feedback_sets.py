@@ -11,10 +11,9 @@ from desktop_rag.app import Services
 from desktop_rag.core.conversation import Feedback, Message
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import AnswerSettings, Settings
-from desktop_rag.features.evaluation.evaluate.answer_set import load_answer_set
-from desktop_rag.features.evaluation.evaluate.answers import evaluate
-from desktop_rag.features.evaluation.evaluate.feedback_set import write_feedback_set
 from desktop_rag.features.evaluation.experiments.feedback_questions import feedback_rows
+from desktop_rag.features.evaluation.measures.answers import evaluate, load_answer_set
+from desktop_rag.features.evaluation.measures.query_sets import write_feedback_set
 from tests.asking import ask
 from tests.command_line import run
 from tests.indexed import index_texts

@@ -3,7 +3,7 @@
 import pytest
 
 from desktop_rag.app import make_claim_checker
-from desktop_rag.features.evaluation.evaluate.grounding import evaluate, load_claims
+from desktop_rag.features.evaluation.measures.grounding import evaluate, load_claims
 from tests.conftest import SHARED
 
 SETS = SHARED / "bench" / "grounding"

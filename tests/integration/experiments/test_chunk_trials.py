@@ -17,7 +17,7 @@ from desktop_rag.features.evaluation.values.chunk_trial import (
     QuestionOrigin,
 )
 from desktop_rag.features.evaluation.values.experiment_events import ChunkTrialChanged, TrialStage
-from desktop_rag.features.evaluation.values.question_set import SetQuestion
+from desktop_rag.features.evaluation.values.run import SetQuestion
 from tests.indexed import index_texts
 from tests.servers.chat_server import ChatServer
 

@@ -13,8 +13,14 @@ from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
 from desktop_rag.features.evaluation.experiments.experiments import Experiments
-from desktop_rag.features.evaluation.values.question_set import QuestionSet, SetQuestion
-from desktop_rag.features.evaluation.values.run import Judgement, Preference, RunState, SetUp
+from desktop_rag.features.evaluation.values.run import (
+    Judgement,
+    Preference,
+    QuestionSet,
+    RunState,
+    SetQuestion,
+    SetUp,
+)
 from desktop_rag.features.evaluation.values.scoring import Basis, compared, differences
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from tests.servers.chat_server import ChatServer

@@ -8,7 +8,7 @@ import pytest
 from desktop_rag import app
 from desktop_rag.core.errors import AppError
 from desktop_rag.features.evaluation.experiments.set_files import read_questions
-from desktop_rag.features.evaluation.values.question_set import SetQuestion
+from desktop_rag.features.evaluation.values.run import SetQuestion
 from tests.unit.ingest.read.samples import make_xlsx
 
 

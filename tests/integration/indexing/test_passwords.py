@@ -10,9 +10,9 @@ import keyring
 import pytest
 
 from desktop_rag.app import Services
-from desktop_rag.core.anchors import PageWish
 from desktop_rag.core.domain import NEEDS_PASSWORD, WRONG_PASSWORD, Document, DocumentState
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.parsed import PageWish
 from desktop_rag.core.paths import Home
 from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
 from tests.command_line import settled

@@ -7,7 +7,7 @@ import pytest
 from desktop_rag.app import Services
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.sent.sent_document import Sending, SentOutcome
+from desktop_rag.core.sent_document import Sending, SentOutcome
 
 _WAIT_S = 30
 LAMP = "# Lamp\n\nThe lamp is lit at dusk."

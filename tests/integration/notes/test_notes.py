@@ -11,8 +11,7 @@ from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.question_scope import ALL_DOCUMENTS
 from desktop_rag.core.settings import PreferenceSettings, Settings
 from desktop_rag.features.schedules.notes.notes import NoteDraft
-from desktop_rag.features.schedules.values.note_changes import SectionChange
-from desktop_rag.features.schedules.values.note_words import note_words
+from desktop_rag.features.schedules.values.note_page import SectionChange, note_words
 from tests.asking import ask
 from tests.servers.chat_server import ChatServer
 

@@ -14,9 +14,9 @@ from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.library_events import DocumentsChanged, ProgressChanged, Stage
 from desktop_rag.core.paths import Home
-from desktop_rag.core.pictures.waiting_pictures import PictureHold
+from desktop_rag.core.pictures import PictureHold
 from desktop_rag.core.settings import IndexSettings, LongReading, Settings
-from desktop_rag.waiting import Waiting
+from desktop_rag.progress_words import Waiting
 from tests.asking import ask
 from tests.unit.ingest.read.pdf_samples import changed, make_scan, rendered
 from tests.unit.ingest.read.samples import make_pdf

@@ -8,7 +8,7 @@ import openai
 import pytest
 
 from desktop_rag.core.conversation import Role
-from desktop_rag.features.server.programs.token_facts import TokenWish
+from desktop_rag.features.server.values.access_values import TokenWish
 from tests.asking import answer_of
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer

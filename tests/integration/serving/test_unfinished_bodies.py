@@ -6,7 +6,7 @@ from http.client import HTTPResponse
 
 import pytest
 
-from desktop_rag.features.server.guards import paced_protocol
+from desktop_rag.features.server.guards import request_guard
 from tests.integration.serving.conftest import Server
 
 _WAIT_S = 20.0
@@ -37,7 +37,7 @@ def test_after_the_promise_of_an_endless_body_the_connection_ends(server: Server
 def test_a_body_that_drips_after_its_response_does_not_hold_the_connection(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(paced_protocol, "_BODY_S", 0.2)
+    monkeypatch.setattr(request_guard, "_BODY_S", 0.2)
     connection, response = asked(server, 100)
     with connection:
         assert (response.status, response.will_close) == (200, False)
@@ -63,7 +63,7 @@ def test_a_body_that_comes_after_its_response_leaves_room_for_the_next(server: S
 def test_after_a_late_body_no_later_request_is_cut_off(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(paced_protocol, "_BODY_S", 0.2)
+    monkeypatch.setattr(request_guard, "_BODY_S", 0.2)
     connection, _ = asked(server, 2)
     with connection:
         connection.sendall(b"{}")

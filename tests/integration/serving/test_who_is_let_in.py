@@ -15,7 +15,7 @@ import pytest
 from desktop_rag.core.errors import AppError
 from desktop_rag.features.server.access.access_tokens import TokenScope
 from desktop_rag.features.server.access.token_book import TokenBook
-from desktop_rag.features.server.guards import paced_protocol
+from desktop_rag.features.server.guards import request_guard
 from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer
 
@@ -234,7 +234,7 @@ def test_ten_thousand_headers_are_refused(server: Server) -> None:
 def test_a_request_that_never_ends_is_cut_off(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(paced_protocol, "_HEADERS_S", 0.2)
+    monkeypatch.setattr(request_guard, "_HEADERS_S", 0.2)
     parts = urlsplit(server.address)
     with socket.create_connection((parts.hostname or "", parts.port or 0), 10) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: ")

@@ -13,9 +13,8 @@ from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.paths import Home
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.core.settings import Settings
-from desktop_rag.features.schedules.values.standing_events import AnswerHasChanged
 from desktop_rag.features.schedules.values.standing_question import Rhythm, StandingQuestion
-from desktop_rag.features.schedules.values.standing_run import SentenceChange
+from desktop_rag.features.schedules.values.standing_run import AnswerHasChanged, SentenceChange
 from tests.conftest import FAST_TIMES
 from tests.servers.chat_server import ChatServer
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QListWidget, QMenu
 
-from desktop_rag.ui.composer.assistant_choice import AssistantChoice
+from desktop_rag.ui.composer.model_choice import AssistantChoice
 from desktop_rag.ui.personal.assistant_dialog import OwnDocumentsField
 from tests.stories.conftest import Person
 

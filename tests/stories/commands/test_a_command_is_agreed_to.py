@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QMenu, QPushButton, QSpinBox
 
 from desktop_rag.features.rails.ui.command_card import CommandCard
-from desktop_rag.ui.composer.assistant_choice import AssistantChoice
+from desktop_rag.ui.composer.model_choice import AssistantChoice
 from tests.stories.conftest import Person
 
 SCRIPT = '#!/bin/sh\necho "$@" >> runs.txt\necho "Copied $1."\n'

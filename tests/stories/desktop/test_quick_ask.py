@@ -15,7 +15,7 @@ from desktop_rag.desktop.requests import PassageRequested, QuickAskRequested
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 from desktop_rag.models.ports import Vectors
 from desktop_rag.ui.library.dialogs.folder_dialog import FolderDialog
-from desktop_rag.ui.reading.reading_window import ReadingWindow
+from desktop_rag.ui.reading.reading_pane import ReadingWindow
 from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
 

@@ -9,12 +9,12 @@ import httpx2
 import pytest
 
 from desktop_rag.features.server.access.user_rights import USER_HEADER
-from desktop_rag.features.server.programs.token_facts import TokenWish
+from desktop_rag.features.server.values.access_values import TokenWish
 from tests.servers.rights_app import AUDIENCE, ISSUER, PRIVATE, RightsApp
 from tests.stories.conftest import Person
 
 FILTER = """
-from desktop_rag.features.server.filters.request_filter import RequestFilter
+from desktop_rag.features.server.filters.filter_chain import RequestFilter
 from desktop_rag.features.server.refusals import Refusal
 
 

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.paths import Home
-from desktop_rag.ui.composer.assistant_choice import AssistantChoice
+from desktop_rag.ui.composer.model_choice import AssistantChoice
 from tests.stories.conftest import Person
 
 _TOPICS = """define user ask for the price

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QComboBox, QMenu
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
-from desktop_rag.ui.composer.assistant_choice import AssistantChoice
+from desktop_rag.ui.composer.model_choice import AssistantChoice
 from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
 

@@ -15,8 +15,7 @@ from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
 from desktop_rag.ui.chat.source_reading import SidePanels
 from desktop_rag.ui.messages.answer_body import SegmentView
-from desktop_rag.ui.reading.reading_pane import ReadingPane
-from desktop_rag.ui.reading.reading_window import ReadingWindow
+from desktop_rag.ui.reading.reading_pane import ReadingPane, ReadingWindow
 from desktop_rag.ui.viewers.pages_viewer import PagesViewer
 from desktop_rag.ui.viewers.sheet_viewer import SheetModel
 from desktop_rag.ui.window.window_pages import CHAT

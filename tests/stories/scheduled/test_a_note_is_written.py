@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLineEdit
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
-from desktop_rag.ui.reading.reading_window import ReadingWindow
+from desktop_rag.ui.reading.reading_pane import ReadingWindow
 from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
 from tests.unit.ui.rooms import marked_words

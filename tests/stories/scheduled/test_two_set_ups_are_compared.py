@@ -13,7 +13,7 @@ from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
 from desktop_rag.features.evaluation.ui.experiments_page import ExperimentsPage, MatrixView, RunList
 from desktop_rag.features.evaluation.values.run import Preference
-from desktop_rag.ui.reading.reading_window import ReadingWindow
+from desktop_rag.ui.reading.reading_pane import ReadingWindow
 from desktop_rag.ui.widgets.controls import TextButton
 from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person

@@ -7,9 +7,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QTextEdit
 
-from desktop_rag.ui.search.filter_choices import folder_filter
+from desktop_rag.ui.search.filter_choices import FilterKind, folder_filter
 from desktop_rag.ui.search.result_list import ResultList
-from desktop_rag.ui.search.search_filters import FilterKind
 from desktop_rag.ui.search.search_page import SearchPage
 from desktop_rag.ui.tags.tag_actions import TagDialog
 from desktop_rag.ui.widgets.controls import PlainLabel

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.activity.activity import Activity
+from desktop_rag.activity.activity import Activity, EventFilter, FoundEvents, as_csv, as_json_lines
 from desktop_rag.activity.activity_event import (
     ActivityEvent,
     EventKind,
@@ -19,12 +19,9 @@ from desktop_rag.activity.activity_event import (
     Outcome,
     Purpose,
 )
-from desktop_rag.activity.event_export import as_csv, as_json_lines
 from desktop_rag.activity.event_files import EventFiles
 from desktop_rag.activity.event_log import EventLog
-from desktop_rag.activity.event_search import EventFilter, FoundEvents
-from desktop_rag.activity.event_wording import KIND_NAMES, detail_of, title_of
-from desktop_rag.activity.setting_names import setting_name
+from desktop_rag.activity.event_wording import KIND_NAMES, detail_of, setting_name, title_of
 from desktop_rag.core.language.translation import use_language
 from desktop_rag.core.settings import Settings
 

@@ -9,8 +9,7 @@ import pytest
 from desktop_rag.activity.event_files import EventFiles
 from desktop_rag.activity.event_log import EventLog
 from desktop_rag.activity.event_wording import detail_of, title_of
-from desktop_rag.activity.library_recorder import LibraryRecorder
-from desktop_rag.activity.recorder import Recorder
+from desktop_rag.activity.recorder import LibraryRecorder, Recorder
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.library_events import (
     ChangeSummary,

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from desktop_rag.core.conversation import AnswerRestated, SourcesFound, TextDelta
-from desktop_rag.features.rails.actions.local_checks import mask_personal_data
+from desktop_rag.features.rails.actions.built_in_actions import mask_personal_data
 from desktop_rag.features.rails.assistants.rail_service import Beginning, PassingPieces
 
 

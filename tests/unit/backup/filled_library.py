@@ -6,21 +6,24 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from desktop_rag.backup.backups import Backups
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.assistant import Assistant
-from desktop_rag.core.attachment import Attachment, AttachmentKind, Image
 from desktop_rag.core.claims import (
     CheckedClaim,
+    Claim,
     Difference,
     DifferenceKind,
     Evidence,
     Verdict,
 )
 from desktop_rag.core.conversation import (
+    Attachment,
+    AttachmentKind,
     Conversation,
     Feedback,
     FileCounts,
+    Image,
+    Interaction,
+    InteractionOutcome,
     Message,
     MessageState,
     PastAnswer,
@@ -37,8 +40,7 @@ from desktop_rag.core.domain import (
     SourceRules,
     WebLinks,
 )
-from desktop_rag.core.interaction import Interaction, InteractionOutcome
-from desktop_rag.core.parsed import ChunkSettings
+from desktop_rag.core.parsed import Anchor, ChunkSettings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem, ScopeKind
 from desktop_rag.core.settings import RetrievalSettings
@@ -48,18 +50,18 @@ from desktop_rag.features.evaluation.values.chunk_trial import (
     Retrieved,
     TrialQuestion,
 )
-from desktop_rag.features.evaluation.values.question_set import QuestionSet, SetQuestion
 from desktop_rag.features.evaluation.values.run import (
     Judgement,
     Memory,
     Preference,
+    QuestionSet,
     Run,
     RunAnswer,
     RunState,
+    SetQuestion,
     SetUp,
 )
-from desktop_rag.features.rails.commands.command import Command, CommandKind, CommandState
-from desktop_rag.features.rails.commands.command_history import to_text
+from desktop_rag.features.rails.commands.command import Command, CommandKind, CommandState, to_text
 from desktop_rag.features.schedules.values.standing_question import (
     RUNS_KEPT,
     Rhythm,

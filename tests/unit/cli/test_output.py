@@ -14,9 +14,7 @@ from desktop_rag.cli.output import (
     status_json,
     status_lines,
 )
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.answer_claims import Claim
-from desktop_rag.core.claims import CheckedClaim, Verdict
+from desktop_rag.core.claims import CheckedClaim, Claim, Verdict
 from desktop_rag.core.conversation import (
     NEAREST,
     Message,
@@ -28,6 +26,7 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.domain import Collection, DocumentState, Passage
 from desktop_rag.core.library_events import DocumentCounts
+from desktop_rag.core.parsed import Anchor
 
 SOURCE = SourceRef(1, "d", "/docs/a.pdf", "A", Anchor(page=3), "Text.", 0.5, "Text.", is_cited=True)
 ANSWER = Message(

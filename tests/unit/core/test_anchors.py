@@ -1,8 +1,8 @@
 import pytest
 
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.library_events import DocumentCounts
+from desktop_rag.core.parsed import Anchor
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Signs after the claims of an answer, for texts that are read without the window."""
 
-from desktop_rag.core.answer_claims import Claim, with_signs
-from desktop_rag.core.claims import CheckedClaim, Verdict
+from desktop_rag.core.claims import CheckedClaim, Claim, Verdict, with_signs
 
 TEXT = "Lit at dusk [1]. Lit at noon [1]."
 

@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.parsed import Heading, Mark, ParsedDocument, TableHeader
+from desktop_rag.core.parsed import Anchor, Heading, Mark, ParsedDocument, TableHeader
 from desktop_rag.core.places import Places, join_cells, places_from_json, places_to_json
 
 NUMBERS = st.integers(1, 10**6)

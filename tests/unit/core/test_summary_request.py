@@ -1,7 +1,6 @@
 import pytest
 
-from desktop_rag.core.query import parse_query
-from desktop_rag.core.summary_request import asks_for_summary
+from desktop_rag.core.query import asks_for_summary, parse_query
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_rag.core.tags import LONGEST_TAG, clean_tag, distinct_tags, typed_tags, with_changes
+from desktop_rag.core.domain import LONGEST_TAG, clean_tag, distinct_tags, typed_tags, with_changes
 
 
 @pytest.mark.parametrize(

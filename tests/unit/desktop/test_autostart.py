@@ -6,9 +6,7 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.desktop.autostart import set_autostart, starts_at_login
-from desktop_rag.desktop.identity import APP_ID
-from desktop_rag.desktop.launching import quoted
+from desktop_rag.desktop.launching import APP_ID, quoted, set_autostart, starts_at_login
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the entry of a Linux desktop")
 

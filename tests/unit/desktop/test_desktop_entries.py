@@ -21,7 +21,7 @@ from desktop_rag.desktop.entries.linux_files import (
     entry_files,
     nautilus_script,
 )
-from desktop_rag.desktop.identity import APP_ID, ASK_ABOUT
+from desktop_rag.desktop.launching import APP_ID, ASK_ABOUT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the entries of Linux desktops")
 

@@ -31,9 +31,8 @@ from desktop_rag.diagnosis.diagnosis import (
     watching,
     within,
 )
-from desktop_rag.diagnosis.finding import Finding, State
-from desktop_rag.diagnosis.subject import Subject
-from desktop_rag.models.embedding.bundled_models import BUNDLED, NAMES
+from desktop_rag.diagnosis.finding import Finding, State, Subject
+from desktop_rag.models.embedding.joined_embedding import BUNDLED, NAMES
 from desktop_rag.models.endpoints.keys import KeyStore
 from tests.keyrings import MemoryKeyring
 from tests.servers.chat_server import ChatServer

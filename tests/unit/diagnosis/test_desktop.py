@@ -15,7 +15,7 @@ from desktop_rag.diagnosis import diagnosis
 from desktop_rag.diagnosis.finding import Finding, State
 
 if TYPE_CHECKING:
-    from desktop_rag.diagnosis.subject import Subject
+    from desktop_rag.diagnosis.finding import Subject
 
 if sys.platform != "linux" or not shutil.which("dbus-daemon"):
     pytest.skip("dbus-daemon is not installed", allow_module_level=True)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.evaluation.evaluate.answer_set import load_answer_set
-from desktop_rag.features.evaluation.values.answer_match import contains, token_f1
+from desktop_rag.features.evaluation.measures.answers import load_answer_set
+from desktop_rag.features.evaluation.values.scoring import contains, token_f1
 
 
 @pytest.mark.parametrize(

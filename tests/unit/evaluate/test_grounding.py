@@ -7,8 +7,8 @@ import pytest
 
 from desktop_rag.app import make_claim_checker
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.evaluation.evaluate.grounding import evaluate, load_claims
-from desktop_rag.features.evaluation.evaluate.metrics import area_under_curve, balanced_accuracy
+from desktop_rag.features.evaluation.measures.grounding import evaluate, load_claims
+from desktop_rag.features.evaluation.measures.measurement import area_under_curve, balanced_accuracy
 
 SOURCE = "The ferry leaves at noon. The lamp is lit at dusk by the keeper of the harbour."
 ROWS = [

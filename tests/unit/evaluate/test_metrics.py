@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from desktop_rag.features.evaluation.evaluate.metrics import (
+from desktop_rag.features.evaluation.measures.measurement import (
     ndcg,
     percentile,
     recall,

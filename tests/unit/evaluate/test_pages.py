@@ -1,6 +1,6 @@
 import pytest
 
-from desktop_rag.features.evaluation.evaluate.pages import FoundPages, PageResult, QueryPages
+from desktop_rag.features.evaluation.measures.pages import FoundPages, PageResult, QueryPages
 
 EVIDENCE = frozenset({("a.pdf", 4), ("b.pdf", 9)})
 

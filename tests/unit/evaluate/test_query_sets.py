@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.evaluation.evaluate.query_sets import (
+from desktop_rag.features.evaluation.measures.query_sets import (
     GoldSpan,
     has_spans,
     load_page_set,

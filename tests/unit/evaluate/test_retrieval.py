@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from desktop_rag.features.evaluation.evaluate.retrieval import ModeResult, RankedQuery
+from desktop_rag.features.evaluation.measures.retrieval import ModeResult, RankedQuery
 
 HIT = RankedQuery("1", "lamp", (("x", 2.0), ("a", 1.0)), {"a": 1, "x": 0}, 4.0)
 MISS = RankedQuery("2", "ferry", (("a", 0.5),), {"b": 1}, 8.0)

@@ -1,9 +1,9 @@
 import pytest
 
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.domain import Passage
-from desktop_rag.features.evaluation.evaluate.query_sets import GoldSpan
-from desktop_rag.features.evaluation.evaluate.spans import (
+from desktop_rag.core.parsed import Anchor
+from desktop_rag.features.evaluation.measures.query_sets import GoldSpan
+from desktop_rag.features.evaluation.measures.spans import (
     PlacedGold,
     QuerySpans,
     SpanResult,

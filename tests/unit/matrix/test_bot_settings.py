@@ -9,8 +9,12 @@ import pytest
 from desktop_rag.core.errors import AppError
 from desktop_rag.features.matrix.bot_run import Pace
 from desktop_rag.features.matrix.bot_settings import BotFile, BotSettings, LiveSettings, RoomRule
-from desktop_rag.features.matrix.people_tokens import PeopleTokens, new_signing_key, public_key
-from desktop_rag.features.matrix.room_readers import address_for_room
+from desktop_rag.features.matrix.room_readers import (
+    PeopleTokens,
+    address_for_room,
+    new_signing_key,
+    public_key,
+)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.matrix.handled_events import HandledEvents, Progress
+from desktop_rag.features.matrix.growing_message import HandledEvents, Progress
 
 
 def test_what_was_noted_is_there_after_a_crash(tmp_path: Path) -> None:

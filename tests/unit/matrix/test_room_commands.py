@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_rag.features.matrix.room_commands import (
+from desktop_rag.features.matrix.room_answers import (
     Help,
     NotUnderstood,
     Question,

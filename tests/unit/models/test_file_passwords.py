@@ -4,7 +4,7 @@ from pathlib import Path
 
 from keyring.backends import fail
 
-from desktop_rag.models.file_passwords import FilePasswords
+from desktop_rag.models.system_keyring import FilePasswords
 from tests.keyrings import MemoryKeyring
 
 CANARY = "canary-pässwort-51c"

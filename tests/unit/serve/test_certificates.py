@@ -10,7 +10,7 @@ import pytest
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import ServerSettings
 from desktop_rag.features.server.network.certificates import certificate_facts, server_tls
-from desktop_rag.features.server.programs.certificate_facts import CertificateFacts
+from desktop_rag.features.server.values.access_values import CertificateFacts
 from tests.unit.serve.certificate_files import CertificateFiles, certificate_files
 
 

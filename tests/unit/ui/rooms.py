@@ -15,9 +15,7 @@ from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
 from desktop_rag.answer.conversations.answer_memory import Memory
 from desktop_rag.answer.conversations.assistants import Assistants
-from desktop_rag.answer.conversations.personal import Personal
-from desktop_rag.answer.conversations.prompt_library import PromptLibrary
-from desktop_rag.answer.conversations.rewrites import Rewrites
+from desktop_rag.answer.conversations.personal import Personal, PromptLibrary, Rewrites
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.search.filename_matching import FilenameMatcher
 from desktop_rag.answer.search.fusion import FusionModel
@@ -34,9 +32,9 @@ from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.endpoints.keys import KeyStore
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.duckdb_engine import engine_over, library_file
-from desktop_rag.store.duckdb.search.postings_merge import PostingsMerge
+from desktop_rag.store.duckdb.search.postings import PostingsMerge
+from desktop_rag.store.sql.documents.source_store import WebPageStore
 from desktop_rag.store.sql.documents.tag_store import TagStore
-from desktop_rag.store.sql.documents.web_page_store import WebPageStore
 from desktop_rag.ui.viewers.code_viewer import CodeEditor
 from desktop_rag.ui.viewers.page_viewer import PageBrowser
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel

@@ -32,7 +32,7 @@ NO_TEXT = {"appendHtml", "fromHtml", "setMarkdown", "insertMarkdown", "insertIma
 # Classes that load files named in a text, or guess whether a text is HTML.
 TEXT_CLASSES = {"QTextBrowser", "QTextEdit", "QTextDocument"}
 # Drawn by the desktop, which shows markup literally; it holds the app's own words only.
-DESKTOP_TOOLTIPS = {"tray.py", "opening_icon.py"}
+DESKTOP_TOOLTIPS = {"tray.py", "app_icon.py"}
 # Lays out plain text and reads no markup; it marks the words of a search, or measures lines.
 PLAIN_LAYOUT = {
     "QTextLayout": {"passage_painter.py", "question_button.py", "table_widths.py"},

@@ -33,7 +33,7 @@ NOT_TRANSLATED = {
 _PLACE = re.compile(r"(?<!\{)\{[^{}]*\}(?!\})")
 # Failures are shown by `failure_in_words` and its neighbours, which translate them.
 _RAW_FAILURE = re.compile(r"(?:\{|setText\()(?:error|exc|failed|fault)\.(?:title|hint)\b")
-_TO_STANDARD_ERROR = "ui/foundation/fatal.py"
+_TO_STANDARD_ERROR = "ui/foundation/wording.py"
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,15 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
-from desktop_rag.answer.checking.claims.alignment import Alignment, align
-from desktop_rag.answer.checking.claims.backing import Match, is_said, matches
+from desktop_rag.answer.checking.claims.backing import (
+    Match,
+    Phrase,
+    are_same,
+    is_function,
+    is_said,
+    matches,
+    phrases_of,
+)
 from desktop_rag.answer.checking.claims.differences import (
     find_differences,
     is_other_number,
@@ -26,13 +33,17 @@ from desktop_rag.answer.checking.claims.differences import (
     kind_of,
     words_of,
 )
-from desktop_rag.answer.checking.claims.languages import writing_of
-from desktop_rag.answer.checking.claims.numbers import is_rounded
-from desktop_rag.answer.checking.claims.phrases import Phrase, are_same, is_function, phrases_of
 from desktop_rag.answer.checking.claims.source_index import SourceIndex, Window
-from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole, tokenize_claim
+from desktop_rag.answer.checking.claims.tokens import (
+    Alignment,
+    ClaimToken,
+    TokenRole,
+    align,
+    is_rounded,
+    tokenize_claim,
+)
 from desktop_rag.answer.checking.claims.units import Unit, UnitKind
-from desktop_rag.answer.checking.claims.words import has_opposite, word_lists
+from desktop_rag.answer.checking.claims.words import has_opposite, word_lists, writing_of
 from desktop_rag.core.claims import (
     CONTRADICTING,
     CheckedClaim,
@@ -41,10 +52,9 @@ from desktop_rag.core.claims import (
     Evidence,
     Verdict,
 )
-from desktop_rag.core.language.function_words import function_words
+from desktop_rag.core.language.languages import function_words
 from desktop_rag.core.paths import resources_dir
-from desktop_rag.models.embedding.bundled_models import BUNDLED
-from desktop_rag.models.embedding.joined_embedding import bundled_opener
+from desktop_rag.models.embedding.joined_embedding import BUNDLED, bundled_opener
 from desktop_rag.models.ports import Embedder
 
 # Looks in a source for the unit that says a claim, or that says its contrary. Pure.

@@ -9,10 +9,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
-from desktop_rag.answer.checking.claims.alignment import Alignment, Gap
-from desktop_rag.answer.checking.claims.numbers import is_rounded
 from desktop_rag.answer.checking.claims.source_index import SourceIndex
-from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole
+from desktop_rag.answer.checking.claims.tokens import (
+    Alignment,
+    ClaimToken,
+    Gap,
+    TokenRole,
+    is_rounded,
+)
 from desktop_rag.answer.checking.claims.words import is_month, word_lists
 from desktop_rag.core.claims import Difference, DifferenceKind
 

@@ -8,10 +8,10 @@ from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from itertools import pairwise
 
-from desktop_rag.answer.checking.claims.languages import Writing, is_english, writing_of
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole, tokenize
 from desktop_rag.answer.checking.claims.units import Unit, units_of
-from desktop_rag.core.language.function_words import function_words
+from desktop_rag.answer.checking.claims.words import Writing, is_english, writing_of
+from desktop_rag.core.language.languages import function_words
 from desktop_rag.core.text import sentences
 
 # Figures that a source gives in thousands or millions, as its heading says. Pure, any thread.

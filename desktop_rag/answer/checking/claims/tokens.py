@@ -1,13 +1,14 @@
 """Tokenises claims and sources, with the role of each token. Any thread."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
 from enum import Enum, auto
 from functools import lru_cache
 from itertools import pairwise
 
 import regex
 
-from desktop_rag.answer.checking.claims.numbers import whole_number
 from desktop_rag.answer.checking.claims.words import (
     importance,
     is_month,
@@ -15,9 +16,78 @@ from desktop_rag.answer.checking.claims.words import (
     stem,
     word_lists,
 )
-from desktop_rag.core.language.function_words import function_words
-from desktop_rag.core.language.number_words import NUMBER_WORDS
+from desktop_rag.core.language.languages import NUMBER_WORDS, SMALL, TENS, function_words
 from desktop_rag.core.text import words
+
+# Parses numbers written in words, wholly or in part: five thousand, 2.5 million. Pure.
+
+_SCALES = {
+    "hundred": Decimal(100),
+    "thousand": Decimal(10**3),
+    "million": Decimal(10**6),
+    "billion": Decimal(10**9),
+    "trillion": Decimal(10**12),
+}
+_VALUES = {
+    **{word: Decimal(value) for value, word in enumerate(SMALL.split())},
+    **{word: Decimal(10 * tens) for tens, word in enumerate(TENS.split(), 2)},
+}
+_HUNDRED = _SCALES["hundred"]
+_TEN, _TWENTY = Decimal(10), Decimal(20)
+
+
+def whole_number(words: Sequence[str]) -> tuple[int, str]:
+    """The number of leading words that form one number, and its digits; (0, "") for none.
+
+    `words` are in lower case, or digits without thousands separators. An "and" joins parts of a
+    number from a hundred on.
+    """
+    total, current = Decimal(0), Decimal(0)
+    used, value = 0, ""
+    for place, word in enumerate(words):
+        if word == "and" and place and words[place - 1] in _SCALES:
+            continue
+        scale, part = _SCALES.get(word), _part(word)
+        if scale is not None and place:
+            if scale == _HUNDRED:
+                current *= scale
+            else:
+                total, current = total + current * scale, Decimal(0)
+        elif part is not None and _goes_on(current, part, is_first=not place):
+            current += part
+        else:
+            break
+        used, value = place + 1, f"{(total + current).normalize():f}"
+    return used, value
+
+
+def is_rounded(number: str, other: str) -> bool:
+    """True when a number is another one rounded: 5000 for 4860, 47 for 46.5."""
+    try:
+        rough, exact = Decimal(number), Decimal(other)
+    except InvalidOperation:
+        return False
+    if rough == exact or not rough:
+        return False
+    step = Decimal((0, (1,), int(rough.normalize().as_tuple().exponent)))
+    return abs(rough - exact) * 2 <= step
+
+
+def _part(word: str) -> Decimal | None:
+    if word in _VALUES:
+        return _VALUES[word]
+    return Decimal(word) if word.replace(".", "", 1).isdecimal() and word.isascii() else None
+
+
+def _goes_on(current: Decimal, part: Decimal, *, is_first: bool) -> bool:
+    """True when a part continues a number: five after twenty, sixty after eight hundred."""
+    if is_first:
+        return True
+    if part >= _HUNDRED or part != part.to_integral_value():
+        return False
+    below = current % _HUNDRED
+    return below == 0 or (below >= _TWENTY and below % _TEN == 0 and part < _TEN)
+
 
 _UNSPACED = (
     r"[[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ー]&&\p{L}]"
@@ -196,3 +266,99 @@ def _with_whole_numbers(tokens: list[ClaimToken]) -> list[ClaimToken]:
             whole.append(first)
         place += max(used, 1)
     return whole
+
+
+# Aligns the words of a claim with its evidence, in order, and finds the gaps between. Pure.
+
+# Pairs with fewer tokens than this between them are close.
+_CLOSE = 4
+# The tokens of the evidence around the first and last pair that count as gaps.
+_REACH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """The content words between two aligned pairs, or before the first and after the last one.
+
+    Only words that the other side lacks. `is_inside`: there are pairs on both sides of the gap;
+    `is_close`: in addition, few tokens lie between them.
+    """
+
+    claim: tuple[ClaimToken, ...]
+    evidence: tuple[ClaimToken, ...]
+    is_inside: bool
+    is_close: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """A longest common subsequence of two texts, by stems, as pairs of indices."""
+
+    claim: Sequence[ClaimToken]
+    evidence: Sequence[ClaimToken]
+    pairs: tuple[tuple[int, int], ...]
+
+    def gaps(self) -> Iterator[Gap]:
+        """The gaps in order, empty ones too; at both ends only the nearest words of evidence."""
+        in_claim = {token.stem for token in self.claim}
+        in_evidence = {token.stem for token in self.evidence}
+        for (a, b), (c, d) in pairwise(self._ends()):
+            is_inside = a >= 0 and c < len(self.claim)
+            yield Gap(
+                _absent(self.claim[a + 1 : c], in_evidence),
+                _absent(self.evidence[b + 1 : d], in_claim),
+                is_inside,
+                is_inside and max(c - a, d - b) <= _CLOSE,
+            )
+
+    def _ends(self) -> list[tuple[int, int]]:
+        """The pairs, with a virtual one before the first and after the last."""
+        if not self.pairs:
+            return []
+        before = max(-1, self.pairs[0][1] - _REACH - 1)
+        after = min(len(self.evidence), self.pairs[-1][1] + _REACH + 1)
+        return [(-1, before), *self.pairs, (len(self.claim), after)]
+
+
+def align(claim: Sequence[ClaimToken], evidence: Sequence[ClaimToken]) -> Alignment:
+    """Align two texts. Time and memory grow with the product of their lengths."""
+    found = [token.stem for token in evidence]
+    same = [[token.stem == stem for stem in found] for token in claim]
+    return Alignment(claim, evidence, tuple(in_order(same)))
+
+
+def in_order(same: Sequence[Sequence[bool]]) -> Iterator[tuple[int, int]]:
+    """The first longest common subsequence, where `same` tells which elements are the same."""
+    table = _lengths(same)
+    width = len(same[0]) if same else 0
+    i = j = 0
+    while i < len(same) and j < width:
+        if same[i][j]:
+            yield i, j
+            i, j = i + 1, j + 1
+        elif table[i + 1][j] >= table[i][j + 1]:
+            i += 1
+        else:
+            j += 1
+
+
+def _lengths(same: Sequence[Sequence[bool]]) -> list[list[int]]:
+    """The table of lengths: at [i][j] the longest common subsequence of both rests."""
+    below = [0] * (len(same[0]) + 1 if same else 1)
+    rows = [below]
+    for line in reversed(same):
+        row = [0]
+        for place in range(len(line) - 1, -1, -1):
+            if line[place]:
+                row.append(below[place + 1] + 1)
+            else:
+                row.append(max(below[place], row[-1]))
+        row.reverse()
+        rows.append(row)
+        below = row
+    rows.reverse()
+    return rows
+
+
+def _absent(tokens: Sequence[ClaimToken], known: set[str]) -> tuple[ClaimToken, ...]:
+    return tuple(token for token in tokens if token.is_content and token.stem not in known)

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from desktop_rag import app, upkeep
-from desktop_rag.cli.argument_types import add_json, positive
-from desktop_rag.cli.terminal import open_services, print_document, say
+from desktop_rag.cli.terminal import add_json, open_services, positive, print_document, say
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.paths import find_home
@@ -27,7 +26,13 @@ from desktop_rag.features.evaluation.cli.kept_run import (
     written_later,
 )
 from desktop_rag.features.evaluation.cli.run_verbs import add_runs, run_verbs
-from desktop_rag.features.evaluation.evaluate import (
+from desktop_rag.features.evaluation.experiments.chunk_measurement import (
+    MOST_QUESTIONS,
+    USUAL_QUESTIONS,
+    ChunkPlan,
+)
+from desktop_rag.features.evaluation.experiments.chunk_trials import ChunkTrials
+from desktop_rag.features.evaluation.measures import (
     answers,
     grounding,
     intents,
@@ -38,19 +43,12 @@ from desktop_rag.features.evaluation.evaluate import (
     spans,
     stored_runs,
 )
-from desktop_rag.features.evaluation.evaluate.answer_set import AnswerSet, load_answer_set
-from desktop_rag.features.evaluation.evaluate.feedback_set import write_feedback_set
-from desktop_rag.features.evaluation.evaluate.grounding import LabelledClaim
-from desktop_rag.features.evaluation.evaluate.indexing import index_folder
-from desktop_rag.features.evaluation.evaluate.intents import IntentFigures
-from desktop_rag.features.evaluation.evaluate.judge_agreement import AgreementFigures
-from desktop_rag.features.evaluation.evaluate.measurement import MODES, Measurements
-from desktop_rag.features.evaluation.experiments.chunk_measurement import (
-    MOST_QUESTIONS,
-    USUAL_QUESTIONS,
-    ChunkPlan,
-)
-from desktop_rag.features.evaluation.experiments.chunk_trials import ChunkTrials
+from desktop_rag.features.evaluation.measures.answers import AnswerSet, load_answer_set
+from desktop_rag.features.evaluation.measures.grounding import LabelledClaim
+from desktop_rag.features.evaluation.measures.intents import IntentFigures
+from desktop_rag.features.evaluation.measures.judge_agreement import AgreementFigures
+from desktop_rag.features.evaluation.measures.measurement import MODES, Measurements, index_folder
+from desktop_rag.features.evaluation.measures.query_sets import write_feedback_set
 from desktop_rag.features.evaluation.values.chunk_advice import advice, comparison_json
 from desktop_rag.features.evaluation.values.experiment_events import ChunkTrialChanged, TrialStage
 from desktop_rag.features.rails.cli.opened_world import bundled_embeddings, completion

@@ -10,7 +10,7 @@ from typing import Any, TextIO
 from desktop_rag import app
 from desktop_rag.cli.terminal import open_services, say
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.private_files import persons_mask
+from desktop_rag.core.files.own_files import persons_mask
 from desktop_rag.core.paths import find_home
 from desktop_rag.running_app import ask_running_app
 

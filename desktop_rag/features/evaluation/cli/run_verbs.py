@@ -9,17 +9,18 @@ from threading import Event
 from typing import Any
 
 from desktop_rag import app
-from desktop_rag.cli.argument_types import add_json
-from desktop_rag.cli.terminal import open_services, print_document, say
+from desktop_rag.cli.terminal import add_json, open_services, print_document, say
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import find_home
 from desktop_rag.features.evaluation.experiments.experiments import Experiments
-from desktop_rag.features.evaluation.experiments.report_files import write_report
-from desktop_rag.features.evaluation.experiments.set_files import read_questions, read_set_ups
-from desktop_rag.features.evaluation.experiments.workbook_rows import WORKBOOKS
+from desktop_rag.features.evaluation.experiments.reports import write_report
+from desktop_rag.features.evaluation.experiments.set_files import (
+    WORKBOOKS,
+    read_questions,
+    read_set_ups,
+)
 from desktop_rag.features.evaluation.values.experiment_events import RunWentOn
-from desktop_rag.features.evaluation.values.question_set import QuestionSet
-from desktop_rag.features.evaluation.values.run import RunState, SetUp
+from desktop_rag.features.evaluation.values.run import QuestionSet, RunState, SetUp
 from desktop_rag.features.evaluation.values.run_summary import compare_runs, summary
 from desktop_rag.features.evaluation.values.scoring import RunScores
 from desktop_rag.running_app import ask_running_app

@@ -11,11 +11,10 @@ from desktop_rag.answer.checking.answer_checking import CheckClaim, claims_of
 from desktop_rag.answer.checking.claim_judge import ClaimJudge, judging_turns
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.endpoints.helper_job import generate
-from desktop_rag.answer.prompting.prompt_sanitizer import sanitized
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.answer_claims import Claim
-from desktop_rag.core.claims import CheckedClaim, Verdict
+from desktop_rag.answer.prompting.prompt import sanitized
+from desktop_rag.core.claims import CheckedClaim, Claim, Verdict
 from desktop_rag.core.conversation import Message, SourceRef
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.features.evaluation.values.run import Preference
 from desktop_rag.models.ports import ChatModel, ChatTurn
 

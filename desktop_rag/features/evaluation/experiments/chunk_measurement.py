@@ -5,22 +5,22 @@ are searched. The caller's thread.
 """
 
 import random
+import threading
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from threading import Event
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.domain import Collection, Document, DocumentState, StoredText
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.text import sentences, words
-from desktop_rag.features.evaluation.experiments.document_questions import PROPOSED, proposals
 from desktop_rag.features.evaluation.experiments.set_up_answering import OpenLibrary, OpenScratch
-from desktop_rag.features.evaluation.experiments.trial_control import TrialControl
 from desktop_rag.features.evaluation.values.chunk_advice import CHUNKINGS, in_words
 from desktop_rag.features.evaluation.values.chunk_trial import (
     DEPTH,
@@ -33,8 +33,96 @@ from desktop_rag.features.evaluation.values.chunk_trial import (
     answer_span,
     retrieved,
 )
-from desktop_rag.features.evaluation.values.question_set import QuestionSet, SetQuestion
+from desktop_rag.features.evaluation.values.experiment_events import ChunkTrialChanged, TrialStage
+from desktop_rag.features.evaluation.values.run import QuestionSet, SetQuestion
 from desktop_rag.ingest.library import Library
+
+# Tells how far a comparison of chunks is, and holds it up or ends it. Any thread.
+
+_LOOK_S = 0.2
+
+
+class TrialControl(threading.Event):
+    """Set once the work is to end."""
+
+    def __init__(self, publish: Callable[[ChunkTrialChanged], None]) -> None:
+        super().__init__()
+        self._publish = publish
+        self._paused = threading.Event()
+        self.progress = ChunkTrialChanged(TrialStage.RUNNING)
+
+    def tell(self, doing: str, done: int = 0, total: int = 0) -> None:
+        """What is done now, and how far it is."""
+        stage = TrialStage.PAUSED if self._paused.is_set() else TrialStage.RUNNING
+        self.progress = ChunkTrialChanged(stage, doing, done, total)
+        self._publish(self.progress)
+
+    def end(self, stage: TrialStage, title: str = "", hint: str = "") -> None:
+        """The work is done, was cancelled, or failed."""
+        self.progress = ChunkTrialChanged(stage, error_title=title, error_hint=hint)
+        self._publish(self.progress)
+
+    def pause(self, *, is_wanted: bool) -> None:
+        """Hold the work up after its present step, or let it go on."""
+        if is_wanted:
+            self._paused.set()
+        else:
+            self._paused.clear()
+        before = self.progress
+        self.tell(before.doing, before.done, before.total)
+
+    def check(self, scratch: Library | None = None) -> None:
+        """Wait while the work is paused, its indexing with it. Cancelled when it is to end."""
+        if self._paused.is_set() and scratch:
+            scratch.indexing.pause()
+        while self._paused.is_set() and not self.wait(_LOOK_S):
+            pass
+        if self.is_set():
+            raise Cancelled
+        if scratch and scratch.indexing.is_paused:
+            scratch.indexing.resume()
+
+
+# Questions proposed from documents, each checked to be answerable. Worker threads.
+
+_LEAST_CHARS = 200
+_TRIES = 3
+PROPOSED = "proposed"
+
+
+def proposals(
+    library: Library,
+    chat: Chat,
+    count: int,
+    cancel: Event,
+    among: Sequence[Document] | None = None,
+) -> Iterator[SetQuestion]:
+    """Up to so many questions, of the background model, from passages of different documents.
+
+    They are drawn from all documents, or from those given.
+
+    Its answer has to be supported by the passage, as the check of claims says on this computer. Few
+    come where documents are short or the model proposes what they don't say. AppError when the
+    endpoint fails.
+    """
+    every = library.documents.all() if among is None else among
+    documents = [d for d in every if d.state is DocumentState.SEARCHABLE]
+    random.shuffle(documents)
+    found = tried = 0
+    for document in documents * _TRIES:
+        if found >= count or tried >= count * _TRIES or cancel.is_set():
+            return
+        chunks = library.documents.chunks(document.document_id)
+        passages = [chunk.text for chunk in chunks if len(chunk.text) >= _LEAST_CHARS]
+        if not passages:
+            continue
+        tried += 1
+        if proposed := chat.grader.propose(random.choice(passages), cancel):
+            found += 1
+            question, answer = proposed
+            place = document.url or str(document.path)
+            yield SetQuestion(uuid.uuid4().hex, question, (answer,), (), (PROPOSED,), (place,))
+
 
 # Questions made from documents without a model: headings, and sentences before others.
 #
@@ -97,7 +185,6 @@ def _usable(text: str) -> list[str]:
     return [s for s in every if _LEAST_WORDS <= len(words(s)) <= _MOST_WORDS and " | " not in s]
 
 
-_LOOK_S = 0.2
 MOST_QUESTIONS = 200
 USUAL_QUESTIONS = 50
 

@@ -15,9 +15,9 @@ from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.features.evaluation.experiments.chunk_measurement import (
     ChunkMeasurement,
     ChunkPlan,
+    TrialControl,
 )
 from desktop_rag.features.evaluation.experiments.set_up_answering import OpenScratch
-from desktop_rag.features.evaluation.experiments.trial_control import TrialControl
 from desktop_rag.features.evaluation.values.chunk_trial import ChunkComparison
 from desktop_rag.features.evaluation.values.experiment_events import (
     ChunkTrialChanged,

@@ -19,9 +19,8 @@ from desktop_rag.backup.value_rules import (
     whole,
 )
 from desktop_rag.features.evaluation.values.chunk_trial import ChunkComparison
-from desktop_rag.features.evaluation.values.question_set import QuestionSet
 from desktop_rag.features.evaluation.values.record_json import decoded
-from desktop_rag.features.evaluation.values.run import Judgement, Run, RunAnswer
+from desktop_rag.features.evaluation.values.run import Judgement, QuestionSet, Run, RunAnswer
 from desktop_rag.store.contract.precious import Entry
 
 # The value of each kind, the field with its id, and the one with its owner's.

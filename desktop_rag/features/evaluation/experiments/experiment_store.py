@@ -5,9 +5,8 @@ from dataclasses import asdict
 from typing import Any, TypeVar
 
 from desktop_rag.features.evaluation.values.chunk_trial import ChunkComparison
-from desktop_rag.features.evaluation.values.question_set import QuestionSet
 from desktop_rag.features.evaluation.values.record_json import decoded
-from desktop_rag.features.evaluation.values.run import Judgement, Run, RunAnswer
+from desktop_rag.features.evaluation.values.run import Judgement, QuestionSet, Run, RunAnswer
 from desktop_rag.store.sql.precious_rows import Entity
 from desktop_rag.store.sql.sql_engine import Connection, Database
 

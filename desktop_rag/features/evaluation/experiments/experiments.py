@@ -10,21 +10,28 @@ from threading import Event, Lock
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.errors import AppError
 from desktop_rag.features.evaluation.experiments.set_up_answering import setup_of
-from desktop_rag.features.evaluation.values.answer_match import without_citations
 from desktop_rag.features.evaluation.values.experiment_events import ExperimentEvent, SetsChanged
 from desktop_rag.features.evaluation.values.experiment_store_contract import ExperimentStore
-from desktop_rag.features.evaluation.values.kappa import Agreement, agreement
 from desktop_rag.features.evaluation.values.model_judging import ModelJudging
-from desktop_rag.features.evaluation.values.question_set import (
+from desktop_rag.features.evaluation.values.paired_comparison import Agreement, agreement
+from desktop_rag.features.evaluation.values.run import (
     RUBRIC,
+    Judgement,
     QuestionSet,
+    Run,
+    RunAnswer,
+    RunState,
     SetQuestion,
+    SetUp,
     validated_set,
 )
-from desktop_rag.features.evaluation.values.run import Judgement, Run, RunAnswer, RunState, SetUp
 from desktop_rag.features.evaluation.values.run_estimate import CostlyError, RunEstimate, estimate
-from desktop_rag.features.evaluation.values.run_names import named
-from desktop_rag.features.evaluation.values.scoring import RunScores, scored
+from desktop_rag.features.evaluation.values.scoring import (
+    RunScores,
+    named,
+    scored,
+    without_citations,
+)
 
 
 @dataclass(frozen=True, slots=True)

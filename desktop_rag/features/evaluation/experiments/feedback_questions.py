@@ -9,8 +9,8 @@ from typing import Any
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Feedback, Message, MessageState, Role
-from desktop_rag.features.evaluation.values.answer_match import without_citations
-from desktop_rag.features.evaluation.values.question_set import SetQuestion
+from desktop_rag.features.evaluation.values.run import SetQuestion
+from desktop_rag.features.evaluation.values.scoring import without_citations
 
 
 @dataclass

@@ -5,12 +5,14 @@ import html
 import io
 import json
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
-from desktop_rag.core.answer_claims import SIGNS
+from desktop_rag.core.claims import SIGNS
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.files.own_files import write_atomically
 from desktop_rag.core.language.translation import tr
 from desktop_rag.features.evaluation.experiments.experiments import SetResults
 from desktop_rag.features.evaluation.values.run import RunAnswer
@@ -179,3 +181,24 @@ def _share(value: float | None) -> str:
 
 def _text(text: str) -> str:
     return html.escape(text)
+
+
+# Writes the runs of a set into a file, whose ending says in which form. Worker threads.
+
+_FORMS: Mapping[str, Callable[[SetResults], str]] = {
+    ".html": report_html,
+    ".csv": lambda results: as_csv(raw_rows(results)),
+    ".jsonl": as_jsonl,
+}
+
+
+def write_report(results: SetResults, file: Path) -> None:
+    """Write or replace the file. AppError for another ending, or when it can't be written."""
+    form = _FORMS.get(file.suffix.casefold())
+    if form is None:
+        hint = f"It may end in {', '.join(_FORMS)}; the window also makes a PDF."
+        raise AppError(f"{file.name} has another ending.", hint)
+    try:
+        write_atomically(file, form(results))
+    except OSError as exc:
+        raise AppError(f"{file} can't be written.", f"{exc.strerror}.") from exc

@@ -21,8 +21,7 @@ from desktop_rag.features.evaluation.experiments.set_up_answering import (
 )
 from desktop_rag.features.evaluation.values.experiment_events import RunWentOn, SetsChanged
 from desktop_rag.features.evaluation.values.experiment_store_contract import ExperimentStore
-from desktop_rag.features.evaluation.values.question_set import SetQuestion
-from desktop_rag.features.evaluation.values.run import Run, RunAnswer, RunState
+from desktop_rag.features.evaluation.values.run import Run, RunAnswer, RunState, SetQuestion
 from desktop_rag.ingest.library import Library
 
 log = logging.getLogger(__name__)

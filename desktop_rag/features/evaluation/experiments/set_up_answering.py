@@ -19,9 +19,8 @@ from desktop_rag.core.conversation import Message, MessageState
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.question import SearchScope, Setup
 from desktop_rag.core.settings import EndpointSettings, Settings
-from desktop_rag.features.evaluation.values.answer_match import without_citations
-from desktop_rag.features.evaluation.values.question_set import SetQuestion
-from desktop_rag.features.evaluation.values.run import Memory, Run, RunAnswer, SetUp
+from desktop_rag.features.evaluation.values.run import Memory, Run, RunAnswer, SetQuestion, SetUp
+from desktop_rag.features.evaluation.values.scoring import without_citations
 from desktop_rag.ingest.library import Library
 from desktop_rag.models.endpoints.client.chat_stream import Usage
 from desktop_rag.models.endpoints.client.rate_limits import cost_of

@@ -9,7 +9,7 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QComboBox, QDialog, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from desktop_rag.core.language.translation import tr
-from desktop_rag.features.evaluation.ui.answer_text import AnswerText, CitedSources
+from desktop_rag.features.evaluation.ui.judging_dialog import AnswerText, CitedSources
 from desktop_rag.features.evaluation.values.answer_matrix import AnswerMatrix, MatrixRow
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line

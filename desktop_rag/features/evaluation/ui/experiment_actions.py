@@ -26,30 +26,34 @@ from PySide6.QtWidgets import (
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.parsed import ParsedDocument
-from desktop_rag.features.evaluation.experiments.document_questions import proposals
+from desktop_rag.features.evaluation.experiments.chunk_measurement import proposals
 from desktop_rag.features.evaluation.experiments.feedback_questions import questions_of_feedback
-from desktop_rag.features.evaluation.experiments.report_files import write_report
-from desktop_rag.features.evaluation.experiments.reports import report_html
+from desktop_rag.features.evaluation.experiments.reports import report_html, write_report
 from desktop_rag.features.evaluation.experiments.set_files import read_questions
 from desktop_rag.features.evaluation.ui.answers_dialog import AnswersDialog
 from desktop_rag.features.evaluation.ui.judging_dialog import JudgingDialog, to_judge
 from desktop_rag.features.evaluation.ui.set_up_dialog import SetUpChoices, SetUpDialog
-from desktop_rag.features.evaluation.values.answer_matrix import AnswerMatrix, MatrixRow, matrix_of
-from desktop_rag.features.evaluation.values.judging_sample import Spread, drawn, groups
-from desktop_rag.features.evaluation.values.question_set import (
+from desktop_rag.features.evaluation.values.answer_matrix import (
+    AnswerMatrix,
+    MatrixRow,
+    Spread,
+    drawn,
+    groups,
+    matrix_of,
+)
+from desktop_rag.features.evaluation.values.run import (
     LONGEST_NAME,
     RUBRIC,
+    Judgement,
     QuestionSet,
     SetQuestion,
+    SetUp,
 )
-from desktop_rag.features.evaluation.values.run import Judgement, SetUp
-from desktop_rag.features.evaluation.values.run_names import model_of
-from desktop_rag.features.evaluation.values.scoring import RunScores
-from desktop_rag.ui.documents.dialog_reading import DialogReading
+from desktop_rag.features.evaluation.values.scoring import RunScores, model_of
+from desktop_rag.ui.documents.document_beside import DialogReading
 from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, fit_height, note, number_field
 

@@ -43,16 +43,13 @@ from desktop_rag.features.evaluation.values.answer_matrix import (
     matrix_of,
 )
 from desktop_rag.features.evaluation.values.experiment_events import RunWentOn, SetsChanged
-from desktop_rag.features.evaluation.values.question_set import QuestionSet
-from desktop_rag.features.evaluation.values.run import Run, RunState
-from desktop_rag.features.evaluation.values.run_names import model_of
+from desktop_rag.features.evaluation.values.run import QuestionSet, Run, RunState
 from desktop_rag.features.evaluation.values.run_summary import compare_runs, summary
-from desktop_rag.features.evaluation.values.scoring import RunScores
+from desktop_rag.features.evaluation.values.scoring import RunScores, model_of
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.days import clock_in_words
-from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, plain_tooltip
 from desktop_rag.ui.widgets.flow_row import FlowRow
 from desktop_rag.ui.widgets.item_list import ItemList

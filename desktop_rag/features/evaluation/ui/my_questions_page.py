@@ -32,11 +32,10 @@ from desktop_rag.features.evaluation.ui.experiments_page import ExperimentsPage
 from desktop_rag.features.evaluation.values.chunk_advice import WORST, advice, in_words, why, worth
 from desktop_rag.features.evaluation.values.chunk_trial import ChunkComparison
 from desktop_rag.features.evaluation.values.experiment_events import ChunkTrialChanged, TrialStage
-from desktop_rag.features.evaluation.values.question_set import QuestionSet
+from desktop_rag.features.evaluation.values.run import QuestionSet
 from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import number_field
 from desktop_rag.ui.widgets.item_list import ItemList

@@ -20,12 +20,11 @@ from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.features.evaluation.values.run import SetUp
 from desktop_rag.features.evaluation.values.run_estimate import RunEstimate
 from desktop_rag.ui.foundation.bridge import Bridge, Job
-from desktop_rag.ui.foundation.error_words import failure_in_words
-from desktop_rag.ui.foundation.wording import one_line
-from desktop_rag.ui.widgets.content_scroll import ContentScroll
+from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, note, number_field, show_number
 from desktop_rag.ui.widgets.item_list import ItemList
+from desktop_rag.ui.widgets.scrolled_page import ContentScroll
 
 _WIDTH_PX = 720
 _LEAST_PX = 480

@@ -3,8 +3,7 @@
 from typing import Protocol
 
 from desktop_rag.features.evaluation.values.chunk_trial import ChunkComparison
-from desktop_rag.features.evaluation.values.question_set import QuestionSet
-from desktop_rag.features.evaluation.values.run import Judgement, Run, RunAnswer
+from desktop_rag.features.evaluation.values.run import Judgement, QuestionSet, Run, RunAnswer
 
 
 class ExperimentStore(Protocol):

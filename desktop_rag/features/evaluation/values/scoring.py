@@ -5,14 +5,49 @@ never set against one that only its words are known of. That sources back the se
 is no score: they may be about something else.
 """
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from desktop_rag.core.language.translation import tr
-from desktop_rag.features.evaluation.values.answer_match import match, without_citations
+from desktop_rag.core.text import words
 from desktop_rag.features.evaluation.values.paired_comparison import PairedComparison, compare
 from desktop_rag.features.evaluation.values.run import Judgement, Preference, Run, RunAnswer
+
+# How near an answer comes to an expected one, by its words. Pure.
+
+_MARKER = re.compile(r"\s*\[\d{1,3}\]")
+
+
+def token_f1(answer: str, expected: str) -> float:
+    """The token F1 of an answer, as in SQuAD (Rajpurkar et al., 2016), with no word left out."""
+    said, wanted = Counter(_words(answer)), Counter(_words(expected))
+    common = (said & wanted).total()
+    return 2 * common / (said.total() + wanted.total()) if common else 0.0
+
+
+def contains(answer: str, expected: str) -> bool:
+    """True when the answer contains the words of the expected one, in order."""
+    said, wanted = _words(answer), _words(expected)
+    starts = range(len(said) - len(wanted) + 1)
+    return bool(wanted) and any(said[at : at + len(wanted)] == wanted for at in starts)
+
+
+def match(answer: str, expected: Sequence[str]) -> float:
+    """1 where an expected answer is contained, else the best token F1; 0 without any."""
+    return max((1.0 if contains(answer, e) else token_f1(answer, e) for e in expected), default=0.0)
+
+
+def without_citations(answer: str) -> str:
+    """The text of an answer without its markers."""
+    return _MARKER.sub("", answer)
+
+
+def _words(text: str) -> list[str]:
+    return [word.casefold() for word in words(without_citations(text))]
+
 
 _BEST_RATING = 5
 # Of the first run and the second.
@@ -185,3 +220,35 @@ def _preferred(
         if preference and bool(judgement.judge) == (basis is Basis.JUDGE):
             return _POINTS[preference]
     return None
+
+
+# Names that tell the runs of a set apart. Pure.
+
+
+def named(runs: Sequence[RunScores]) -> list[RunScores]:
+    """The runs, the oldest first, by the names of their set-ups.
+
+    Where models differ and a name doesn't say which one answered, it follows: `As it is (amber)`.
+    Runs that are still called the same are numbered: `birch`, `birch (2)`.
+    """
+    models = [model_of(scores) for scores in runs]
+    differ = len({model for model in models if model}) > 1
+    seen: Counter[str] = Counter()
+    found: list[RunScores] = []
+    for scores, model in zip(runs, models, strict=True):
+        name = scores.run.set_up.name
+        if differ and model and model.casefold() not in name.casefold():
+            name = f"{name} ({model})"
+        seen[name] += 1
+        found.append(replace(scores, name=name if seen[name] == 1 else f"{name} ({seen[name]})"))
+    return found
+
+
+def model_of(scores: RunScores) -> str:
+    """The model that answered most, or that was chosen while nothing is answered; "" for none."""
+    counted = Counter(_models(scores.answers.values()))
+    return counted.most_common(1)[0][0] if counted else scores.run.set_up.model
+
+
+def _models(answers: Iterable[RunAnswer]) -> list[str]:
+    return [answer.model for answer in answers if answer.model and not answer.is_excerpts]

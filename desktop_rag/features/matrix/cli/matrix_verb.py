@@ -8,8 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from desktop_rag.cli.argument_types import add_json, not_empty
-from desktop_rag.cli.terminal import print_document, say
+from desktop_rag.cli.terminal import add_json, not_empty, print_document, say
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.log import start_logging
 from desktop_rag.core.paths import find_home
@@ -73,7 +72,7 @@ def _add_allow(parser: argparse.ArgumentParser) -> None:
 def _run(_arguments: argparse.Namespace) -> int:
     _need_library()
     from desktop_rag.features.matrix.bot_run import run_bot
-    from desktop_rag.features.matrix.bot_secrets import SecretKeeper
+    from desktop_rag.features.matrix.room_client import SecretKeeper
 
     home = find_home()
     home.create()
@@ -86,15 +85,15 @@ def _run(_arguments: argparse.Namespace) -> int:
 
 def _login(arguments: argparse.Namespace) -> int:
     _need_library()
-    from desktop_rag.features.matrix.account_login import log_in
-    from desktop_rag.features.matrix.bot_secrets import (
+    from desktop_rag.features.matrix.bot_settings import BotFile
+    from desktop_rag.features.matrix.room_client import (
         VARIABLE,
         BotSecrets,
         SecretKeeper,
+        log_in,
         new_store_key,
     )
-    from desktop_rag.features.matrix.bot_settings import BotFile
-    from desktop_rag.features.matrix.people_tokens import new_signing_key
+    from desktop_rag.features.matrix.room_readers import new_signing_key
 
     password = _typed(f"Password of {arguments.user}: ")
     token = _typed("Token of the local server (desktop-rag token add): ")
@@ -159,7 +158,7 @@ def _rooms(arguments: argparse.Namespace) -> int:
 def _devices(arguments: argparse.Namespace) -> int:
     _need_library()
     from desktop_rag.features.matrix.bot_run import known_devices
-    from desktop_rag.features.matrix.bot_secrets import SecretKeeper
+    from desktop_rag.features.matrix.room_client import SecretKeeper
 
     settings = _file().read()
     own, devices = known_devices(_folder(), SecretKeeper())
@@ -190,8 +189,8 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 
 def _key(_arguments: argparse.Namespace) -> int:
-    from desktop_rag.features.matrix.bot_secrets import SecretKeeper
-    from desktop_rag.features.matrix.people_tokens import public_key
+    from desktop_rag.features.matrix.room_client import SecretKeeper
+    from desktop_rag.features.matrix.room_readers import public_key
 
     secrets = SecretKeeper().get(_file().read().user_id)
     sys.stdout.write(public_key(secrets.signing_key))

@@ -8,18 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.rails.actions.action_calls import CallOutcome
-from desktop_rag.features.rails.actions.rail_action import ActionResult
+from desktop_rag.features.rails.actions.action_calls import ActionResult, CallOutcome
 from desktop_rag.features.rails.actions.rails_world import Changes
-from desktop_rag.features.rails.events.rail_events import (
+from desktop_rag.features.rails.language.expression_syntax import Constant, Text
+from desktop_rag.features.rails.language.flow_program import Program, Run
+from desktop_rag.features.rails.rail_events import (
     ActionFinished,
     ActionStatus,
     RailEvent,
     StartAction,
     UserSaid,
 )
-from desktop_rag.features.rails.language.expression_syntax import Constant, Text
-from desktop_rag.features.rails.language.flow_program import Program, Run
 
 NOBODY = "Nothing is changed from here, since nobody could agree to it."
 NOT_ASKED = "Nothing was proposed: what would be done is not in your own words."

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.rails.actions.rail_action import Action, ActionResult, make_action
+from desktop_rag.features.rails.actions.action_calls import Action, ActionResult, make_action
 
 ENTRY_POINTS = "desktop_rag.rails_actions"
 # What configurations for NeMo Guardrails import, which is not needed to run their functions.

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.rails.events.rail_events import RailEvent
 from desktop_rag.features.rails.language.flow_program import Program
 from desktop_rag.features.rails.prompts.stage_prompts import Prompts
+from desktop_rag.features.rails.rail_events import RailEvent
 from desktop_rag.models.ports import Vectors
 
 

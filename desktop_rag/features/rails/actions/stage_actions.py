@@ -6,16 +6,16 @@ Rail threads.
 import re
 from collections.abc import Sequence
 
-from desktop_rag.features.rails.actions.rail_action import ActionResult
+from desktop_rag.features.rails.actions.action_calls import ActionResult
 from desktop_rag.features.rails.actions.rails_world import (
     Around,
     DocumentAnswer,
     Passage,
     Recognised,
 )
-from desktop_rag.features.rails.events.rail_events import BotIntent, BotSaid, RailEvent, UserIntent
 from desktop_rag.features.rails.language.expression_values import as_text, fill_in
 from desktop_rag.features.rails.prompts import stage_prompts
+from desktop_rag.features.rails.rail_events import BotIntent, BotSaid, RailEvent, UserIntent
 
 # The form of what fits no example, and of what is said about it where no flow and no model knows.
 OTHER_INTENT = "say something else"

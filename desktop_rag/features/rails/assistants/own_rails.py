@@ -4,29 +4,115 @@ Any worker thread. Only the file of topics is ever written, and only where it ho
 """
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import Lock
+from typing import Any, cast
 
-from desktop_rag.answer.conversations.answer_rails import TriedSentence
+from desktop_rag.answer.conversations.answer_rails import NearSentence, TriedSentence
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.atomic_file import read_object, write_atomically, write_object
-from desktop_rag.features.rails.actions.rails_world import RailsWorld
-from desktop_rag.features.rails.assistants.opened_rails import (
-    OpenedRails,
-    RailsDraft,
-    draft_of,
-    draft_to_json,
-)
-from desktop_rag.features.rails.assistants.rail_names import is_built_in
-from desktop_rag.features.rails.assistants.rail_sets import OUR_ACTIONS
-from desktop_rag.features.rails.assistants.tried_sentence import tried
-from desktop_rag.features.rails.configuration.rails_folder import read_rails
-from desktop_rag.features.rails.configuration.yaml_reading import read_text
-from desktop_rag.features.rails.rail_engine import Rails
-from desktop_rag.features.rails.topics.rail_topic import RailTopic, problems
+from desktop_rag.core.files.own_files import read_object, write_atomically, write_object
+from desktop_rag.features.rails.actions.rails_world import DocumentAnswer, Passage, RailsWorld
+from desktop_rag.features.rails.assistants.rail_names import OUR_ACTIONS, is_built_in
+from desktop_rag.features.rails.configuration.rails_folder import read_rails, read_text
+from desktop_rag.features.rails.rail_engine import Rails, transcript
+from desktop_rag.features.rails.rail_events import ActionFinished, UserIntent
+from desktop_rag.features.rails.runtime.run_files import shown_run
+from desktop_rag.features.rails.topics.rail_topic import RailTopic, TopicReply, problems
 from desktop_rag.features.rails.topics.topic_file import read_topics, write_topics
+
+# What rails would do with a sentence, for somebody who writes or chooses them. Any thread.
+
+
+def tried(rails: Rails, world: RailsWorld, text: str) -> TriedSentence:
+    """Say a sentence to rails, with nothing behind them but examples."""
+    is_answered = False
+
+    def answer(_question: str) -> DocumentAnswer:
+        nonlocal is_answered
+        is_answered = True
+        return DocumentAnswer("…")
+
+    def passes(_text: str, _passages: Sequence[Passage]) -> float:
+        return 1.0
+
+    world = replace(world, answer=answer, check_facts=passes)
+    turn = rails.in_world(world).say(rails.begin(), text)
+    events = list(turn)
+    intent, score, nearest = "", 0.0, ()
+    for event in events:
+        if isinstance(event, UserIntent):
+            intent = event.intent
+        elif isinstance(event, ActionFinished) and event.action_name == "generate_user_intent":
+            found = cast("Mapping[str, Any]", event.result or {})
+            score = float(found.get("score", 1.0 if found.get("by") == "example" else 0.0))
+            nearest = tuple(_near(found.get("nearest", ())))
+    said = "\n".join(text for who, text in transcript(events) if who == "bot")
+    return TriedSentence(
+        intent, score, nearest, "" if is_answered else said, is_answered, tuple(shown_run(events))
+    )
+
+
+def _near(rows: Sequence[Mapping[str, Any]]) -> list[NearSentence]:
+    return [NearSentence(str(r["text"]), str(r["intent"]), float(r["similarity"])) for r in rows]
+
+
+# A folder of rails as it was read, and topics of it that are not saved. Pure; any thread.
+#
+# Imports nothing of the language, which the start of the window does without.
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedRails:
+    """A folder as it was read.
+
+    `topics` are None where the folder can only be shown: `fault` says why, with the place, and
+    `shown` has the text of its files. `text` is that of the `file` that topics are written to;
+    `others` are the files beside it, which stay as they are.
+    """
+
+    folder: Path
+    file: Path
+    text: str = ""
+    topics: tuple[RailTopic, ...] | None = None
+    others: tuple[str, ...] = ()
+    shown: str = ""
+    fault: AppError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RailsDraft:
+    """Topics of a folder that are not saved; `text` is that of the file they began with."""
+
+    folder: Path
+    text: str
+    topics: tuple[RailTopic, ...]
+
+
+def draft_to_json(draft: RailsDraft) -> dict[str, Any]:
+    """What `draft_of` reads."""
+    topics = [asdict(topic) for topic in draft.topics]
+    return {"folder": str(draft.folder), "text": draft.text, "topics": topics}
+
+
+def draft_of(kept: Mapping[str, Any]) -> RailsDraft | None:
+    """The draft of what was kept; None for anything else."""
+    try:
+        topics = tuple(_topic(row) for row in kept["topics"])
+        return RailsDraft(Path(str(kept["folder"])), str(kept["text"]), topics)
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _topic(row: Mapping[str, Any]) -> RailTopic:
+    texts = {
+        key: tuple(map(str, cast("list[object]", row[key])))
+        for key in ("examples", "texts", "then")
+    }
+    words = {key: str(row[key]) for key in ("name", "said_form", "then_form")}
+    return RailTopic(reply=TopicReply(row["reply"]), **texts, **words)  # type: ignore[arg-type]
+
 
 TOPICS_FILE = "topics.co"
 _DRAFT_FILE = "unsaved.json"

@@ -29,12 +29,13 @@ from desktop_rag.core.conversation import (
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.text import sentences
-from desktop_rag.features.rails.actions.local_checks import mask_personal_data
+from desktop_rag.features.rails.actions.built_in_actions import mask_personal_data
 from desktop_rag.features.rails.actions.rails_world import RailsWorld
 from desktop_rag.features.rails.commands.command_proposals import Answered
 from desktop_rag.features.rails.commands.commands import Commands
 from desktop_rag.features.rails.configuration.rails_configuration import RailsConfiguration
-from desktop_rag.features.rails.events.rail_events import (
+from desktop_rag.features.rails.rail_engine import Rails, transcript
+from desktop_rag.features.rails.rail_events import (
     ActionFinished,
     ActionStatus,
     CommandProposed,
@@ -43,7 +44,6 @@ from desktop_rag.features.rails.events.rail_events import (
     RailEvent,
     StartAction,
 )
-from desktop_rag.features.rails.rail_engine import Rails, transcript
 from desktop_rag.features.rails.runtime.rail_loop import Conversation
 from desktop_rag.features.rails.runtime.run_files import shown_run
 from desktop_rag.models.ports import Vectors

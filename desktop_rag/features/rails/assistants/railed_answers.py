@@ -27,7 +27,8 @@ from desktop_rag.core.conversation import (
     TextDelta,
 )
 from desktop_rag.features.rails.actions.rails_world import DocumentAnswer, Passage, RailsWorld
-from desktop_rag.features.rails.assistants.rail_names import is_built_in
+from desktop_rag.features.rails.assistants.own_rails import tried
+from desktop_rag.features.rails.assistants.rail_names import RailSets, is_built_in
 from desktop_rag.features.rails.assistants.rail_service import (
     Beginning,
     ConsentedChanges,
@@ -38,15 +39,13 @@ from desktop_rag.features.rails.assistants.rail_service import (
     proposal_of,
     railed_message,
 )
-from desktop_rag.features.rails.assistants.rail_sets import RailSets
-from desktop_rag.features.rails.assistants.tried_sentence import tried
 from desktop_rag.features.rails.commands.commands import Commands
 from desktop_rag.features.rails.rail_engine import Rails, Turn
 from desktop_rag.features.rails.runtime.rail_loop import Conversation
 from desktop_rag.models.ports import Vectors
 
 if TYPE_CHECKING:
-    from desktop_rag.features.rails.events.rail_events import RailEvent
+    from desktop_rag.features.rails.rail_events import RailEvent
 
 # Earlier turns that the flows of a folder are taken through again.
 _MOST_TURNS = 12

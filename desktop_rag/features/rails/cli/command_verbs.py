@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from desktop_rag import app
-from desktop_rag.cli.argument_types import add_json
-from desktop_rag.cli.terminal import open_services, print_document, say
+from desktop_rag.cli.terminal import add_json, open_services, print_document, say
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import find_home
 from desktop_rag.features.rails.commands.command import Command, CommandState

@@ -8,21 +8,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from desktop_rag.cli.argument_types import add_json, not_empty
-from desktop_rag.cli.terminal import open_services, print_document, say
+from desktop_rag.cli.terminal import add_json, not_empty, open_services, print_document, say
 from desktop_rag.core.errors import AppError
+from desktop_rag.features.rails.actions.action_calls import Action
 from desktop_rag.features.rails.actions.own_actions import (
     installed_actions,
     load_confirmed,
     look_at,
 )
-from desktop_rag.features.rails.actions.rail_action import Action
 from desktop_rag.features.rails.actions.rails_world import RailsWorld
 from desktop_rag.features.rails.assistants.rail_names import BUILT_IN, is_built_in
 from desktop_rag.features.rails.cli.opened_world import open_world
 from desktop_rag.features.rails.configuration.rails_folder import read_rails
-from desktop_rag.features.rails.events.rail_events import RailEvent, event_json
 from desktop_rag.features.rails.rail_engine import Rails, transcript
+from desktop_rag.features.rails.rail_events import RailEvent, event_json
 from desktop_rag.features.rails.runtime.rail_loop import Conversation
 from desktop_rag.features.rails.runtime.run_files import read_run, shown_run, write_run
 

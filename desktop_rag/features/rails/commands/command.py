@@ -1,7 +1,8 @@
 """Commands: what the app was to change for the person, with their word on it. Frozen values."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -98,3 +99,41 @@ class CommandsChanged:
     """A command was proposed, decided, ended or forgotten; `command` is None for several."""
 
     command: Command | None = None
+
+
+# The stored history of commands, and how two of them become one. Pure.
+
+MOST_KEPT = 500
+
+
+def settled(command: Command, now: float) -> Command:
+    """The command as a later run of the app has it: what was left open is never done."""
+    if command.state.is_over:
+        return command
+    was_begun = command.state is CommandState.RUNNING
+    state = CommandState.UNKNOWN if was_begun else CommandState.LAPSED
+    return replace(command, state=state, ended_at=now)
+
+
+def merged(present: Sequence[Command], taken: Iterable[Command]) -> list[Command]:
+    """Both in the order of their proposals, the newest of them; what is here stays as it is."""
+    known = {command.command_id for command in present}
+    both = [*present, *(command for command in taken if command.command_id not in known)]
+    return sorted(both, key=lambda command: command.proposed_at)[-MOST_KEPT:]
+
+
+def to_text(commands: Iterable[Command]) -> str:
+    """The content of the file."""
+    content = {"commands": [command.to_json() for command in commands]}
+    return json.dumps(content, ensure_ascii=False)
+
+
+def from_content(content: Mapping[str, Any]) -> list[Command]:
+    """The commands in the content of the file, without those that can't be read."""
+    found: list[Command] = []
+    for row in content.get("commands", []):
+        try:
+            found.append(Command.from_json(row))
+        except (KeyError, TypeError, ValueError):
+            continue
+    return found

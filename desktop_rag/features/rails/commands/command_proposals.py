@@ -18,7 +18,7 @@ from desktop_rag.features.rails.commands.registered_program import (
     SlotKind,
     checked_text,
 )
-from desktop_rag.features.schedules.notes.note_files import NoteFiles, free_path, persons_note
+from desktop_rag.features.schedules.notes.notes import NoteFiles, free_path, persons_note
 
 _LONGEST_TOPIC = 120
 _MOST_NOTE_CHARS = 200_000

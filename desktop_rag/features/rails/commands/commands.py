@@ -20,18 +20,15 @@ from threading import Event, Lock
 from typing import Any
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.atomic_file import read_object, write_atomically
-from desktop_rag.core.files.private_files import persons_mask
+from desktop_rag.core.files.own_files import persons_mask, read_object, write_atomically
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.paths import Home
 from desktop_rag.features.rails.commands.command import (
+    MOST_KEPT,
     Command,
     CommandKind,
     CommandsChanged,
     CommandState,
-)
-from desktop_rag.features.rails.commands.command_history import (
-    MOST_KEPT,
     from_content,
     merged,
     settled,
@@ -39,7 +36,7 @@ from desktop_rag.features.rails.commands.command_history import (
 )
 from desktop_rag.features.rails.commands.command_proposals import CommandProposals, Proposal
 from desktop_rag.features.rails.commands.program_book import ProgramBook, digest_of
-from desktop_rag.features.schedules.notes.note_files import NoteFiles
+from desktop_rag.features.schedules.notes.notes import NoteFiles
 from desktop_rag.ingest.library import Library
 
 # Runs a registered program: no shell, a time limit, little environment, bounded output.

@@ -25,11 +25,13 @@ from desktop_rag.backup.value_rules import (
     text,
 )
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.atomic_file import read_object, write_atomically
+from desktop_rag.core.files.own_files import read_object, write_atomically
 from desktop_rag.core.paths import Home
-from desktop_rag.features.rails.commands.command import Command, CommandKind, CommandState
-from desktop_rag.features.rails.commands.command_history import (
+from desktop_rag.features.rails.commands.command import (
     MOST_KEPT,
+    Command,
+    CommandKind,
+    CommandState,
     from_content,
     merged,
     settled,

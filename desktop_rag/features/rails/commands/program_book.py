@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Lock
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.atomic_file import read_object, write_atomically
+from desktop_rag.core.files.own_files import read_object, write_atomically
 from desktop_rag.features.rails.commands.registered_program import (
     RegisteredProgram,
     checked_program,

@@ -21,7 +21,7 @@ from desktop_rag.features.rails.language.flow_program import (
     Test,
     Wait,
 )
-from desktop_rag.features.rails.language.syntax_errors import FlowSyntaxError
+from desktop_rag.features.rails.language.flow_syntax import FlowSyntaxError
 
 # Names of events and of their fields as configurations for NeMo Guardrails write them.
 _EVENT_NAMES = {

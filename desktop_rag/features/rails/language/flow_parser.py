@@ -14,13 +14,14 @@ from lark.indenter import DedentError, Indenter
 from desktop_rag.features.rails.language import flow_syntax as syntax
 from desktop_rag.features.rails.language.expression_syntax import (
     Expression,
+    Node,
     Operation,
     Text,
     Variable,
+    read_expression,
+    unquoted,
 )
-from desktop_rag.features.rails.language.expression_tree import Node, read_expression, unquoted
-from desktop_rag.features.rails.language.flow_syntax import FlowFile, Place
-from desktop_rag.features.rails.language.syntax_errors import FlowSyntaxError
+from desktop_rag.features.rails.language.flow_syntax import FlowFile, FlowSyntaxError, Place
 
 # Statements and definitions from what the parser found. Any thread.
 

@@ -1,8 +1,10 @@
 """The syntax tree of a file of flows: frozen, and each node knows its place. Any thread."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from desktop_rag.core.errors import AppError
 from desktop_rag.features.rails.language.expression_syntax import Expression
 
 
@@ -174,3 +176,17 @@ class FlowFile:
     user_forms: tuple[UserForm, ...]
     bot_forms: tuple[BotForm, ...]
     flows: tuple[FlowDefinition, ...]
+
+
+# What is wrong with a file of flows, and where. Any thread.
+
+
+class FlowSyntaxError(AppError):
+    """A file of flows can't be read at `place`; `expected` are words for what could stand there."""
+
+    def __init__(self, place: Place, problem: str, expected: Sequence[str] = ()) -> None:
+        hint = f"Expected here: {', '.join(expected)}." if expected else ""
+        super().__init__(f"{place}: {problem}", hint)
+        self.place = place
+        self.problem = problem
+        self.expected = tuple(expected)

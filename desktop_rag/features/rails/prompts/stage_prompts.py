@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.rails.events.rail_events import (
+from desktop_rag.features.rails.rail_events import (
     ActionFinished,
     ActionStatus,
     BotIntent,

@@ -7,7 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from desktop_rag.features.rails.events.rail_events import (
+from desktop_rag.features.rails.language.expression_values import ExpressionError, evaluate
+from desktop_rag.features.rails.language.flow_program import (
+    Flow,
+    Jump,
+    Pattern,
+    Program,
+    Run,
+    Say,
+    Test,
+    Wait,
+)
+from desktop_rag.features.rails.rail_events import (
     ActionFinished,
     ActionStatus,
     BotIntent,
@@ -23,32 +34,19 @@ from desktop_rag.features.rails.events.rail_events import (
     UserSaid,
     event_fields,
 )
-from desktop_rag.features.rails.language.expression_values import ExpressionError, evaluate
-from desktop_rag.features.rails.language.flow_program import (
-    Flow,
-    Jump,
-    Pattern,
-    Program,
-    Run,
-    Say,
-    Test,
-    Wait,
-)
 from desktop_rag.features.rails.runtime.next_step import (
+    FlowRun,
+    Frame,
+    RailsState,
     Step,
     fail,
+    instruction_of,
+    is_waiting,
     moved,
     next_step,
     placed,
     settled,
     waiting_runs,
-)
-from desktop_rag.features.rails.runtime.rail_state import (
-    FlowRun,
-    Frame,
-    RailsState,
-    instruction_of,
-    is_waiting,
 )
 
 # The event that ends a turn at a limit, or because the person stopped it.

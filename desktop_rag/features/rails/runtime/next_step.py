@@ -5,12 +5,30 @@ then flows that name the intent before those that take any, then the earliest.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from desktop_rag.features.rails.events.rail_events import (
+from desktop_rag.features.rails.language.expression_values import ExpressionError, as_text, evaluate
+from desktop_rag.features.rails.language.flow_program import (
+    End,
+    Enter,
+    Flow,
+    Halt,
+    Instruction,
+    Jump,
+    Make,
+    Program,
+    Put,
+    Run,
+    Say,
+    Test,
+    Wait,
+)
+from desktop_rag.features.rails.language.flow_syntax import Arguments
+from desktop_rag.features.rails.rail_events import (
     BotIntent,
     BotSaid,
+    CommandProposed,
     ContextUpdate,
     Listen,
     OwnEvent,
@@ -20,28 +38,63 @@ from desktop_rag.features.rails.events.rail_events import (
     UserSaid,
     plain,
 )
-from desktop_rag.features.rails.language.expression_values import ExpressionError, as_text, evaluate
-from desktop_rag.features.rails.language.flow_program import (
-    End,
-    Enter,
-    Halt,
-    Jump,
-    Make,
-    Program,
-    Put,
-    Run,
-    Say,
-    Test,
-)
-from desktop_rag.features.rails.language.flow_syntax import Arguments
-from desktop_rag.features.rails.runtime.rail_state import (
-    FlowRun,
-    Frame,
-    RailsState,
-    flow_of,
-    instruction_of,
-    is_waiting,
-)
+
+# Where a conversation stands: its variables, and how far each flow has come. Any thread.
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A position within a flow."""
+
+    flow: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class FlowRun:
+    """A flow under way; `frames` end with the subflow that it is in.
+
+    `level`: a reaction is above what it reacts to, and runs first. `cause` is the kind of event
+    that moved it last: flows moved by the same intent compete, and those that lose are left.
+    """
+
+    run_id: int
+    frames: tuple[Frame, ...]
+    level: int
+    cause: str
+    is_general: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RailsState:
+    """The state of one conversation, made from its events alone.
+
+    `acting` is the flow that waits for its action. `proposed` is one that changes something and
+    waits for the person.
+    """
+
+    context: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    runs: tuple[FlowRun, ...] = ()
+    next_id: int = 1
+    acting: int | None = None
+    proposed: CommandProposed | None = None
+
+
+def flow_of(program: Program, run: FlowRun) -> Flow:
+    """The flow that was started, whichever subflow it is in."""
+    return program.flows[run.frames[0].flow]
+
+
+def instruction_of(program: Program, run: FlowRun) -> Instruction:
+    """What the flow does next."""
+    frame = run.frames[-1]
+    return program.flows[frame.flow].instructions[frame.at]
+
+
+def is_waiting(program: Program, run: FlowRun) -> bool:
+    """Whether the flow waits for an event."""
+    return isinstance(instruction_of(program, run), Wait)
+
 
 # The flow that runs when an action failed, or a flow can't go on.
 FAILURE_FLOW = "handle failed action"

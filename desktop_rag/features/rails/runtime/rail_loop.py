@@ -8,7 +8,8 @@ from threading import Event
 from typing import Protocol
 
 from desktop_rag.features.rails.actions.action_calls import CallOutcome
-from desktop_rag.features.rails.events.rail_events import (
+from desktop_rag.features.rails.language.flow_program import Program
+from desktop_rag.features.rails.rail_events import (
     ActionFinished,
     ActionStatus,
     CommandProposed,
@@ -19,10 +20,8 @@ from desktop_rag.features.rails.events.rail_events import (
     RailEvent,
     StartAction,
 )
-from desktop_rag.features.rails.language.flow_program import Program
 from desktop_rag.features.rails.runtime.event_steps import TURN_ENDED, receive
-from desktop_rag.features.rails.runtime.next_step import Step, next_step
-from desktop_rag.features.rails.runtime.rail_state import RailsState
+from desktop_rag.features.rails.runtime.next_step import RailsState, Step, next_step
 
 DECLINED = "declined"
 

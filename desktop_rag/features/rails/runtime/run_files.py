@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.atomic_file import write_atomically
-from desktop_rag.features.rails.events.rail_events import (
+from desktop_rag.core.files.own_files import write_atomically
+from desktop_rag.features.rails.rail_events import (
     ActionFinished,
     BotIntent,
     BotSaid,

@@ -28,8 +28,7 @@ from desktop_rag.features.rails.commands.registered_program import (
 from desktop_rag.features.rails.ui.command_card import literal_text, show_text
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.days import day_and_time
-from desktop_rag.ui.foundation.error_words import failure_in_words
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, fit_height, note, number_field
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage

@@ -16,8 +16,7 @@ from PySide6.QtWidgets import (
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.features.rails.assistants.rail_names import BUILT_IN
-from desktop_rag.ui.foundation.error_words import failure_in_words
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note
 

@@ -4,6 +4,7 @@ What is edited is kept over a restart until it is saved or discarded.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,24 +22,63 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
-from desktop_rag.features.rails.assistants.opened_rails import OpenedRails, RailsDraft
-from desktop_rag.features.rails.topics.rail_topic import RailTopic, problems
-from desktop_rag.features.rails.topics.topic_edits import TopicEdits
-from desktop_rag.features.rails.ui.rails_folders import RailsFolders, ShownFolders
-from desktop_rag.features.rails.ui.topic_form import TopicForm
-from desktop_rag.features.rails.ui.topic_wording import topic_in_words
+from desktop_rag.features.rails.assistants.own_rails import OpenedRails, RailsDraft
+from desktop_rag.features.rails.topics.rail_topic import RailTopic, TopicEdits, problems
+from desktop_rag.features.rails.ui.topic_form import TopicForm, topic_in_words
 from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import Card, IconButton, PlainLabel, TextButton, set_tip
 from desktop_rag.ui.widgets.item_list import ItemList
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 if TYPE_CHECKING:
     from desktop_rag.features.rails.assistants.own_rails import OwnRails
+
+# The folders of rails that the page offers, and the assistants that have them. Worker threads.
+
+_UNUSED = tr("No assistant has these rails yet. Its form has them under Rails.")
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFolders:
+    """The folders, the one to show, who uses it, and its unsaved topics."""
+
+    folders: tuple[Path, ...]
+    chosen: Path | None
+    used: str
+    draft: RailsDraft | None
+
+
+class RailsFolders:
+    """Reads the folders. `own` is first imported when it is first called."""
+
+    def __init__(
+        self, own: "Callable[[], OwnRails]", assistants: Callable[[], Sequence[Assistant]]
+    ) -> None:
+        self.own = own
+        self._assistants = assistants
+
+    def read(self, wanted: Path | None) -> ShownFolders:
+        """The folders, with `wanted` chosen, else the one with unsaved topics, else the first."""
+        own, assistants = self.own(), self._assistants()
+        folders = own.folders([assistant.rails for assistant in assistants])
+        draft = own.draft()
+        if draft and draft.folder not in folders and not draft.folder.is_dir():
+            draft = None
+        chosen = wanted or (draft.folder if draft else next(iter(folders), None))
+        if draft and draft.folder != chosen:
+            draft = None
+        return ShownFolders(tuple(folders), chosen, _used_in_words(chosen, assistants), draft)
+
+
+def _used_in_words(folder: Path | None, assistants: Sequence[Assistant]) -> str:
+    names = [assistant.name for assistant in assistants if assistant.rails == str(folder)]
+    return tr("Used by {names}.", names=", ".join(names)) if names else _UNUSED
+
 
 # The card that tries a sentence: what it means, the nearest examples, what is said, the events.
 #

@@ -9,13 +9,12 @@ from threading import Event
 from typing import Any
 
 from desktop_rag import app
-from desktop_rag.cli.argument_types import add_json, not_empty
-from desktop_rag.cli.terminal import open_services, print_document, say
+from desktop_rag.cli.terminal import add_json, not_empty, open_services, print_document, say
 from desktop_rag.core.paths import find_home
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
-from desktop_rag.features.schedules.values.note_changes import ProposedSection
+from desktop_rag.features.schedules.values.note_page import ProposedSection
+from desktop_rag.progress_words import Waiting
 from desktop_rag.running_app import ask_running_app
-from desktop_rag.waiting import Waiting
 
 Tell = Callable[[str], None]
 

@@ -9,17 +9,16 @@ from threading import Event
 from typing import Any
 
 from desktop_rag import app
-from desktop_rag.cli.argument_types import add_json, not_empty
-from desktop_rag.cli.terminal import open_services, print_document
+from desktop_rag.cli.terminal import add_json, not_empty, open_services, print_document
 from desktop_rag.core.errors import AppError, InterruptedAnswer
 from desktop_rag.core.paths import find_home
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.features.schedules.standing_questions import Standing
-from desktop_rag.features.schedules.values.due_times import next_occasion
 from desktop_rag.features.schedules.values.standing_question import (
     RUNS_KEPT,
     Rhythm,
     StandingQuestion,
+    next_occasion,
 )
 from desktop_rag.features.schedules.values.standing_run import SentenceChange, StandingRun
 from desktop_rag.running_app import ask_running_app

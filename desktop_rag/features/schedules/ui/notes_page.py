@@ -24,17 +24,16 @@ from desktop_rag.core.domain import Document
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope, ScopeItem
-from desktop_rag.features.schedules.ui.standing_dialog import scope_field
-from desktop_rag.features.schedules.ui.standing_wording import cost_in_words
-from desktop_rag.features.schedules.values.note_changes import ProposedSection, SectionChange
+from desktop_rag.features.schedules.ui.standing_dialog import cost_in_words, scope_field
+from desktop_rag.features.schedules.values.note_page import ProposedSection, SectionChange
 from desktop_rag.features.schedules.values.note_sources import note_citations
-from desktop_rag.ui.documents.dialog_reading import DialogReading
+from desktop_rag.ui.documents.document_beside import DialogReading
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.messages.cited_text import CitedText
-from desktop_rag.ui.viewers.document_span import DocumentSpan
+from desktop_rag.ui.viewers.viewer import DocumentSpan
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, fit_height, note
 from desktop_rag.ui.widgets.item_list import ItemList
@@ -42,8 +41,7 @@ from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
-    from desktop_rag.features.schedules.notes.note_files import Note
-    from desktop_rag.features.schedules.notes.notes import NoteDraft, Notes
+    from desktop_rag.features.schedules.notes.notes import Note, NoteDraft, Notes
     from desktop_rag.ingest.library import Library
 
 # Asks what a note is to be about, and where its file is to be. Qt thread.

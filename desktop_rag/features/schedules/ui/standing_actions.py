@@ -11,13 +11,12 @@ from desktop_rag.core.conversation import Message
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
-from desktop_rag.features.schedules.ui.standing_dialog import StandingDialog
-from desktop_rag.features.schedules.ui.standing_wording import cost_in_words
-from desktop_rag.features.schedules.values.standing_events import (
+from desktop_rag.features.schedules.ui.standing_dialog import StandingDialog, cost_in_words
+from desktop_rag.features.schedules.values.standing_question import StandingQuestion
+from desktop_rag.features.schedules.values.standing_run import (
     AnswerHasChanged,
     AskRegularlyRequested,
 )
-from desktop_rag.features.schedules.values.standing_question import StandingQuestion
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import one_line
 

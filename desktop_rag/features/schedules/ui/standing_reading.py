@@ -20,16 +20,16 @@ from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.language.translation import told, tr
 from desktop_rag.features.schedules.standing_questions import Standing
 from desktop_rag.features.schedules.ui.standing_actions import StandingActions
-from desktop_rag.features.schedules.ui.standing_wording import (
+from desktop_rag.features.schedules.ui.standing_dialog import (
     CHANGES,
     next_in_words,
     run_in_words,
     schedule_in_words,
 )
-from desktop_rag.features.schedules.values.standing_events import SchedulesChanged
 from desktop_rag.features.schedules.values.standing_question import RUNS_KEPT, ScheduleState
 from desktop_rag.features.schedules.values.standing_run import (
     ComparedSentence,
+    SchedulesChanged,
     SentenceChange,
     StandingRun,
 )
@@ -37,9 +37,8 @@ from desktop_rag.ui.documents.document_beside import DocumentBeside
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.days import day_and_time
-from desktop_rag.ui.foundation.place_words import place_in_words
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import one_line, place_in_words
 from desktop_rag.ui.messages.cited_text import CitedText
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note

@@ -6,13 +6,94 @@ section with another hash, or none, is the person's.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import cache
 from hashlib import sha256
 from typing import Any, cast
 
 from desktop_rag.core.conversation import SourceRef
-from desktop_rag.features.schedules.values.note_words import ENGLISH, note_words
+from desktop_rag.core.language.languages import language_named, language_of, likely_language
+from desktop_rag.core.paths import resources_dir
+from desktop_rag.core.text import words
+
+# The words of a note in each language, and the language that a note is written in. Any thread.
+#
+# They are listed in resources/questions/note_words.toml.
+
+ENGLISH = "en"
+# The part of a note that is made of excerpts, without a model; it has no question.
+EXCERPTS = "excerpts"
+_LEAST_WORDS = 5
+# A topic in one of these scripts leaves no doubt.
+_BY_SCRIPT = frozenset({"ru", "ar", "ko", "ja"})
+
+
+@dataclass(frozen=True, slots=True)
+class NoteWords:
+    """The words of one language; see the file. `headings` and `questions` are by part."""
+
+    your_note: str
+    sources: str
+    partly: str
+    not_found: str
+    headings: Mapping[str, str]
+    questions: Mapping[str, str]
+
+
+def note_words(language: str) -> NoteWords:
+    """The words of a language by its code; English where there are none."""
+    known = _by_language()
+    return known.get(language, known[ENGLISH])
+
+
+def part_of(heading: str) -> str:
+    """The part of a note that this is the heading of, in any language; "" for none."""
+    return _parts().get(heading, "")
+
+
+def heads_sources(heading: str) -> bool:
+    """True for the heading above a list of sources, in any language."""
+    return any(heading == known.sources for known in _by_language().values())
+
+
+def language_of_topic(topic: str, preferred: str, of_documents: Sequence[str]) -> str:
+    """The code of the language of a new note.
+
+    The language that the person prefers by its name; else that of the topic where it is sure, or
+    where documents about it have it; else the one that most of these documents have.
+    `of_documents` has the code of each, the best first, and "" for one that is not known.
+    """
+    if preferred.strip():
+        return language_named(preferred) or ENGLISH
+    asked = likely_language(topic)
+    known = [language for language in of_documents if language]
+    most = Counter(known).most_common(1)[0][0] if known else ""
+    spoken = words(topic)
+    is_sure = asked in _BY_SCRIPT or (len(spoken) >= _LEAST_WORDS and language_of(spoken) == asked)
+    if asked and (is_sure or asked in known):
+        return asked
+    # A topic in Chinese characters alone may be Japanese.
+    if asked == "zh" and most != "ja":
+        return asked
+    return most or asked or ENGLISH
+
+
+@cache
+def _by_language() -> dict[str, NoteWords]:
+    path = resources_dir() / "questions" / "note_words.toml"
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    return {code: NoteWords(**table) for code, table in tables.items()}
+
+
+@cache
+def _parts() -> dict[str, str]:
+    every = _by_language().values()
+    return {heading: part for known in every for part, heading in known.headings.items()}
+
 
 _FRONT = re.compile(r"---\n(.*?)\n---\n", re.DOTALL)
 _OWN_LINE = re.compile(r"(title|topic|about|language|written): (.*)")
@@ -152,3 +233,86 @@ def _value(name: str, text: str) -> object:
         value = text.strip() if name == "language" else None
     is_code = isinstance(value, str) and _CODE.fullmatch(value)
     return value if name != "language" or is_code else None
+
+
+# What a refresh would change in a note, section by section, and the changed note. Pure.
+
+
+class SectionChange(StrEnum):
+    """What would happen to a section."""
+
+    NEW = "new"
+    CHANGED = "changed"
+    GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedSection:
+    """One change; `is_yours` when the person wrote, changed or removed the section.
+
+    `cited` are the sources behind the links of `after`, in their order.
+    """
+
+    change: SectionChange
+    heading: str
+    before: str = ""
+    after: str = ""
+    is_yours: bool = False
+    cited: tuple[SourceRef, ...] = ()
+
+    @property
+    def is_asked_for(self) -> bool:
+        """True for a change that is made only if the person chooses it.
+
+        A section is gone when nothing was found for it this time, which is no proof.
+        """
+        return self.is_yours or self.change is SectionChange.GONE
+
+
+def proposed(
+    page: NotePage, fresh: Sequence[NoteSection], says_the_same: Callable[[str, str], bool]
+) -> tuple[ProposedSection, ...]:
+    """The changes from a note to fresh sections, in the order of these.
+
+    `says_the_same` compares two texts: another wording is no change.
+    """
+    found: list[ProposedSection] = []
+    for section in fresh:
+        present = page.section(section.heading)
+        if present is None:
+            is_removed = section.heading in page.written
+            change = SectionChange.NEW, section.heading, "", section.body
+            found.append(ProposedSection(*change, is_removed, section.cited))
+        elif not says_the_same(present.body, section.body):
+            change = SectionChange.CHANGED, section.heading, present.body, section.body
+            found.append(ProposedSection(*change, page.is_persons(present), section.cited))
+    headings = {section.heading for section in fresh}
+    found += [
+        ProposedSection(SectionChange.GONE, section.heading, section.body)
+        for section in page.sections
+        if section.heading not in headings and not page.is_persons(section)
+    ]
+    return tuple(found)
+
+
+def with_accepted(
+    page: NotePage, changes: Sequence[ProposedSection], accepted: Collection[str]
+) -> NotePage:
+    """The note with the changes whose headings were accepted; all else stays as it is."""
+    wanted = {change.heading: change for change in changes if change.heading in accepted}
+    written = dict(page.written)
+    sections: list[NoteSection] = []
+    for section in page.sections:
+        change = wanted.pop(section.heading, None)
+        if change is None:
+            sections.append(section)
+        elif change.change is SectionChange.GONE:
+            written.pop(section.heading, None)
+        else:
+            sections.append(NoteSection(section.heading, change.after))
+            written[section.heading] = sections[-1].hash
+    for heading, change in wanted.items():
+        if change.change is SectionChange.NEW:
+            sections.append(NoteSection(heading, change.after))
+            written[heading] = sections[-1].hash
+    return replace(page, sections=tuple(sections), written=written)

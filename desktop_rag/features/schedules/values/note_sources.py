@@ -9,8 +9,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 from desktop_rag.core.conversation import SourceRef
-from desktop_rag.features.schedules.values.note_page import NotePage, NoteSection
-from desktop_rag.features.schedules.values.note_words import heads_sources, note_words
+from desktop_rag.features.schedules.values.note_page import (
+    NotePage,
+    NoteSection,
+    heads_sources,
+    note_words,
+)
 
 _CITATION = re.compile(r"\[(\d{1,3})\](?![(:\]])")
 _LINK = re.compile(r"\[\[(\d{1,4})\]\]\(")

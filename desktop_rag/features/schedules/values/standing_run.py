@@ -5,8 +5,9 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.conversation import Message, SourceRef
+from desktop_rag.core.parsed import Anchor
+from desktop_rag.features.schedules.values.standing_question import StandingQuestion
 
 
 class SentenceChange(StrEnum):
@@ -89,3 +90,36 @@ def _source(fields: Mapping[str, Any]) -> SourceRef:
     values["anchor"] = Anchor.from_json(fields["anchor"])
     values["also_in"] = tuple(fields["also_in"])
     return SourceRef(**values)
+
+
+# Events of scheduled questions. Frozen values.
+
+
+@dataclass(frozen=True, slots=True)
+class StandingEvent:
+    """What happened to scheduled questions."""
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulesChanged(StandingEvent):
+    """A scheduled question, its state or its history changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerHasChanged(StandingEvent):
+    """A scheduled question was answered, and the answer says something else than before."""
+
+    question: StandingQuestion
+    run: StandingRun
+
+
+@dataclass(frozen=True, slots=True)
+class AskRegularlyRequested(StandingEvent):
+    """The person wants to schedule this question; `collection_id` is the one it was asked in.
+
+    `answer` is the first run, if it is complete.
+    """
+
+    question: StandingQuestion
+    collection_id: str = ""
+    answer: Message | None = None

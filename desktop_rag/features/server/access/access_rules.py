@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 from filelock import FileLock, Timeout
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.atomic_file import write_atomically
-from desktop_rag.features.server.programs.access_rule import ALGORITHMS, AccessRule
+from desktop_rag.core.files.own_files import write_atomically
+from desktop_rag.features.server.values.access_values import ALGORITHMS, AccessRule
 from desktop_rag.models.endpoint_address import is_this_computer
 
 _LOCK_S = 5.0

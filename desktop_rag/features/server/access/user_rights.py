@@ -18,8 +18,8 @@ from desktop_rag.features.server.access.access_tokens import Token, TokenScope
 from desktop_rag.features.server.access.callers import Caller
 from desktop_rag.features.server.access.rights_address import AskedDocument, RightsAddress
 from desktop_rag.features.server.access.user_tokens import User, UserTokens
-from desktop_rag.features.server.programs.access_rule import AccessRule
 from desktop_rag.features.server.refusals import Refusal
+from desktop_rag.features.server.values.access_values import AccessRule
 from desktop_rag.ingest.library import Library
 
 # The header with the token of a user, beside the one of the program; with several, separated by

@@ -12,7 +12,7 @@ from typing import Any, cast
 import jwt
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.server.programs.access_rule import AccessRule
+from desktop_rag.features.server.values.access_values import AccessRule
 
 log = logging.getLogger(__name__)
 

@@ -17,13 +17,13 @@ from desktop_rag.features.server.admin.page_parts import (
     ticks,
 )
 from desktop_rag.features.server.html_writer import Html, tag
-from desktop_rag.features.server.programs.access_rule import (
+from desktop_rag.features.server.refusals import Refusal
+from desktop_rag.features.server.serving import Serving
+from desktop_rag.features.server.values.access_values import (
     ALGORITHMS,
     USUAL_ALGORITHMS,
     AccessRule,
 )
-from desktop_rag.features.server.refusals import Refusal
-from desktop_rag.features.server.serving import Serving
 
 _PATH = "/admin/users"
 _ABOUT = (

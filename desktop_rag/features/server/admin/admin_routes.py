@@ -24,8 +24,14 @@ from desktop_rag.core.saved_prompts import LONGEST_NAME, SavedPrompt
 from desktop_rag.features.server.access.access_tokens import Token, TokenScope
 from desktop_rag.features.server.access.callers import Caller, Exchange
 from desktop_rag.features.server.admin.access_admin import AccessAdmin
-from desktop_rag.features.server.admin.admin_sessions import AdminSessions
-from desktop_rag.features.server.admin.admin_visits import Handled, Handler, Moved, Shown, Visit
+from desktop_rag.features.server.admin.admin_visits import (
+    AdminSessions,
+    Handled,
+    Handler,
+    Moved,
+    Shown,
+    Visit,
+)
 from desktop_rag.features.server.admin.collection_admin import CollectionAdmin
 from desktop_rag.features.server.admin.crawl_admin import CrawlAdmin
 from desktop_rag.features.server.admin.database_admin import DatabaseAdmin
@@ -53,12 +59,12 @@ from desktop_rag.features.server.admin.page_parts import (
     when,
 )
 from desktop_rag.features.server.admin.token_admin import TokenAdmin
-from desktop_rag.features.server.guards.hosts import Addresses
+from desktop_rag.features.server.guards.request_guard import Addresses
 from desktop_rag.features.server.html_writer import Child, Html, joined, tag
 from desktop_rag.features.server.model_names import ModelName
-from desktop_rag.features.server.programs.usage_figures import DAY_S, Usage, usage_since
 from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.serving import Serving
+from desktop_rag.features.server.values.usage_figures import DAY_S, Usage, usage_since
 
 # Usage: requests, answers, characters and times, by token and day. Worker threads.
 

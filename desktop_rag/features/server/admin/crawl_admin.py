@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from desktop_rag.core.crawling.crawl_report import CrawlReport
+from desktop_rag.core.crawling import CrawlReport
 from desktop_rag.core.domain import Document, DocumentState, Source, WebLinks
 from desktop_rag.features.server.admin.admin_visits import Handled, Moved, Shown, Visit
 from desktop_rag.features.server.admin.page_parts import (

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from desktop_rag.activity.activity import EventFilter
 from desktop_rag.activity.activity_event import ActivityEvent, EventKind, Outcome
-from desktop_rag.activity.event_search import EventFilter
 from desktop_rag.features.server.admin.admin_visits import Handled, Shown, Visit
 from desktop_rag.features.server.admin.page_parts import (
     PAGE_ROWS,
@@ -20,12 +20,12 @@ from desktop_rag.features.server.admin.page_parts import (
     when,
 )
 from desktop_rag.features.server.html_writer import Child, Html, joined, tag
-from desktop_rag.features.server.programs.request_record import (
+from desktop_rag.features.server.serving import Serving
+from desktop_rag.features.server.values.usage_figures import (
     RequestKind,
     RequestRecord,
     RequestSearch,
 )
-from desktop_rag.features.server.serving import Serving
 
 _PATH = "/admin/log"
 _CALLS = "calls"

@@ -4,11 +4,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from desktop_rag.cli.argument_types import add_json, not_empty
-from desktop_rag.cli.terminal import open_services, print_document, say
+from desktop_rag.cli.terminal import add_json, not_empty, open_services, print_document, say
 from desktop_rag.core.paths import find_home
 from desktop_rag.features.server.access.access_rules import AccessRules
-from desktop_rag.features.server.programs.access_rule import (
+from desktop_rag.features.server.values.access_values import (
     ALGORITHMS,
     USUAL_ALGORITHMS,
     AccessRule,

@@ -9,8 +9,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from desktop_rag import app
-from desktop_rag.cli.argument_types import add_json, not_empty
-from desktop_rag.cli.terminal import open_services, print_document, say
+from desktop_rag.cli.terminal import add_json, not_empty, open_services, print_document, say
 from desktop_rag.core.paths import find_home
 from desktop_rag.running_app import ask_running_app
 
@@ -32,7 +31,7 @@ def running_app_verbs() -> Mapping[str, app.Verb]:
 
 
 def _answer(services: app.Services, asked: dict[str, Any]) -> Any:  # noqa: ANN401  JSON
-    from desktop_rag.features.server.mcp_server.mcp_over_stdio import answer_call
+    from desktop_rag.features.server.mcp_server.library_mcp import answer_call
 
     return answer_call(services.chat, services.library, asked["call"], asked["arguments"])
 
@@ -42,7 +41,7 @@ def _mcp(arguments: argparse.Namespace) -> int:
         return _list_programs(as_json=arguments.json)
     if arguments.configure:
         return _configure(arguments.configure, as_json=arguments.json)
-    from desktop_rag.features.server.mcp_server.mcp_over_stdio import serve_stdio
+    from desktop_rag.features.server.mcp_server.library_mcp import serve_stdio
 
     with ExitStack() as opened:
         serve_stdio(_Reaching(opened).run)

@@ -10,8 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from desktop_rag.cli.argument_types import add_json, not_empty
-from desktop_rag.cli.terminal import open_services, print_document, say
+from desktop_rag.cli.terminal import add_json, not_empty, open_services, print_document, say
 from desktop_rag.core.paths import find_home
 from desktop_rag.core.settings import ServerSettings
 from desktop_rag.features.server.access.access_tokens import (
@@ -21,7 +20,7 @@ from desktop_rag.features.server.access.access_tokens import (
     new_token,
 )
 from desktop_rag.features.server.access.token_book import TokenBook
-from desktop_rag.garbage import EVERY_S, SmallCollections
+from desktop_rag.idle_memory import EVERY_S, SmallCollections
 from desktop_rag.running_app import AppServer
 
 if TYPE_CHECKING:

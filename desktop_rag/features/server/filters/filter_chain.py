@@ -1,13 +1,52 @@
 """The filters of the server in their order, for each model. Worker threads."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from fnmatch import fnmatchcase
-from typing import cast
+from functools import partial
+from typing import ClassVar, cast
 
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from desktop_rag.core.conversation import AnswerChanged, AnswerEvent
 from desktop_rag.features.server.access.callers import Caller, Exchange
 from desktop_rag.features.server.asked import Asked
-from desktop_rag.features.server.filters.request_filter import AnswerEvents, RequestFilter
+from desktop_rag.features.server.worker_events import Workers
+
+# What a filter of requests is: a step that each request passes, and at which it may be refused.
+#
+# Filters of one's own derive from it. Worker threads, several at a time.
+
+AnswerEvents = Generator[AnswerEvent | AnswerChanged]
+
+
+class RequestFilter:
+    """Lets everything pass; each method may raise `Refusal`, whose message reaches the client.
+
+    The methods are called in this order, each for all filters in the order of the chain.
+    """
+
+    name: ClassVar[str] = ""
+
+    def admit(self, exchange: Exchange) -> None:
+        """Look at a request before its body is read."""
+
+    def prepare(self, asked: Asked) -> Asked:
+        """Look at a question or a search before anything is searched; may return another."""
+        return asked
+
+    def pass_on(self, asked: Asked, events: AnswerEvents) -> AnswerEvents:
+        """Pass on the events of an answer, from the last filter of the chain to the first.
+
+        Text that was passed on can't be taken back: who wants to see the whole answer first has to
+        keep it back until AnswerDone.
+        """
+        del asked
+        yield from events
+
+    def finish(self, exchange: Exchange) -> None:
+        """Look at a request after its last byte was sent. A refusal has no effect here."""
+
 
 # A pattern of model names, and the filter for them.
 NamedFilter = tuple[str, RequestFilter]
@@ -72,3 +111,36 @@ class FilterChain:
         if not exchange.filters:
             exchange.filters = self._filters
         return cast("tuple[NamedFilter, ...]", exchange.filters)
+
+
+# The layer around the whole server in which a request begins and ends. The server's thread.
+
+# Asked every few seconds by whatever watches over the server.
+_UNSEEN = ("/health",)
+
+
+class FilteredApp:
+    """Tells the filters of every request that has ended, also of one that never reached a route."""
+
+    def __init__(self, app: ASGIApp, chain: FilterChain, workers: Workers) -> None:
+        self._app = app
+        self._chain = chain
+        self._workers = workers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        exchange = Exchange.begun(scope)
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                exchange.status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sending)
+        finally:
+            if exchange.path not in _UNSEEN:
+                self._workers.later(partial(self._chain.finish, exchange))

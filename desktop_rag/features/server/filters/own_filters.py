@@ -13,8 +13,11 @@ from desktop_rag.core.conversation import AnswerDone
 from desktop_rag.core.errors import AppError
 from desktop_rag.features.server.access.callers import Exchange
 from desktop_rag.features.server.asked import Asked
-from desktop_rag.features.server.filters.filter_chain import NamedFilter
-from desktop_rag.features.server.filters.request_filter import AnswerEvents, RequestFilter
+from desktop_rag.features.server.filters.filter_chain import (
+    AnswerEvents,
+    NamedFilter,
+    RequestFilter,
+)
 from desktop_rag.features.server.refusals import Refusal
 
 log = logging.getLogger(__name__)

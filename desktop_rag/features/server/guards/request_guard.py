@@ -7,13 +7,75 @@ scope, and a host or origin that is not on the list is turned away before anythi
 import asyncio
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
+import h11
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from desktop_rag.features.server.access.callers import Exchange
-from desktop_rag.features.server.guards.hosts import Addresses, origin_of
 from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.responses import refused
+
+if TYPE_CHECKING:
+    from asyncio import Transport
+
+# The Host and Origin of a request, against DNS rebinding and foreign web pages. Pure.
+
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+Headers = Iterable[tuple[bytes, bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """The names under which the server may be asked. `names` are added to those of loopback.
+
+    `public` is the address that others use: its host is accepted as it stands there, and its pages
+    are the server's own.
+    """
+
+    scheme: str
+    port: int
+    names: tuple[str, ...] = ()
+    public: str = ""
+
+    def accepts_host(self, headers: Headers) -> bool:
+        """True when there is exactly one Host header, with a name and the port of the server."""
+        given = _values(headers, b"host")
+        return len(given) == 1 and given[0].lower() in self._hosts()
+
+    def is_own(self, origin: str) -> bool:
+        """True when a page of this server sent the request."""
+        scheme, _, host = origin.lower().partition("://")
+        if (scheme, host) == self._public:
+            return True
+        return scheme == self.scheme and host in self._hosts() - {self._public[1]}
+
+    def _hosts(self) -> frozenset[str]:
+        names = [name.lower() for name in (*_LOOPBACK, *self.names)]
+        hosts = [f"{name}:{self.port}" for name in names]
+        if self.port == _DEFAULT_PORTS[self.scheme]:
+            hosts += names
+        return frozenset(hosts + ([self._public[1]] if self.public else []))
+
+    @property
+    def _public(self) -> tuple[str, str]:
+        scheme, _, rest = self.public.lower().partition("://")
+        return scheme, rest.partition("/")[0]
+
+
+def origin_of(headers: Headers) -> str | None:
+    """The Origin header, None without one; "null" also where there are several."""
+    given = _values(headers, b"origin")
+    if not given:
+        return None
+    return given[0] if len(given) == 1 else "null"
+
+
+def _values(headers: Headers, name: bytes) -> list[str]:
+    return [value.decode("latin-1") for key, value in headers if key.lower() == name]
+
 
 _ALWAYS = (
     (b"x-content-type-options", b"nosniff"),
@@ -161,3 +223,56 @@ async def _answer_preflight(send: Send, origin: str | None) -> None:
 
 def _too_large(most: int) -> Refusal:
     return Refusal(413, f"The request is larger than {most:,} bytes.", code="too_large")
+
+
+# HTTP/1.1 as uvicorn speaks it, without clients that never finish a request. Its thread.
+
+# From the connection to the end of the headers.
+_HEADERS_S = 10.0
+# From a response to the end of a body that nothing has read.
+_BODY_S = 30.0
+
+
+class PacedProtocol(H11Protocol):
+    """Closes a connection whose first request's headers do not come in time, and one whose body
+    goes on long after its response.
+
+    uvicorn limits the pause between two requests, but not how long one may take to arrive.
+    """
+
+    def connection_made(self, transport: "Transport") -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Begin to wait for the headers."""
+        super().connection_made(transport)
+        loop = asyncio.get_running_loop()
+        self._waiting = loop.call_later(_HEADERS_S, self._give_up)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._waiting.cancel()
+        super().connection_lost(exc)
+
+    def on_response_complete(self) -> None:
+        """Wait for the rest of the body, without which no other request can follow."""
+        cycle = self.cycle
+        super().on_response_complete()
+        if cycle.more_body and not self.transport.is_closing():
+            self._waiting.cancel()
+            loop = asyncio.get_running_loop()
+            self._waiting = loop.call_later(_BODY_S, self._give_up_body, cycle)
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP; after the last response of a connection there is no other."""
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
+
+    def _give_up_body(self, cycle: RequestResponseCycle) -> None:
+        # The cycle isn't told of a body that came after its response; another is a later request.
+        if self.cycle is cycle and self.conn.their_state is h11.SEND_BODY:
+            self.transport.close()
+
+    def _give_up(self) -> None:
+        has_request = cast("object", self.cycle) is not None
+        if not has_request:
+            self.transport.close()

@@ -4,10 +4,16 @@ It knows no transport: calls go through a function, which over HTTP reaches the 
 process, and over standard input and output those of the running app.
 """
 
+import asyncio
 import json
 import re
 from collections.abc import Callable, Iterable
+from contextlib import AbstractAsyncContextManager
+from contextvars import ContextVar
+from functools import partial
+from importlib.metadata import version
 from typing import Any
+from urllib.parse import urlencode
 
 import anyio.to_thread
 from mcp import MCPError
@@ -15,6 +21,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import (
     INVALID_PARAMS,
     CallToolResult,
@@ -28,13 +35,27 @@ from mcp_types import (
     TextContent,
     ToolAnnotations,
 )
-from mcp_types import Prompt as ListedPrompt
-from mcp_types import Resource as ListedResource
+from mcp_types import (
+    Prompt as ListedPrompt,
+)
+from mcp_types import (
+    Resource as ListedResource,
+)
 from pydantic import AnyUrl, Field
+from starlette.requests import Request
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.saved_prompts import GAP
+from desktop_rag.features.server.access.access_tokens import Token, TokenScope
+from desktop_rag.features.server.access.callers import Caller
+from desktop_rag.features.server.library_calls import LibraryCalls
 from desktop_rag.features.server.refusals import Refusal
+from desktop_rag.features.server.responses import refused
+from desktop_rag.features.server.serving import Serving
+from desktop_rag.ingest.library import Library
 
 # Runs a call with its arguments for whoever sent the request; blocks.
 Run = Callable[[str, dict[str, Any]], dict[str, Any]]
@@ -235,3 +256,83 @@ def _found(answer: dict[str, Any]) -> dict[str, Any]:
 
 def _gaps(text: str) -> list[str]:
     return list(dict.fromkeys(gap[2:-2].strip() for gap in re.findall(GAP, text)))
+
+
+# MCP over streamable HTTP, at `/mcp` of the local server. The server's thread.
+
+# Who sent the request that a tool is called for. Requests share no session, so none is mixed up.
+_caller: ContextVar[Caller] = ContextVar("caller")
+
+
+class MCPOverHTTP:
+    """Lets requests with a valid token through to the MCP server."""
+
+    def __init__(self, serving: Serving, version: str) -> None:
+        self._serving = serving
+        calls = LibraryCalls(serving.chat, serving.library, serving.links.link, serving.chain)
+        server = LibraryMCP(partial(_run, calls), version)
+        # The guard has looked at host and origin already, by a stricter rule.
+        checks = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+        server.streamable_http_app(stateless_http=True, transport_security=checks)
+        self._sessions = server.session_manager
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """The time in which requests are answered."""
+        return self._sessions.run()
+
+    def routes(self) -> list[Route]:
+        """The one route of the transport."""
+        return [Route("/mcp", _Handler(self), methods=["GET", "POST", "DELETE"])]
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request of somebody with a valid token."""
+        request = Request(scope, receive)
+        try:
+            caller = await self._serving.caller(request)
+        except Refusal as refusal:
+            await refused(refusal)(scope, receive, send)
+            return
+        _caller.set(caller)
+        await self._sessions.handle_request(scope, receive, send)
+
+
+class _Handler:
+    """An ASGI application: a route takes a bound method for a function of requests."""
+
+    def __init__(self, endpoint: MCPOverHTTP) -> None:
+        self._endpoint = endpoint
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._endpoint.handle(scope, receive, send)
+
+
+def _run(calls: LibraryCalls, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    caller = _caller.get(None)
+    if caller is None:
+        raise Refusal(401, "Nobody is known to have sent this.")
+    return calls.call(caller, name, arguments)
+
+
+# MCP over standard input and output, for programs that start a command. Its own process.
+
+# The person at this computer, whose own command reaches the library.
+_PERSON = Caller(Token("", "", "", frozenset({TokenScope.ADMIN})))
+
+
+def answer_call(chat: Chat, library: Library, name: str, arguments: dict[str, Any]) -> Any:  # noqa: ANN401  JSON
+    """The result of a call by the person's own process. AppError for what can't be done."""
+    try:
+        return LibraryCalls(chat, library, _link).call(_PERSON, name, arguments)
+    except Refusal as refusal:
+        raise AppError(refusal.message) from refusal
+
+
+def serve_stdio(run: Callable[[str, dict[str, Any]], dict[str, Any]]) -> None:
+    """Answer requests on standard input until it ends; `run` blocks for each call."""
+    asyncio.run(LibraryMCP(run, version("desktop-rag")).run_stdio_async())
+
+
+def _link(_caller: Caller, document_id: str, start: int, end: int) -> str:
+    """The link that opens the passage in the app."""
+    given = {"document": document_id} | ({"start": start, "end": end} if end else {})
+    return f"desktop-rag://open?{urlencode(given)}"

@@ -12,7 +12,7 @@ from cryptography import x509
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import ServerSettings
-from desktop_rag.features.server.programs.certificate_facts import CertificateFacts
+from desktop_rag.features.server.values.access_values import CertificateFacts
 
 _MOST_BYTES = 1 << 20
 _IN_PEM = "A PEM file has lines such as -----BEGIN CERTIFICATE-----."

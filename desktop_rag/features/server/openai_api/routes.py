@@ -28,17 +28,24 @@ from desktop_rag.features.server.answer_run import AnswerRun, FinishedRun, TextP
 from desktop_rag.features.server.asked import Asked, with_instructions
 from desktop_rag.features.server.model_names import slug_of
 from desktop_rag.features.server.openai_api.chat_messages import (
+    CHAT,
+    EMBEDDINGS,
+    RESPONSES,
     GivenMessage,
     conversation,
     has_earlier_images,
     images_of_question,
     instructions_in,
 )
-from desktop_rag.features.server.openai_api.parameters import CHAT, EMBEDDINGS, RESPONSES
 from desktop_rag.features.server.refusals import Refusal
-from desktop_rag.features.server.responses import KEEP_ALIVE, LAST_EVENT, EventResponse, event
+from desktop_rag.features.server.responses import (
+    KEEP_ALIVE,
+    LAST_EVENT,
+    EventResponse,
+    ended_with_client,
+    event,
+)
 from desktop_rag.features.server.serving import Serving
-from desktop_rag.features.server.waiting_for_end import ended_with_client
 from desktop_rag.features.server.wire_sources import annotations, extension, nested
 from desktop_rag.models.ports import Embedder
 

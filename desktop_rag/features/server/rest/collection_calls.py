@@ -4,10 +4,13 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from desktop_rag.answer.chat import Chat
 from desktop_rag.core.domain import Collection, DocumentState, Source, WebLinks
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import DocumentCounts
 from desktop_rag.core.parsed import ChunkSettings
+from desktop_rag.core.saved_prompts import SavedPrompt, plain_name
+from desktop_rag.features.server.access.access_rules import AccessRules
 from desktop_rag.features.server.access.callers import Caller
 from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.rest.readable_library import (
@@ -17,13 +20,15 @@ from desktop_rag.features.server.rest.readable_library import (
     sees_all_of,
 )
 from desktop_rag.features.server.rest.rest_forms import (
+    Access,
     Chunking,
     CollectionChange,
     Links,
     NewCollection,
 )
+from desktop_rag.features.server.values.access_values import AccessRule
 from desktop_rag.ingest.library import Library
-from desktop_rag.models.embedding.bundled_models import BUNDLED, BUNDLED_MULTILINGUAL
+from desktop_rag.models.embedding.joined_embedding import BUNDLED, BUNDLED_MULTILINGUAL
 
 _UNKNOWN: Mapping[str, DocumentCounts] = MappingProxyType({})
 
@@ -194,3 +199,95 @@ def _source_json(source: Source, documents: int) -> dict[str, Any]:
         "documents": documents,
         "refreshed_at": source.refreshed_at or None,
     }
+
+
+# The rules of users of another application, by REST. JSON values out; worker threads.
+
+
+class AccessCalls:
+    """Says which application decides about the readers of a collection."""
+
+    def __init__(self, rules: AccessRules, readable: ReadableLibrary) -> None:
+        self._rules = rules
+        self._readable = readable
+
+    def one(self, caller: Caller, collection_id: str) -> dict[str, Any]:
+        """The rule of a collection."""
+        rule = self._known(caller, collection_id)
+        if rule is None:
+            raise Refusal(404, "Its readers need no other application.", code="no_access_rule")
+        return _rule_json(rule)
+
+    def set(self, caller: Caller, collection_id: str, given: Access) -> dict[str, Any]:
+        """Let an application decide from now on; without a key, the known one stays."""
+        known = self._known(caller, collection_id)
+        if not (given.key or known):
+            raise Refusal(400, "The public key is needed.", param="key", code="missing_field")
+        rule = AccessRule(
+            collection_id, known.key_file if known else "", tuple(given.algorithms),
+            given.issuer, given.audience, given.address,
+        )  # fmt: skip
+        try:
+            self._rules.set(rule, given.key)
+        except AppError as error:
+            raise Refusal.of_error(error) from error
+        return _rule_json(rule)
+
+    def remove(self, caller: Caller, collection_id: str) -> dict[str, Any]:
+        """Let every token for the collection read it again."""
+        self._known(caller, collection_id)
+        self._rules.remove(collection_id)
+        return {"deleted": [collection_id]}
+
+    def _known(self, caller: Caller, collection_id: str) -> AccessRule | None:
+        need_every_collection(caller)
+        self._readable.collection(caller, collection_id)
+        return self._rules.of(collection_id)
+
+
+def _rule_json(rule: AccessRule) -> dict[str, Any]:
+    """Without the path of the key, which is of this computer."""
+    return {
+        "collection_id": rule.collection_id,
+        "algorithms": list(rule.algorithms),
+        "issuer": rule.issuer,
+        "audience": rule.audience,
+        "address": rule.address,
+    }
+
+
+# The saved prompts for other programs. JSON values out; worker threads.
+
+
+class PromptCalls:
+    """Lists, saves and deletes prompts, which are in no collection."""
+
+    def __init__(self, chat: Chat) -> None:
+        self._prompts = chat.prompts
+
+    def all(self, caller: Caller) -> dict[str, Any]:
+        """The prompts by name; none for a token of some collections."""
+        saved = [] if caller.is_limited else self._prompts.all()
+        return {"prompts": [_json(prompt) for prompt in saved]}
+
+    def put(self, caller: Caller, name: str, text: str) -> dict[str, Any]:
+        """Save a prompt, in place of one of this name."""
+        need_every_collection(caller)
+        plain = plain_name(name)
+        try:
+            return _json(self._prompts.save(SavedPrompt(plain, text), former=plain))
+        except AppError as error:
+            raise Refusal.of_error(error) from error
+
+    def remove(self, caller: Caller, name: str) -> dict[str, Any]:
+        """Delete a prompt."""
+        need_every_collection(caller)
+        plain = plain_name(name)
+        if not plain or all(prompt.name != plain for prompt in self._prompts.all()):
+            raise Refusal(404, "There is no such prompt.", code="no_such_prompt")
+        self._prompts.delete(plain)
+        return {"deleted": [plain]}
+
+
+def _json(prompt: SavedPrompt) -> dict[str, Any]:
+    return {"name": prompt.name, "text": prompt.text}

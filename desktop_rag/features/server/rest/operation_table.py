@@ -8,15 +8,16 @@ from desktop_rag.features.server.access.access_tokens import TokenScope
 from desktop_rag.features.server.access.callers import Caller
 from desktop_rag.features.server.rest import rest_answers as answers
 from desktop_rag.features.server.rest import rest_forms as forms
-from desktop_rag.features.server.rest.access_calls import AccessCalls
-from desktop_rag.features.server.rest.collection_calls import CollectionCalls
+from desktop_rag.features.server.rest.collection_calls import (
+    AccessCalls,
+    CollectionCalls,
+    PromptCalls,
+)
 from desktop_rag.features.server.rest.conversation_calls import ConversationCalls
-from desktop_rag.features.server.rest.document_calls import DocumentCalls
-from desktop_rag.features.server.rest.operation import Given, Operation, Result, as_kind
-from desktop_rag.features.server.rest.prompt_calls import PromptCalls
+from desktop_rag.features.server.rest.document_calls import DocumentCalls, StatusCalls
+from desktop_rag.features.server.rest.rest_forms import Given, Operation, Result, as_kind
 from desktop_rag.features.server.rest.search_calls import SearchCalls
 from desktop_rag.features.server.rest.sending_calls import SendingCalls
-from desktop_rag.features.server.rest.status_calls import StatusCalls
 
 _ASK, _READ, _WRITE, _ADMIN = TokenScope.ASK, TokenScope.READ, TokenScope.WRITE, TokenScope.ADMIN
 _OF = "/collections/{collection_id}"

@@ -24,22 +24,33 @@ from desktop_rag.features.server.answer_run import AnswerRun, FinishedRun
 from desktop_rag.features.server.asked import Asked, message_of, with_instructions
 from desktop_rag.features.server.model_names import COLLECTION, EVERYTHING
 from desktop_rag.features.server.refusals import Refusal
-from desktop_rag.features.server.responses import KEEP_ALIVE, EventResponse, event
-from desktop_rag.features.server.rest.access_calls import AccessCalls
-from desktop_rag.features.server.rest.collection_calls import CollectionCalls
+from desktop_rag.features.server.responses import (
+    KEEP_ALIVE,
+    EventResponse,
+    ended_with_client,
+    event,
+)
+from desktop_rag.features.server.rest.collection_calls import (
+    AccessCalls,
+    CollectionCalls,
+    PromptCalls,
+)
 from desktop_rag.features.server.rest.conversation_calls import ConversationCalls
-from desktop_rag.features.server.rest.document_calls import DocumentCalls
-from desktop_rag.features.server.rest.operation import Given, Operation, as_kind
+from desktop_rag.features.server.rest.document_calls import DocumentCalls, StatusCalls
 from desktop_rag.features.server.rest.operation_table import RestCalls, operations
-from desktop_rag.features.server.rest.prompt_calls import PromptCalls
 from desktop_rag.features.server.rest.readable_library import ReadableLibrary
 from desktop_rag.features.server.rest.rest_answers import ErrorAnswer
-from desktop_rag.features.server.rest.rest_forms import Ask, Form, Nothing
+from desktop_rag.features.server.rest.rest_forms import (
+    Ask,
+    Form,
+    Given,
+    Nothing,
+    Operation,
+    as_kind,
+)
 from desktop_rag.features.server.rest.search_calls import SearchCalls
 from desktop_rag.features.server.rest.sending_calls import SendingCalls
-from desktop_rag.features.server.rest.status_calls import StatusCalls
 from desktop_rag.features.server.serving import Serving
-from desktop_rag.features.server.waiting_for_end import ended_with_client
 from desktop_rag.features.server.wire_sources import annotations, extension
 
 # The parts of a request, checked against their declarations. The server's thread.

@@ -4,7 +4,7 @@ import uuid
 from typing import Any
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.sent.sent_document import Sending, SentOutcome, Taken
+from desktop_rag.core.sent_document import Sending, SentOutcome, Taken
 from desktop_rag.features.server.access.callers import Caller
 from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.rest.document_calls import DocumentCalls

@@ -13,12 +13,11 @@ from PySide6.QtWidgets import QComboBox, QFileDialog, QLineEdit, QWidget
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import ServerSettings, Settings
-from desktop_rag.features.server.programs.certificate_facts import CertificateFacts
 from desktop_rag.features.server.ui.program_access import ProgramAccess
+from desktop_rag.features.server.values.access_values import CertificateFacts
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.days import day_of, written_day
-from desktop_rag.ui.foundation.error_words import failure_in_words
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, WheelGuard, note, number_field

@@ -5,11 +5,17 @@ from typing import Protocol
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import ServerSettings
-from desktop_rag.features.server.programs.access_rule import AccessRule
-from desktop_rag.features.server.programs.certificate_facts import CertificateFacts
-from desktop_rag.features.server.programs.request_record import RequestRecord, RequestSearch
-from desktop_rag.features.server.programs.token_facts import TokenFacts, TokenWish
-from desktop_rag.features.server.programs.usage_figures import UsageFigures
+from desktop_rag.features.server.values.access_values import (
+    AccessRule,
+    CertificateFacts,
+    TokenFacts,
+    TokenWish,
+)
+from desktop_rag.features.server.values.usage_figures import (
+    RequestRecord,
+    RequestSearch,
+    UsageFigures,
+)
 
 
 class ProgramRecords(Protocol):

@@ -17,30 +17,31 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.private_files import persons_mask
+from desktop_rag.core.files.own_files import persons_mask
 from desktop_rag.core.language.translation import decimal_in_words, number_in_words, tr
 from desktop_rag.core.library_events import ServerSwitched
 from desktop_rag.core.settings import Settings
-from desktop_rag.features.server.programs.access_rule import AccessRule
-from desktop_rag.features.server.programs.token_facts import TokenFacts, TokenWish
-from desktop_rag.features.server.programs.usage_figures import Usage, UsageFigures
 from desktop_rag.features.server.ui.address_section import AddressSection
 from desktop_rag.features.server.ui.filters_section import FiltersSection
 from desktop_rag.features.server.ui.program_access import ProgramAccess, ProgramRecords
 from desktop_rag.features.server.ui.requests_dialog import RequestsDialog
 from desktop_rag.features.server.ui.rule_dialogs import RemoveRuleQuestion, RuleDialog
-from desktop_rag.features.server.ui.ticked_list import TickedList
-from desktop_rag.features.server.ui.token_dialogs import NewTokenDialog, RevokeQuestion
-from desktop_rag.features.server.ui.token_words import limits_in_words, times_in_words
+from desktop_rag.features.server.ui.token_dialogs import (
+    NewTokenDialog,
+    RevokeQuestion,
+    TickedList,
+    limits_in_words,
+    times_in_words,
+)
+from desktop_rag.features.server.values.access_values import AccessRule, TokenFacts, TokenWish
+from desktop_rag.features.server.values.usage_figures import Usage, UsageFigures
 from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.foundation.error_words import failure_in_words
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.settings.edited_settings import EditedSettings
-from desktop_rag.ui.widgets.content_scroll import ContentScroll
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, note, show_checked
-from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
+from desktop_rag.ui.widgets.scrolled_page import ContentScroll, ScrolledPage
 
 # Users of other applications: the rules that say who decides about readers. Qt thread.
 

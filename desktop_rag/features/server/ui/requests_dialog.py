@@ -27,18 +27,18 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_rag.core.language.translation import decimal_in_words, number_in_words, tr
-from desktop_rag.features.server.programs.request_record import (
+from desktop_rag.features.server.ui.program_access import ProgramRecords
+from desktop_rag.features.server.values.access_values import TokenFacts
+from desktop_rag.features.server.values.usage_figures import (
     RequestKind,
     RequestRecord,
     RequestSearch,
 )
-from desktop_rag.features.server.programs.token_facts import TokenFacts
-from desktop_rag.features.server.ui.program_access import ProgramRecords
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import TextButton, add_clear_button
-from desktop_rag.ui.widgets.row_table import RoleDelegate, RowTable
+from desktop_rag.ui.widgets.item_list import RoleDelegate, RowTable
 
 # Requests to the local server as a table. Qt thread.
 

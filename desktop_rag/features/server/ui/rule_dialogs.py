@@ -18,17 +18,16 @@ from PySide6.QtWidgets import (
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
-from desktop_rag.features.server.programs.access_rule import (
+from desktop_rag.features.server.ui.token_dialogs import TickedList
+from desktop_rag.features.server.values.access_values import (
     ALGORITHMS,
     USUAL_ALGORITHMS,
     AccessRule,
 )
-from desktop_rag.features.server.ui.ticked_list import TickedList
-from desktop_rag.ui.foundation.error_words import failure_in_words
-from desktop_rag.ui.foundation.wording import one_line
-from desktop_rag.ui.widgets.content_scroll import ContentScroll
+from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note
+from desktop_rag.ui.widgets.scrolled_page import ContentScroll
 
 _WIDTH_PX = 520
 _LONGEST = 2_000

@@ -1,6 +1,6 @@
 """The dialogs that make and revoke a token. Qt thread."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QShowEvent
@@ -16,15 +16,95 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.language.translation import tr
-from desktop_rag.features.server.programs.token_facts import TokenWish
-from desktop_rag.features.server.ui.ticked_list import TickedList
-from desktop_rag.features.server.ui.token_words import ALLOWED
-from desktop_rag.ui.foundation.error_words import failure_in_words
-from desktop_rag.ui.foundation.wording import one_line
-from desktop_rag.ui.widgets.content_scroll import ContentScroll
-from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
+from desktop_rag.core.language.translation import count_of, number_in_words, tr
+from desktop_rag.features.server.values.access_values import TokenFacts, TokenWish
+from desktop_rag.ui.foundation.days import day_and_time
+from desktop_rag.ui.foundation.wording import failure_in_words, one_line
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, set_tip
 from desktop_rag.ui.widgets.form_fields import note, number_field
+from desktop_rag.ui.widgets.scrolled_page import ContentScroll
+
+# Words for tokens and what they allow. Pure.
+
+ALLOWED = {
+    "ask": tr("ask questions"),
+    "read": tr("search and read documents"),
+    "write": tr("change documents"),
+    "admin": tr("everything, the admin page included"),
+}
+_SEPARATOR = " · "
+
+
+def limits_in_words(token: TokenFacts) -> str:
+    """What a token may do, where, and how often."""
+    parts = [", ".join(ALLOWED[each] for each in token.allows)]
+    if token.collections:
+        parts.append(tr("only in {collections}", collections=_listed(token.collections)))
+    if token.models:
+        parts.append(count_of(len(token.models), tr("model"), tr("models")))
+    if token.origins:
+        parts.append(tr("from pages of {origins}", origins=_listed(token.origins)))
+    if token.requests_per_minute:
+        parts.append(tr("{count} a minute", count=number_in_words(token.requests_per_minute)))
+    if token.lists_sources:
+        parts.append(tr("with a list of sources"))
+    return _SEPARATOR.join(parts)
+
+
+def times_in_words(token: TokenFacts, now: float) -> str:
+    """When it was used last, and when it ends."""
+    used = (
+        tr("Last used {time}", time=day_and_time(token.used_at))
+        if token.used_at
+        else tr("Never used")
+    )
+    if not token.ends_at:
+        return used
+    if now >= token.ends_at:
+        return _SEPARATOR.join((used, tr("expired")))
+    return _SEPARATOR.join((used, tr("ends {time}", time=day_and_time(token.ends_at))))
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(one_line(name) for name in names)
+
+
+# A choice of several, one box for each. Qt thread.
+
+_LONGEST = 44
+
+
+class TickedList(QWidget):
+    """The choices by their keys. Long names are cut; their tips are not."""
+
+    def __init__(
+        self, name: str, choices: Mapping[str, str], ticked: Iterable[str] = (),
+        parent: QWidget | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(parent)
+        self.setAccessibleName(name)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        chosen = frozenset(ticked)
+        self._boxes: dict[str, QCheckBox] = {}
+        for key, words in choices.items():
+            whole = one_line(words)
+            shown = whole if len(whole) <= _LONGEST else f"{whole[:_LONGEST]}…"
+            # Ampersands of foreign names are no shortcuts.
+            box = QCheckBox(shown.replace("&", "&&"))
+            box.setAccessibleName(whole)
+            if shown != whole:
+                set_tip(box, whole)
+            box.setChecked(key in chosen)
+            column.addWidget(box, 0, Qt.AlignmentFlag.AlignLeft)
+            self._boxes[key] = box
+
+    @property
+    def ticked(self) -> tuple[str, ...]:
+        """The keys of those that are ticked, in their order."""
+        return tuple(key for key, box in self._boxes.items() if box.isChecked())
+
 
 # The limits of a new token, and how it is answered. Qt thread.
 

@@ -33,8 +33,7 @@ from desktop_rag.features.server.access.callers import Caller
 from desktop_rag.features.server.answer_run import AnswerRun
 from desktop_rag.features.server.asked import Asked
 from desktop_rag.features.server.model_names import EVERYTHING
-from desktop_rag.features.server.openai_api.chat_messages import GivenMessage, conversation
-from desktop_rag.features.server.openai_api.parameters import checked
+from desktop_rag.features.server.openai_api.chat_messages import GivenMessage, checked, conversation
 from desktop_rag.features.server.openai_api.routes import body_of
 from desktop_rag.features.server.refusals import Refusal
 from desktop_rag.features.server.responses import KEEP_ALIVE, EventResponse, event

@@ -3,8 +3,7 @@
 import argparse
 from typing import Any
 
-from desktop_rag.cli.argument_types import add_json, not_empty
-from desktop_rag.cli.terminal import print_document, say
+from desktop_rag.cli.terminal import add_json, not_empty, print_document, say
 from desktop_rag.core.paths import find_home
 from desktop_rag.upkeep import copied_library
 

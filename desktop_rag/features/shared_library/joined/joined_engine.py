@@ -19,16 +19,17 @@ from desktop_rag.features.shared_library.joined.joined_lexical import JoinedLexi
 from desktop_rag.features.shared_library.joined.joined_names import JoinedNameStore
 from desktop_rag.features.shared_library.joined.shared_ids import (
     OFFSET,
+    SharedSide,
+    begin_within,
     ids_there,
     own_chunks,
     own_ids,
     scope_here,
     shared_document,
 )
-from desktop_rag.features.shared_library.joined.shared_side import SharedSide, begin_within
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.scope import EVERYWHERE, Scope
+from desktop_rag.store.contract.search import EVERYWHERE, Scope
 from desktop_rag.store.contract.sources import SourceStore
 from desktop_rag.store.contract.vectors import ModelRow, ModelStore, VectorMatches, VectorSearch
 

@@ -10,15 +10,22 @@ from desktop_rag.core.question import Readable
 from desktop_rag.core.shared_library import shared_id
 from desktop_rag.features.shared_library.joined.shared_ids import (
     OFFSET,
+    SharedSide,
+    begin_within,
     chunks_there,
     own_chunks,
     scope_here,
     shared_chunks,
     shared_passage,
 )
-from desktop_rag.features.shared_library.joined.shared_side import SharedSide, begin_within
-from desktop_rag.store.contract.scope import EVERYWHERE, Scope
-from desktop_rag.store.contract.search import LexicalStore, Weights, WordCounts, Words
+from desktop_rag.store.contract.search import (
+    EVERYWHERE,
+    LexicalStore,
+    Scope,
+    Weights,
+    WordCounts,
+    Words,
+)
 from desktop_rag.store.sql.bm25_ranking import weighted
 from desktop_rag.store.sql.edit_distance import edits
 

@@ -4,11 +4,14 @@ from collections.abc import Callable, Collection
 from hashlib import md5
 
 from desktop_rag.core.shared_library import shared_id
-from desktop_rag.features.shared_library.joined.shared_ids import scope_here, scope_there
-from desktop_rag.features.shared_library.joined.shared_side import SharedSide, begin_within
+from desktop_rag.features.shared_library.joined.shared_ids import (
+    SharedSide,
+    begin_within,
+    scope_here,
+    scope_there,
+)
 from desktop_rag.store.contract.documents import DocumentStore
-from desktop_rag.store.contract.scope import EVERYWHERE, Scope
-from desktop_rag.store.contract.search import NamedDocuments, NameStore
+from desktop_rag.store.contract.search import EVERYWHERE, NamedDocuments, NameStore, Scope
 from desktop_rag.store.sql.edit_distance import edits
 from desktop_rag.store.sql.file_names import plain, plain_name, squeezed, stem
 

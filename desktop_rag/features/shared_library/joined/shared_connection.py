@@ -16,18 +16,18 @@ from typing import TypeVar, cast
 
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.atomic_file import read_object, write_object
+from desktop_rag.core.files.own_files import read_object, write_object
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import Settings, SharedLibrarySettings
 from desktop_rag.core.shared_library import SharedLibraryStatus, SharedState, is_shared
-from desktop_rag.features.shared_library.joined.shared_ids import scope_there
-from desktop_rag.features.shared_library.joined.shared_side import (
+from desktop_rag.features.shared_library.joined.shared_ids import (
     NOTHING_SEEN,
     SharedFacts,
     read_facts,
+    scope_there,
 )
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.scope import Scope
+from desktop_rag.store.contract.search import Scope
 from desktop_rag.store.contract.vectors import ModelRow
 
 log = logging.getLogger(__name__)

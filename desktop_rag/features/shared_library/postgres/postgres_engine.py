@@ -12,14 +12,14 @@ from desktop_rag.core.paths import Home
 from desktop_rag.features.evaluation.experiments.experiment_store import ExperimentStore
 from desktop_rag.features.schedules.standing_store import StandingStore
 from desktop_rag.features.shared_library.joined.shared_connection import OpenedShared
-from desktop_rag.features.shared_library.postgres.database.partitions import PARTITIONS
+from desktop_rag.features.shared_library.postgres.database.partitioning import PARTITIONS
 from desktop_rag.features.shared_library.postgres.database.read_replica import Replica
 from desktop_rag.features.shared_library.postgres.database.server_connection import ServerConnection
 from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
-from desktop_rag.features.shared_library.postgres.documents.collection_vectors import vector_table
-from desktop_rag.features.shared_library.postgres.documents.moved_content import (
+from desktop_rag.features.shared_library.postgres.documents.collection_vectors import (
     misplaced,
     move_content,
+    vector_table,
 )
 from desktop_rag.features.shared_library.postgres.documents.server_chunk_store import (
     ServerChunkStore,
@@ -29,15 +29,15 @@ from desktop_rag.features.shared_library.postgres.documents.server_content impor
 from desktop_rag.features.shared_library.postgres.search.server_lexical_store import (
     ServerLexicalStore,
 )
-from desktop_rag.features.shared_library.postgres.search.server_models import ServerModelStore
 from desktop_rag.features.shared_library.postgres.search.server_name_store import ServerNameStore
 from desktop_rag.features.shared_library.postgres.search.server_upkeep import ServerUpkeep
 from desktop_rag.features.shared_library.postgres.search.server_vectors import (
     EXACT_BELOW,
     MOST_INDEXED_DIMENSIONS,
+    ServerModelStore,
     index_name,
 )
-from desktop_rag.features.shared_library.postgres.slow_statements import slow_statements
+from desktop_rag.features.shared_library.postgres.server_check import slow_statements
 from desktop_rag.features.shared_library.state.server_state import (
     Connections,
     IndexState,
@@ -50,18 +50,18 @@ from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.inspection import Discrepancy, IndexRepair, JournalState
 from desktop_rag.store.contract.precious import Entry, Plan
 from desktop_rag.store.contract.tables import TableQueries
-from desktop_rag.store.sql.documents.document_store import DocumentStore
-from desktop_rag.store.sql.documents.row_values import waiting_pictures
-from desktop_rag.store.sql.documents.source_store import SourceStore
+from desktop_rag.store.sql.documents.document_store import DocumentStore, waiting_pictures
+from desktop_rag.store.sql.documents.source_store import SourceStore, WebPageStore
 from desktop_rag.store.sql.documents.tag_store import TagStore
-from desktop_rag.store.sql.documents.web_page_store import WebPageStore
 from desktop_rag.store.sql.personal.assistant_store import AssistantStore
-from desktop_rag.store.sql.personal.attachment_store import AttachmentStore
-from desktop_rag.store.sql.personal.conversation_store import ConversationStore
+from desktop_rag.store.sql.personal.conversation_store import (
+    AttachmentStore,
+    ConversationStore,
+    KeptConversationStore,
+    UnfinishedAnswerStore,
+)
 from desktop_rag.store.sql.personal.evaluation_store import EvaluationStore
 from desktop_rag.store.sql.personal.interaction_store import InteractionStore
-from desktop_rag.store.sql.personal.kept_conversation_store import KeptConversationStore
-from desktop_rag.store.sql.personal.unfinished_store import UnfinishedAnswerStore
 from desktop_rag.store.sql.precious_rows import (
     Entity,
     all_rows,

@@ -23,8 +23,7 @@ from desktop_rag.core.shared_library import (
 )
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.days import clock_in_words
-from desktop_rag.ui.foundation.error_words import hint_of, title_of
-from desktop_rag.ui.foundation.wording import one_line, size_in_words
+from desktop_rag.ui.foundation.wording import hint_of, one_line, size_in_words, title_of
 from desktop_rag.ui.settings.edited_settings import EditedSettings
 from desktop_rag.ui.widgets.controls import PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import SettingsSection, WheelGuard, note, number_field

@@ -7,11 +7,16 @@ import re
 import string
 from dataclasses import dataclass
 
-from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
-from desktop_rag.core.parsed import Heading, Mark, ParsedDocument, TableHeader
+from desktop_rag.core.parsed import (
+    HEADING_SEPARATOR,
+    Anchor,
+    Heading,
+    Mark,
+    ParsedDocument,
+    TableHeader,
+)
 from desktop_rag.ingest.read.foundation.ocr import Ocr
-from desktop_rag.ingest.read.foundation.read_limits import MAX_HEADINGS, MAX_MARKS
-from desktop_rag.ingest.read.foundation.source_file import Unreadable
+from desktop_rag.ingest.read.foundation.source_file import MAX_HEADINGS, MAX_MARKS, Unreadable
 
 # From here on marks keep a distance, so that text of any length has a bounded number of them.
 _DENSE_MARKS = 50_000

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from desktop_rag.core.recordings.recording_marks import (
+from desktop_rag.core.recordings import (
     RECORDING,
     RECORDING_START,
     RECORDING_SUFFIXES,
@@ -168,7 +168,7 @@ FORMATS = (
             rb"|X-[A-Za-z0-9-]+|Delivered-To|Subject|To):)"
         ),
     ),
-    Format(MAIL, "e-mail", (".eml",), "message", f"{_READ}.mail.eml:read"),
+    Format(MAIL, "e-mail", (".eml",), "message", f"{_READ}.mail.mail_message:read"),
     Format("notebook", "notebooks", (".ipynb",), "heading", f"{_READ}.markup.notebook:read"),
     Format(
         "reStructuredText", "reStructuredText", _suffixes(".rst .rest"), "heading",
@@ -180,9 +180,12 @@ FORMATS = (
     ),
     Format("Org", "Org", (".org",), "heading", f"{_READ}.markup.light_markup:read_org"),
     Format(
-        "LaTeX", "LaTeX", _suffixes(".tex .ltx .latex"), "heading", f"{_READ}.markup.latex:read"
+        "LaTeX", "LaTeX", _suffixes(".tex .ltx .latex"), "heading",
+        f"{_READ}.markup.light_markup:read_latex",
     ),
-    Format("CSV", "CSV", _suffixes(".csv .tsv .tab"), "cells", f"{_READ}.office.delimited:read"),
+    Format(
+        "CSV", "CSV", _suffixes(".csv .tsv .tab"), "cells", f"{_READ}.office.table:read_delimited"
+    ),
     Format(
         "JSON", "JSON", _suffixes(".json .geojson .jsonld .webmanifest .har"), "line",
         f"{_READ}.markup.json_text:read",

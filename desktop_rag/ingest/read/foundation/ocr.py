@@ -12,9 +12,8 @@ from itertools import groupby, pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from desktop_rag.core.pictures.picture_text import PictureText
-from desktop_rag.core.pictures.waiting_pictures import TO_HAVE_THEM_READ
-from desktop_rag.core.telemetry import disable_telemetry
+from desktop_rag.core.log import disable_telemetry
+from desktop_rag.core.pictures import TO_HAVE_THEM_READ, PictureText
 
 log = logging.getLogger(__name__)
 

@@ -5,10 +5,42 @@ Runs in the parser process; `open_descriptor` also in its parent.
 
 import os
 import stat
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
 
-from desktop_rag.ingest.read.foundation.read_limits import Reason
+# Limits on the result of a reader, and the reasons for having none.
+#
+# Plain values: the parser process keeps them, its parent checks them again.
+
+MAX_MARKS = 500_000
+MAX_HEADINGS = 200_000
+MAX_BOXES = 2000
+MAX_PAGE_WORDS = 6000
+MAX_WORD_CHARS = 200
+MAX_PAGE_SIZES = 10_000
+MAX_PAGE_POINTS = 20_000.0
+MAX_COLOURED_CHARS = 2_000_000
+MAX_COLOUR_SPANS = 300_000
+MAX_VIEW_PX = 2000
+MAX_VIEW_HEIGHT_PX = 4000
+
+Reason = Literal[
+    "unsupported",
+    "encrypted",
+    "empty",
+    "damaged",
+    "too large",
+    "no text",
+    "not a file",
+    "no access",
+    "missing",
+    "crashed",
+    "timeout",
+]
+"""Why a file has no text. The first six stay true until the file changes."""
 
 
 class Unreadable(Exception):  # noqa: N818  it is about the file, not about an error of ours
@@ -88,3 +120,34 @@ def read_opened(descriptor: int, path: Path, max_bytes: int) -> SourceFile:
 def _too_large(max_bytes: int) -> Unreadable:
     limit = f"Files above {max_bytes // (1024 * 1024)} MB are not read."
     return Unreadable("too large", "The file is too large", limit)
+
+
+# Files of programs so old that no reader knows them: by their first bytes, and their refusal.
+#
+# They are not damaged, and a newer program can save them anew. Runs in the parser process.
+
+WORD = "Word before version 6"
+POWERPOINT = "PowerPoint before version 4"
+POWERPOINT_95 = "PowerPoint 4 or 95"
+
+# After the signatures that the Unix command `file` and Apache Tika know.
+TOO_OLD: Mapping[str, tuple[bytes, ...]] = MappingProxyType(
+    {
+        "Excel 2": (b"\x09\x00\x04\x00",),
+        "Excel 3": (b"\x09\x02\x06\x00",),
+        "Excel 4": (b"\x09\x04\x06\x00",),
+        # For Windows 1 and 2, for DOS, for the Macintosh 3 to 5.
+        WORD: (
+            b"\x9b\xa5", b"\xdb\xa5", b"\x31\xbe\0\0\0\xab", b"\xfe\x34\0", b"\xfe\x37\0",
+        ),
+        "Windows Write": (b"\x31\xbe\0\0", b"\x32\xbe\0\0"),
+        POWERPOINT: (b"\x0b\xad\xde\xed", b"\xed\xde\xad\x0b"),
+        POWERPOINT_95: (),
+    }
+)  # fmt: skip
+
+
+def too_old(kind: str) -> Unreadable:
+    """The refusal of such a file."""
+    hint = "Open it in a newer program, such as LibreOffice, and save it in a format of today."
+    return Unreadable("unsupported", f"Too old: {kind}", hint)

@@ -10,8 +10,7 @@ from email.header import decode_header
 from email.message import Message
 from email.policy import Compat32
 
-from desktop_rag.ingest.read.foundation.charset import usual_name
-from desktop_rag.ingest.read.foundation.encoding import NotTextError, decode
+from desktop_rag.ingest.read.foundation.encoding import NotTextError, decode, usual_name
 
 _REPAIRED = {"from", "to", "cc", "subject", "content-type", "content-disposition"}
 _MAX_FIELD_CHARS = 4000

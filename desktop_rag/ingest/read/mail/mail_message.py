@@ -13,11 +13,10 @@ from email.message import Message
 from email.utils import collapse_rfc2231_value
 from itertools import islice
 
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.ingest.read.foundation.charset import DISGUISED, usual_name
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, LimitReached, one_line
-from desktop_rag.ingest.read.foundation.encoding import NotTextError, decode
-from desktop_rag.ingest.read.foundation.source_file import Unreadable
+from desktop_rag.ingest.read.foundation.encoding import DISGUISED, NotTextError, decode, usual_name
+from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.mail.mail_header import BoundedHeaders, field, repair
 from desktop_rag.ingest.read.markup import web_page
 
@@ -232,3 +231,18 @@ def _filename(part: Message) -> str:
         return "attachment"
     # Only the name: it may be a path from another computer.
     return one_line(name).replace("\\", "/").rpartition("/")[2]
+
+
+# E-mail messages (EML): header lines, body, attachments as documents of their own.
+#
+# Runs in the parser process.
+
+
+def read(source: SourceFile, draft: DocumentDraft) -> str:
+    """Fill the draft; the title is the subject."""
+    letter = MailMessage(source.data)
+    if letter.subject:
+        draft.mark(Anchor(heading=letter.subject))
+    # The subject is the title already, so headings in the body are not put below it.
+    letter.write(draft, Anchor())
+    return letter.subject

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from itertools import zip_longest
 
-from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
+from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.mail.mail_message import MailMessage

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from email.parser import HeaderParser
 from urllib.parse import quote
 
-from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.encoding import NotTextError, decode
 from desktop_rag.ingest.read.foundation.ole import Container

@@ -7,7 +7,7 @@ texts, and then only this process is ended.
 from collections.abc import Iterator
 
 from desktop_rag.core.parsed import CodeColour, ColourSpan
-from desktop_rag.ingest.read.foundation.read_limits import MAX_COLOUR_SPANS
+from desktop_rag.ingest.read.foundation.source_file import MAX_COLOUR_SPANS
 
 # The kinds of the library by their names, which needs no import of it.
 _COLOURS: tuple[tuple[str, CodeColour], ...] = (

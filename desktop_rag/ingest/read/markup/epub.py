@@ -10,10 +10,10 @@ import zlib
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.ingest.read.foundation.archive import open_archive
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.encoding import NotTextError
+from desktop_rag.ingest.read.foundation.encryption import open_archive
 from desktop_rag.ingest.read.foundation.ooxml import Element, attribute, local_name
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.markup import web_page

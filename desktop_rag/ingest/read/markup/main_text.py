@@ -10,8 +10,7 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.parsed import Heading, ParsedDocument
+from desktop_rag.core.parsed import Anchor, Heading, ParsedDocument
 from desktop_rag.ingest.read.foundation.document_draft import (
     DocumentDraft,
     HeadingPath,

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, cast
 
-from desktop_rag.core.anchors import HEADING_SEPARATOR, Anchor
+from desktop_rag.core.parsed import HEADING_SEPARATOR, Anchor
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, HeadingPath
 from desktop_rag.ingest.read.foundation.encoding import decode
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable

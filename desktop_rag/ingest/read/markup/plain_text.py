@@ -5,7 +5,7 @@ Runs in the parser process.
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, HeadingPath
 from desktop_rag.ingest.read.foundation.encoding import decode
 from desktop_rag.ingest.read.foundation.source_file import SourceFile

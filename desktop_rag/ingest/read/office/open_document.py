@@ -6,10 +6,9 @@ Runs in the parser process.
 import zipfile
 from collections.abc import Callable, Iterator
 
-from desktop_rag.ingest.read.foundation.archive import open_archive
 from desktop_rag.ingest.read.foundation.blocks import BlockWriter
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
-from desktop_rag.ingest.read.foundation.encryption import encrypted_for_good
+from desktop_rag.ingest.read.foundation.encryption import encrypted_for_good, open_archive
 from desktop_rag.ingest.read.foundation.ooxml import (
     Element,
     OfficePackage,

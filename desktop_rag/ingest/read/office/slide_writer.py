@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 
 # The name that programs give an untitled presentation: "Slide 1" in many languages.

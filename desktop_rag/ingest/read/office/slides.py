@@ -6,8 +6,8 @@ Runs in the parser process.
 
 from collections.abc import Iterator
 
-from desktop_rag.ingest.read.foundation.archive import open_archive
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
+from desktop_rag.ingest.read.foundation.encryption import open_archive
 from desktop_rag.ingest.read.foundation.ooxml import (
     Element,
     OfficePackage,
@@ -19,8 +19,7 @@ from desktop_rag.ingest.read.foundation.ooxml import (
     reference,
 )
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
-from desktop_rag.ingest.read.office.chart import chart_lines
-from desktop_rag.ingest.read.office.sheet_extras import said_by
+from desktop_rag.ingest.read.office.sheet_extras import chart_lines, said_by
 from desktop_rag.ingest.read.office.slide_writer import Slide, SlideWriter, given_title
 
 _TITLES = {"title", "ctrTitle"}

@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.ingest.read.foundation.archive import open_archive
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
-from desktop_rag.ingest.read.foundation.encryption import encrypted, encrypted_for_good
+from desktop_rag.ingest.read.foundation.encryption import (
+    encrypted,
+    encrypted_for_good,
+    open_archive,
+)
 from desktop_rag.ingest.read.foundation.ole import MAGIC, Container
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from desktop_rag.ingest.read.office.sheet_extras import SheetExtras, sheet_extras

@@ -9,9 +9,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from desktop_rag.ingest.read.foundation.archive import open_archive
 from desktop_rag.ingest.read.foundation.blocks import BlockWriter
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
+from desktop_rag.ingest.read.foundation.encryption import open_archive
 from desktop_rag.ingest.read.foundation.ooxml import (
     Element,
     OfficePackage,
@@ -22,8 +22,7 @@ from desktop_rag.ingest.read.foundation.ooxml import (
     reference,
 )
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
-from desktop_rag.ingest.read.office.chart import chart_lines
-from desktop_rag.ingest.read.office.sheet_extras import said_by
+from desktop_rag.ingest.read.office.sheet_extras import chart_lines, said_by
 
 # The paragraph styles and numbering of Word: heading, list item, number.
 #

@@ -10,8 +10,12 @@ from dataclasses import dataclass
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.encryption import encrypted
 from desktop_rag.ingest.read.foundation.ole import Container
-from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
-from desktop_rag.ingest.read.foundation.too_old import POWERPOINT_95, too_old
+from desktop_rag.ingest.read.foundation.source_file import (
+    POWERPOINT_95,
+    SourceFile,
+    Unreadable,
+    too_old,
+)
 from desktop_rag.ingest.read.office.sheet_extras import said_by
 from desktop_rag.ingest.read.office.slide_writer import Slide, SlideWriter, given_title
 

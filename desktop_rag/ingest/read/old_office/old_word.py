@@ -14,8 +14,7 @@ from desktop_rag.ingest.read.foundation.blocks import BlockWriter
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.encryption import encrypted
 from desktop_rag.ingest.read.foundation.ole import Container
-from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
-from desktop_rag.ingest.read.foundation.too_old import WORD, too_old
+from desktop_rag.ingest.read.foundation.source_file import WORD, SourceFile, Unreadable, too_old
 
 # The properties of a Word 97-2003 paragraph: its heading level, and if it is in a table.
 #

@@ -7,7 +7,7 @@ in the parser process.
 from functools import partial
 from typing import TYPE_CHECKING
 
-from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.ocr import (
     MAX_SIDE_PX,

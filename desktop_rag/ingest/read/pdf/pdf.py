@@ -11,23 +11,22 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.domain import OPENED_BY_PASSWORD
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft, one_line
 from desktop_rag.ingest.read.foundation.encryption import encrypted
 from desktop_rag.ingest.read.foundation.ocr import READ_FROM_PICTURES, ocr_hint
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
-from desktop_rag.ingest.read.pdf.legibility import is_legible
-from desktop_rag.ingest.read.pdf.pdf_file import open_pdf
+from desktop_rag.ingest.read.pdf.legibility import SecondReader, is_legible
 from desktop_rag.ingest.read.pdf.pdf_pages import (
     MAX_PAGES,
     PageState,
     PageText,
     attach_files,
+    open_pdf,
     outline_of,
     pages_of,
 )
-from desktop_rag.ingest.read.pdf.second_reader import SecondReader
 
 if TYPE_CHECKING:
     from pypdf import PdfReader

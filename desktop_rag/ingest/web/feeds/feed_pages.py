@@ -13,10 +13,9 @@ from html import escape
 from typing import TYPE_CHECKING, Any, cast
 from xml.parsers import expat
 
-from desktop_rag.ingest.web.fetched_page import CacheValidators, FetchedPage
-from desktop_rag.ingest.web.page_address import host_of, joined
+from desktop_rag.ingest.web.crawler import CacheValidators, FetchedPage
+from desktop_rag.ingest.web.page_address import PageRefused, RefusalKind, host_of, joined
 from desktop_rag.ingest.web.page_type import HTML
-from desktop_rag.ingest.web.refusal import PageRefused, RefusalKind
 from desktop_rag.ingest.web.source_pages import SourcePages
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import threading
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -11,19 +12,62 @@ from threading import Event
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
-from desktop_rag.core.crawling.page_links import PageLinks, robots_wishes
+from desktop_rag.core.crawling import PageLinks, robots_wishes
 from desktop_rag.core.domain import WebLinks
-from desktop_rag.ingest.web.fetch_limits import AGENT
-from desktop_rag.ingest.web.fetched_page import FetchedPage
-from desktop_rag.ingest.web.following.link_reader import LinkReader
-from desktop_rag.ingest.web.page_address import host_of, joined, port_of, target_of
-from desktop_rag.ingest.web.page_type import HTML
-from desktop_rag.ingest.web.refusal import PageRefused, RefusalKind
+from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
+from desktop_rag.ingest.web.crawler import AGENT, FetchedPage
+from desktop_rag.ingest.web.page_address import (
+    PageRefused,
+    RefusalKind,
+    host_of,
+    joined,
+    port_of,
+    target_of,
+)
+from desktop_rag.ingest.web.page_type import HTML, drop, save
 from desktop_rag.ingest.web.sitemap_walk import refuse_list
 from desktop_rag.ingest.web.source_pages import SourcePages
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.web.crawler import Crawler
+
+# Reads the links of fetched pages in a parser process of its own. Runs on the thread that asks.
+#
+# Foreign HTML goes through native code, which the app's own process must not run on it.
+
+_NAME = ".links.html"
+
+
+class LinkReader:
+    """Asks the parser process for links; it starts with the first page."""
+
+    def __init__(self, make_parser: Callable[[], ParserProcess]) -> None:
+        self._make_parser = make_parser
+        self._parser: ParserProcess | None = None
+
+    def close(self) -> None:
+        """End the parser process; the next page starts another."""
+        if self._parser is not None:
+            self._parser.close()
+            self._parser = None
+
+    def links_in(self, copy: Path, *, cancel: threading.Event) -> PageLinks:
+        """The links of a stored page; none of one that can't be read. Cancelled as it says."""
+        self._parser = self._parser or self._make_parser()
+        try:
+            return self._parser.page_links(copy, cancel=cancel)
+        except ParseFailed:
+            return PageLinks()
+
+    def links_of(self, body: bytes, folder: Path, *, cancel: threading.Event) -> PageLinks:
+        """The links of a page that is not stored yet. AppError when the disk takes nothing."""
+        copy = folder / _NAME
+        save(copy, body)
+        try:
+            return self.links_in(copy, cancel=cancel)
+        finally:
+            drop(copy)
+
 
 # Which links are followed: those on the host, and below the path, of the link they come from.
 #

@@ -11,9 +11,15 @@ from threading import Event
 
 from desktop_rag.activity.activity_event import Purpose
 from desktop_rag.activity.recorder import Recorder
-from desktop_rag.core.attachment import sees_no_images
+from desktop_rag.core.conversation import sees_no_images
 from desktop_rag.core.errors import Cancelled, TooLongError
-from desktop_rag.core.model_profile import LEAST_RATIO, MOST_RATIO, ModelProfile, Thinking
+from desktop_rag.core.model_profile import (
+    LEAST_RATIO,
+    MOST_RATIO,
+    LearnedLimit,
+    ModelProfile,
+    Thinking,
+)
 from desktop_rag.core.settings import ASSUMED_CONTEXT_TOKENS, EndpointSettings
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.models.answer_priority import AnswerPriority
@@ -24,14 +30,7 @@ from desktop_rag.models.endpoints.client.endpoint_faults import (
     Fault,
     StreamError,
 )
-from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
-from desktop_rag.models.endpoints.client.interruptible_wait import pause
-from desktop_rag.models.endpoints.client.limits.learned_limit import (
-    fitting_tokens,
-    is_disproved,
-    learned_limit,
-)
-from desktop_rag.models.endpoints.client.limits.retries import Retries
+from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests, pause
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.client.rate_limits import Allowances
 from desktop_rag.models.endpoints.client.request_shape import (
@@ -45,6 +44,112 @@ from desktop_rag.models.endpoints.providers import with_quirks
 from desktop_rag.models.ports import ChatTurn, Delta, HeardAnswer
 
 log = logging.getLogger(__name__)
+
+# The retries of a question that failed with 429, an overloaded server or no connection. Pure.
+
+# Pauses before automatic retries; when a server asks for a longer one, the error is reported.
+_PAUSES_S = (0.5, 2.0)
+_LONGEST_PAUSE_S = 60.0
+# A server that loads its model says so at once, so it is asked often and for long.
+_LOADING_PAUSES_S = (1.0, 2.0, 3.0)
+_LOADING_PAUSE_S = 5.0
+_LONGEST_LOADING_S = 300.0
+# After these faults background work backs off at once; only a person's question is retried.
+_OFTEN_PASSING = frozenset({Fault.REFUSED, Fault.UNREACHABLE})
+# Request timeout, conflict, too early.
+_PASSING_STATUSES = frozenset({408, 409, 425, *range(500, 600)})
+
+
+class Retries:
+    """The retries of one question. One thread."""
+
+    def __init__(self) -> None:
+        self._pauses_s = iter(_PAUSES_S)
+        self._loading_pauses_s = iter(_LOADING_PAUSES_S)
+        self._loading_s = 0.0
+
+    def pause_after(self, error: EndpointFaultError) -> float | None:
+        """Seconds to wait before the next try, as the server asks; None when the error is final."""
+        if error.fault is Fault.LOADING:
+            return self._loading_pause(error)
+        pause_s = next(self._pauses_s, None)
+        if pause_s is None or not _may_pass(error):
+            return None
+        pause_s = pause_s if error.wait_s is None else error.wait_s
+        return pause_s if pause_s <= _LONGEST_PAUSE_S else None
+
+    def _loading_pause(self, error: EndpointFaultError) -> float | None:
+        """The pause while a model is loaded: no longer than ours, however long the server asks."""
+        pause_s = next(self._loading_pauses_s, _LOADING_PAUSE_S)
+        pause_s = pause_s if error.wait_s is None else min(pause_s, error.wait_s)
+        self._loading_s += max(pause_s, _LOADING_PAUSES_S[0])
+        return pause_s if self._loading_s <= _LONGEST_LOADING_S else None
+
+
+def _may_pass(error: EndpointFaultError) -> bool:
+    is_theirs = error.fault is Fault.FAILED and error.status in _PASSING_STATUSES
+    return error.is_passing or error.fault in _OFTEN_PASSING or is_theirs
+
+
+# The context length as far as refusals tell, kept apart from the measured one. Pure.
+#
+# A refusal may be passing, or about something else: too many bytes, or too many tokens a minute.
+# So a
+# limit is learned only where it fits what was sent and what was measured, and it is tried again.
+
+# The share of a refused request that is sent next, where the server doesn't state its limit.
+_SHORTER = 0.5
+SHORTEST_CONTEXT_TOKENS = 512
+# A stated limit above this many times what was sent is not what the request exceeded.
+_MOST_OVER = 4.0
+# A request below this share of what was read whole was not refused for its length.
+_SURE_SHARE = 0.5
+# After these faults a shorter request may be accepted.
+_SHORTEN = frozenset({Fault.TOO_LONG, Fault.TOO_LARGE, Fault.OVER_RATE})
+
+
+def fitting_tokens(
+    error: EndpointFaultError, turns: Sequence[ChatTurn], context_tokens: int
+) -> int:
+    """The context for which the next request may be short enough; 0 when none would be.
+
+    Pictures are the cause of requests with too many bytes: text left out would not help.
+    """
+    if error.fault not in _SHORTEN:
+        return 0
+    if error.fault is Fault.TOO_LARGE and any(turn.images for turn in turns):
+        return 0
+    if error.limit_tokens and _is_credible(error.limit_tokens, turns):
+        return min(error.limit_tokens, context_tokens)
+    return max(SHORTEST_CONTEXT_TOKENS, min(int(_sent(turns) * _SHORTER), context_tokens))
+
+
+def learned_limit(
+    error: EndpointFaultError, turns: Sequence[ChatTurn], profile: ModelProfile, now: float
+) -> LearnedLimit | None:
+    """The limit to remember after a refusal, `now` as Unix time; None when it tells of none."""
+    if error.fault is not Fault.TOO_LONG:
+        return None
+    if error.limit_tokens and _is_credible(error.limit_tokens, turns):
+        return LearnedLimit(error.limit_tokens, now, is_stated=True)
+    if _sent(turns) < _SURE_SHARE * profile.context_tokens:
+        return None
+    guess = max(SHORTEST_CONTEXT_TOKENS, int(_sent(turns) * _SHORTER))
+    return LearnedLimit(guess, now, is_stated=False)
+
+
+def is_disproved(limit: LearnedLimit | None, turns: Sequence[ChatTurn]) -> bool:
+    """True when a request with these turns, which was answered, is longer than the limit."""
+    return limit is not None and _sent(turns) > limit.tokens
+
+
+def _sent(turns: Sequence[ChatTurn]) -> int:
+    return sum(rough_token_counts([turn.text for turn in turns]))
+
+
+def _is_credible(limit: int, turns: Sequence[ChatTurn]) -> bool:
+    return limit <= max(_MOST_OVER * _sent(turns), SHORTEST_CONTEXT_TOKENS)
+
 
 LONGEST_ANSWER_CHARS = 400_000
 # Shorter requests consist mostly of the markers that a server puts around turns.

@@ -2,6 +2,7 @@
 limits the size of answers. Runs on the calling thread.
 """
 
+import urllib.request
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,21 +16,36 @@ from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.models.endpoint_address import (
     has_key_slot,
     host_of,
+    is_this_computer,
     normalise_base_url,
     split_address,
 )
+from desktop_rag.models.endpoints.client.endpoint_errors import CONNECT_TIMEOUT_S
 from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError
-from desktop_rag.models.endpoints.client.fault_words import CONNECT_TIMEOUT_S
 from desktop_rag.models.endpoints.client.interruptible_sockets import (
     POLL_S,
     InterruptibleBackend,
     Interruption,
 )
-from desktop_rag.models.endpoints.client.system_proxy import proxy_for
 from desktop_rag.models.endpoints.providers import Auth, ListShape, list_shape_at, provider_at
 
 if TYPE_CHECKING:
     from openai import OpenAI
+
+# The proxy of this computer, as the system or the environment names it. Any thread.
+
+
+def proxy_for(base_url: str) -> str:
+    """The system's proxy for a normalised address; always "" for this computer.
+
+    It may contain a name and a password: never show or log it.
+    """
+    parts = urlsplit(base_url)
+    if is_this_computer(base_url) or urllib.request.proxy_bypass(parts.hostname or ""):
+        return ""
+    proxies = urllib.request.getproxies()
+    return proxies.get(parts.scheme) or proxies.get("all") or ""
+
 
 # Reads bodies that a server compressed without being asked. Runs on the calling thread.
 #

@@ -2,24 +2,174 @@
 calling worker thread.
 """
 
+import html
 import re
 import socket
 import ssl
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
-from desktop_rag.core.errors import AppError, Cancelled
-from desktop_rag.core.settings import EndpointSettings
-from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError
-from desktop_rag.models.endpoints.client.fault_words import FaultReport, in_words
+from desktop_rag.core.errors import SERVER_SAYS, AppError, Cancelled
+from desktop_rag.core.settings import ASSUMED_CONTEXT_TOKENS, EndpointSettings
+from desktop_rag.models.endpoint_address import host_of, normalise_base_url, with_version
+from desktop_rag.models.endpoints.client.endpoint_faults import (
+    EndpointFaultError,
+    Fault,
+    StreamError,
+)
 from desktop_rag.models.endpoints.client.refusals.error_body import parsed_body, server_message
-from desktop_rag.models.endpoints.client.refusals.length_limit import limit_in
-from desktop_rag.models.endpoints.client.refusals.refusal_kinds import allowance_in, fault_of
+from desktop_rag.models.endpoints.client.refusals.refusal_kinds import (
+    allowance_in,
+    fault_of,
+    limit_in,
+)
 from desktop_rag.models.endpoints.client.refusals.wait_hints import wait_s_in
 
 if TYPE_CHECKING:
     import openai
+
+# Removes a key from what a server says, also if it is escaped, cut or partly starred. Pure.
+
+_MASK = "…"
+# So many characters in a row that are also in the key are a part of it.
+_PART_CHARS = 8
+# A shorter key is no secret, and removing it would garble the message.
+_SHORTEST_KEY_CHARS = 4
+# "sk-ab****wxyz", "sk-…wxyz", "gsk_abc...": what servers make of keys.
+_STARRED = re.compile(
+    r"[\w\-.:/+=]{0,40}(?:\*{3,}|[•●]{3,}|(?<![a-zA-Z])x{4,}|X{4,})[\w\-.:/+=*•●]*"
+)
+_CUT = re.compile(r"\b[\w\-]{4,60}(?:\.{3}|…)[\w\-]*")
+_PREFIXED = re.compile(
+    r"\b(?:sk|pk|rk|gsk|xai|hf|csk|nvapi|AIza|fw|key|r8|pplx|tgp|fpk)[-_]?[\w\-]{16,}"
+)
+_ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})|\\([^\w\s])")
+
+
+def without_key(said: str, key: str) -> str:
+    """The message without the key or parts of it, and without anything that looks like one."""
+    key = key.strip()
+    if len(key) >= _SHORTEST_KEY_CHARS:
+        plain = next((d for d in (decode(said) for decode in _DECODERS) if key in d), said)
+        said = _without_parts(plain, key)
+    said = _STARRED.sub(_MASK, said)
+    said = _PREFIXED.sub(_MASK, said)
+    return _CUT.sub(lambda found: _MASK if _is_of(found[0], key) else found[0], said)
+
+
+def _parts(key: str) -> set[str]:
+    size = min(len(key), _PART_CHARS)
+    return {key[at : at + size] for at in range(len(key) - size + 1)}
+
+
+def _without_parts(said: str, key: str) -> str:
+    """The message with a mask in place of each run of characters that are also in the key."""
+    parts, size = _parts(key), min(len(key), _PART_CHARS)
+    kept: list[str] = []
+    masked_until = 0
+    for at, char in enumerate(said):
+        if said[at : at + size] in parts:
+            kept += [_MASK] if at >= masked_until else []
+            masked_until = at + size
+        if at >= masked_until:
+            kept.append(char)
+    return "".join(kept)
+
+
+def _is_of(shown: str, key: str) -> bool:
+    """True when the beginning or end of this abbreviation is that of the key."""
+    head, _, tail = re.sub(r"\.{3}|…", "\0", shown).partition("\0")
+    return (len(head) >= 3 and key.startswith(head)) or (len(tail) >= 3 and key.endswith(tail))  # noqa: PLR2004
+
+
+def _unescaped(said: str) -> str:
+    return _ESCAPED.sub(lambda m: chr(int(m[1], 16)) if m[1] else m[2], said)
+
+
+_DECODERS: tuple[Callable[[str], str], ...] = (str, unquote, html.unescape, _unescaped)
+
+
+# Puts a fault into words: what happened, what to do, and what the server says. Pure.
+
+CONNECT_TIMEOUT_S = 10.0
+_LONGEST_MESSAGE_CHARS = 300
+_LONGEST_READ_CHARS = 2_000
+# Their hints hold what was said within a sentence of their own.
+_WITHOUT_QUOTE = frozenset(
+    {Fault.REDIRECT, Fault.EMPTY, Fault.ENCODED, Fault.BROKEN_OFF, Fault.ODD_ENDING}
+)
+_A_MINUTE_S, _AN_HOUR_S = 60.0, 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class FaultReport:
+    """A fault with all that the server told about it."""
+
+    fault: Fault
+    said: str = ""
+    status: int = 0
+    wait_s: float | None = None
+    limit_tokens: int = 0
+
+
+def in_words(found: FaultReport, endpoint: EndpointSettings, key: str) -> EndpointFaultError:
+    """The error for the person, without the key."""
+    try:
+        url = normalise_base_url(endpoint.base_url)
+    except AppError:
+        url = ""
+    version = with_version(url) if url else ""
+    whole = _printable(without_key(found.said[:_LONGEST_READ_CHARS], key))
+    fields = {
+        "host": host_of(url),
+        "url": url,
+        "model": endpoint.model,
+        "context_tokens": endpoint.context_tokens or ASSUMED_CONTEXT_TOKENS,
+        "connect_s": f"{CONNECT_TIMEOUT_S:g}",
+        "silence_s": f"{endpoint.timeout_s:g}",
+        "try_version": f"Most end in /v1: try {version}." if version else "",
+        "wait": wait_in_words(found.wait_s) if found.wait_s else "a little",
+        "said": _quoted(found, whole) or ("that" if found.fault is Fault.REDIRECT else ""),
+    }
+    title, hint = (" ".join(text.format(**fields).split()) for text in found.fault.value)
+    return EndpointFaultError(
+        found.fault,
+        title,
+        hint,
+        found.wait_s,
+        said=whole,
+        limit_tokens=found.limit_tokens,
+        status=found.status,
+    )
+
+
+def wait_in_words(wait_s: float) -> str:
+    """An amount of time, rounded up: "34 seconds", "5 minutes"."""
+    if wait_s >= 2 * _AN_HOUR_S:
+        return f"{-(-wait_s // _AN_HOUR_S):.0f} hours"
+    if wait_s >= 2 * _A_MINUTE_S:
+        return f"{-(-wait_s // _A_MINUTE_S):.0f} minutes"
+    count = max(1, round(wait_s))
+    return "1 second" if count == 1 else f"{count} seconds"
+
+
+def _printable(said: str) -> str:
+    """The message on one line; control characters of a server must not reach a terminal."""
+    return " ".join("".join(char if char.isprintable() else " " for char in said).split())
+
+
+def _quoted(found: FaultReport, said: str) -> str:
+    if len(said) > _LONGEST_MESSAGE_CHARS:
+        said = said[:_LONGEST_MESSAGE_CHARS] + "…"
+    if said and found.fault not in _WITHOUT_QUOTE:
+        said = f"{SERVER_SAYS}{said}”"
+    if found.status and found.fault in (Fault.FAILED, Fault.REJECTED):
+        said = f"Status {found.status}. {said}"
+    return said
+
 
 _HAS_CLOSED = re.compile(r"disconnected|closed connection|incomplete")
 # Faults after which a server may say when to ask again; others have times in their words too.

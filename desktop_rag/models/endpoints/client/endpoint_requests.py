@@ -3,19 +3,24 @@
 openai and its HTTP layer take more than a second to import, so the first request imports them.
 """
 
+import base64
 import logging
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from itertools import chain
 from threading import Event, Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
 
 from desktop_rag.activity.activity_event import Purpose
 from desktop_rag.activity.recorder import Recorder
 from desktop_rag.core.errors import AppError, Cancelled
+from desktop_rag.core.model_profile import LEAST_RATIO, MOST_RATIO
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.models.endpoint_address import host_of, normalise_base_url
@@ -34,12 +39,9 @@ from desktop_rag.models.endpoints.client.endpoint_faults import (
     Fault,
     StreamError,
 )
-from desktop_rag.models.endpoints.client.interruptible_wait import pause
-from desktop_rag.models.endpoints.client.limits.believable_usage import believable
 from desktop_rag.models.endpoints.client.rate_limits import Allowances, limits_in_words
-from desktop_rag.models.endpoints.client.remote_vectors import read_vectors
+from desktop_rag.models.endpoints.client.refusals.error_body import is_error, server_message
 from desktop_rag.models.endpoints.client.streams.finish_reasons import DONE
-from desktop_rag.models.endpoints.client.streams.stream_pace import SILENCES_FOR_TEXT, StreamPace
 from desktop_rag.models.endpoints.providers import USUAL_LIST, ListShape
 from desktop_rag.models.ports import Vectors
 
@@ -50,6 +52,182 @@ if TYPE_CHECKING:
     from desktop_rag.models.endpoints.client.interruptible_sockets import Interruption
 
 log = logging.getLogger(__name__)
+
+# Tells when a stream is no answer any more: it says nothing, trickles or repeats itself. Pure.
+#
+# A person would have stopped it long ago; nobody sees the streams of short jobs.
+
+# In times of the endpoint's timeout, the longest silence of a connection (30 s by default): the
+# wait for the first words, which a prompt may take to be read, and the span that is looked back on.
+SILENCES_FOR_TEXT = 10
+_SILENCES_LOOKED_BACK_ON = 4
+# A word in ten seconds is slower than any model that somebody would wait for.
+_LEAST_CHARS_A_SECOND = 1 / 3
+_MOST_BYTES_WITHOUT_TEXT = 16 * 1024 * 1024
+# Text that repeats itself: so often, and so much of it. A long table has rows that differ.
+_LEAST_REPEATS = 8
+_LEAST_REPEATED_CHARS = 3_000
+_LONGEST_REPEATED_CHARS = 1_500
+_LOOK_EVERY_CHARS = 500
+_SIGN_CHARS = 80
+
+
+class StreamPace:
+    """The pace of one answer. `now` is a time in seconds, from any clock that only goes forward."""
+
+    def __init__(self, timeout_s: float, now: float) -> None:
+        self.text_limit_s = SILENCES_FOR_TEXT * timeout_s
+        self._window_s = _SILENCES_LOOKED_BACK_ON * timeout_s
+        self._began_at = now
+        self._bytes = 0
+        self._heard: deque[tuple[float, int]] = deque()
+        self._heard_chars = 0
+        self._first_at: float | None = None
+        self._tail = ""
+        self._unlooked_chars = 0
+
+    def receive(self, size_bytes: int, now: float) -> None:
+        """Bytes came, whatever is in them.
+
+        Raises:
+            StreamError: when there was no text for too long.
+        """
+        self._bytes += size_bytes
+        if self._bytes > _MOST_BYTES_WITHOUT_TEXT:
+            raise StreamError(Fault.SLOW)
+        if self._first_at is None:
+            if now - self._began_at > self.text_limit_s:
+                raise StreamError(Fault.SLOW)
+            return
+        while self._heard and self._heard[0][0] < now - self._window_s:
+            self._heard_chars -= self._heard.popleft()[1]
+        least = _LEAST_CHARS_A_SECOND * self._window_s
+        if now - self._first_at > self._window_s and self._heard_chars < least:
+            raise StreamError(Fault.TRICKLING)
+
+    def hear(self, text: str, now: float) -> None:
+        """A piece of the answer, or of the thinking, came.
+
+        Raises:
+            StreamError: when the text repeats itself.
+        """
+        if not text.strip():
+            return
+        self._first_at = now if self._first_at is None else self._first_at
+        self._bytes = 0
+        self._heard.append((now, len(text)))
+        self._heard_chars += len(text)
+        most = _LEAST_REPEATS * _LONGEST_REPEATED_CHARS + _SIGN_CHARS
+        self._tail = (self._tail + text)[-most:]
+        self._unlooked_chars += len(text)
+        if self._unlooked_chars >= _LOOK_EVERY_CHARS:
+            self._unlooked_chars = 0
+            if is_repeating(self._tail):
+                raise StreamError(Fault.REPEATING)
+
+
+def is_repeating(text: str) -> bool:
+    """True when the end of a text is the same words again and again, and much of them."""
+    sign = text[-_SIGN_CHARS:]
+    before = text.rfind(sign, 0, len(text) - 1)
+    if before < 0:
+        return False
+    unit = len(text) - len(sign) - before
+    length = max(_LEAST_REPEATED_CHARS, _LEAST_REPEATS * unit)
+    return length <= len(text) and text[-length:-unit] == text[-length + unit :]
+
+
+# The input and output of an embedding endpoint: texts in parts, vectors from its answer.
+#
+# Pure functions; they run on the calling thread.
+
+_TOKEN_CHARS = 3
+_LEAST_LENGTH = 1e-12
+_MOST_DIMENSIONS = 16_384  # four times those of any known model
+
+
+def parts_of(text: str, max_tokens: int) -> list[str]:
+    """The text in parts of this many tokens by a rough count, split between words if possible."""
+    longest = max_tokens * _TOKEN_CHARS
+    parts: list[str] = []
+    start = 0
+    while len(text) - start > longest:
+        middle, end = start + longest // 2, start + longest
+        space = max(text.rfind(sign, middle, end) for sign in " \n")
+        end = end if space < 0 else space + 1
+        parts.append(text[start:end])
+        start = end
+    parts.append(text[start:])
+    # A blank part has no meaning and must not affect the mean.
+    return [part for part in parts if part.strip()] or [text[:longest]]
+
+
+def unit(vectors: Vectors) -> Vectors:
+    """Each row divided by its length."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return (vectors / np.maximum(lengths, _LEAST_LENGTH)).astype(np.float32)
+
+
+def read_vectors(body: object, count: int) -> Vectors:
+    """Vectors of shape (count, dimensions), in the order of the texts; StreamError otherwise."""
+    if is_error(body):
+        raise StreamError(Fault.FAILED, *server_message(body))
+    fields = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
+    rows = fields.get("data")
+    if not isinstance(rows, list) or len(cast("list[Any]", rows)) != count:
+        raise StreamError(Fault.UNREADABLE)
+    try:
+        by_index = {int(row.get("index", n)): row for n, row in enumerate(rows)}
+        vectors = [_read_vector(by_index[n]["embedding"]) for n in range(count)]
+        found = np.stack(vectors)
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as exc:
+        raise StreamError(Fault.UNREADABLE) from exc
+    if found.ndim != 2 or not 0 < found.shape[1] <= _MOST_DIMENSIONS:  # noqa: PLR2004  rows of numbers
+        raise StreamError(Fault.UNREADABLE)
+    return found
+
+
+def _read_vector(given: object) -> Vectors:
+    if isinstance(given, str):  # some servers answer in base64 whatever was requested
+        return np.frombuffer(base64.b64decode(given, validate=True), "<f4").astype(np.float32)
+    return np.asarray(given, dtype=np.float32)
+
+
+# Tells counts of tokens that a server made up from those of a whole request. Pure.
+
+# No server cuts a request to less than this, so a lower count of a longer one is none.
+_LEAST_READ_TOKENS = 256
+# What templates and proxies put around the turns.
+_MOST_AROUND_TOKENS = 4_000
+
+
+def believable(usage: Usage | None, messages: Sequence[dict[str, Any]]) -> Usage | None:
+    """The usage, or None where it can't be that of these messages, as a count of 1 for a page.
+
+    The last message is read by every server. The tokens of images are not known.
+    """
+    if usage is None or not messages:
+        return usage
+    contents = [message["content"] for message in messages]
+    texts = [content for content in contents if isinstance(content, str)]
+    if len(texts) < len(contents):
+        return usage
+    last = rough_token_counts(texts[-1:])[0]
+    most = MOST_RATIO * sum(rough_token_counts(texts)) + _MOST_AROUND_TOKENS
+    return usage if min(LEAST_RATIO * last, _LEAST_READ_TOKENS) <= usage.asked <= most else None
+
+
+# A wait that can be ended. Worker threads.
+
+_STEP_S = 0.1
+
+
+def pause(seconds: float, cancel: Event) -> None:
+    """Wait until the time is up or `cancel` is set; polled, as some events only support that."""
+    until = time.monotonic() + seconds
+    while (left_s := until - time.monotonic()) > 0 and not cancel.is_set():
+        cancel.wait(min(left_s, _STEP_S))
+
 
 # Tells by its first bytes whether an answer is one JSON body or events. The type that servers
 # declare is often another. On the calling worker thread.

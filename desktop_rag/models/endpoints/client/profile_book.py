@@ -10,7 +10,7 @@ from threading import RLock
 from typing import Any, cast
 
 from desktop_rag.core.domain import ListedModel
-from desktop_rag.core.files.atomic_file import read_object, write_object
+from desktop_rag.core.files.own_files import read_object, write_object
 from desktop_rag.core.model_profile import ModelProfile
 
 _Key = tuple[str, str]

@@ -19,7 +19,7 @@ from typing import Any, cast
 from filelock import FileLock, Timeout
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.atomic_file import read_object, write_atomically
+from desktop_rag.core.files.own_files import read_object, write_atomically
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.models.endpoints.client.chat_stream import Usage
 

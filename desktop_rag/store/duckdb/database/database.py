@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import duckdb
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.files.private_files import close_to_others
+from desktop_rag.core.files.own_files import close_to_others
 from desktop_rag.store.contract.inspection import NoLibraryError, NotReadableNowError
 from desktop_rag.store.duckdb.database.active_readers import ActiveReaders, closed_error
 from desktop_rag.store.duckdb.database.bulk_rows import DERIVED, Columns, insert
@@ -33,8 +33,8 @@ from desktop_rag.store.duckdb.database.store_errors import (
 )
 from desktop_rag.store.sql.line_files import mapping_journal_errors
 from desktop_rag.store.sql.precious_rows import Entity
+from desktop_rag.store.sql.scope_filters import key_of
 from desktop_rag.store.sql.sql_engine import sql_in
-from desktop_rag.store.sql.text_sql import key_of
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from desktop_rag.core.files.atomic_file import write_atomically
+from desktop_rag.core.files.own_files import write_atomically
 from desktop_rag.store.contract.precious import KINDS, Rows
 from desktop_rag.store.duckdb.database.bulk_rows import insert_rows
 from desktop_rag.store.duckdb.database.connections import REFUSALS, Connection

@@ -2,7 +2,7 @@
 
 No PRIMARY KEY, UNIQUE or index: DuckDB's own indexes reached corrupt states on tables that change
 (duckdb#23645, #23788). Rows are deleted and inserted, never updated in place where it matters; the
-write lane keeps ids unique. Each model has a table of vectors of its own (see vector_table.py).
+write lane keeps ids unique. Each model has a table of vectors of its own (see chunk_cache.py).
 """
 
 import time

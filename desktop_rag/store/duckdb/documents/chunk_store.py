@@ -8,9 +8,9 @@ from typing import Any
 from desktop_rag.store.contract.chunks import ALL_CHUNKS, Coverage
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
+from desktop_rag.store.duckdb.search.chunk_cache import table_name
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.vector_store import stored_among
-from desktop_rag.store.duckdb.search.vector_table import table_name
 
 
 class ChunkStore:

@@ -6,14 +6,14 @@ Counting goes two ways wherever the library stores a count: the stored one again
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from desktop_rag.core.language.model_languages import MULTILINGUAL_MODEL
+from desktop_rag.core.language.languages import MULTILINGUAL_MODEL
 from desktop_rag.store.contract.inspection import Discrepancy, IndexRepair, JournalState
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
+from desktop_rag.store.duckdb.search.chunk_cache import table_name
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.postings import MERGED
-from desktop_rag.store.duckdb.search.vector_table import table_name
-from desktop_rag.store.sql.documents.row_values import waiting_pictures
+from desktop_rag.store.sql.documents.document_store import waiting_pictures
 
 # A rule of the library as SQL, and the rules of documents, texts, chunks and postings. Pure.
 

@@ -14,7 +14,7 @@ from desktop_rag.store.duckdb.database.bulk_rows import insert_rows
 from desktop_rag.store.duckdb.database.connections import REFUSALS, Connection
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.migrations import LATEST
-from desktop_rag.store.duckdb.search.vector_table import VectorTable, create
+from desktop_rag.store.duckdb.search.chunk_cache import VectorTable, create
 from desktop_rag.store.sql.precious_rows import (
     PRECIOUS_TABLES,
     Entity,

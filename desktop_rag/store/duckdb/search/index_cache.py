@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from desktop_rag.core.question import Readable
-from desktop_rag.store.contract.scope import Scope
+from desktop_rag.store.contract.search import Scope
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.snapshot_cache import Snapshot
@@ -18,9 +18,9 @@ from desktop_rag.store.duckdb.search.chunk_cache import (
     CachedChunks,
     ChunkCache,
     ContentKeys,
+    VectorTable,
     is_visible,
 )
-from desktop_rag.store.duckdb.search.library_statistics import LibraryStatistics, read_statistics
 from desktop_rag.store.duckdb.search.postings import (
     PostingsState,
     Version,
@@ -28,10 +28,13 @@ from desktop_rag.store.duckdb.search.postings import (
     read_recent,
     read_sorted,
 )
-from desktop_rag.store.duckdb.search.scope_sql import condition_of
+from desktop_rag.store.duckdb.search.scope_sql import (
+    LibraryStatistics,
+    condition_of,
+    read_statistics,
+)
 from desktop_rag.store.duckdb.search.vector_rows import VectorRows
-from desktop_rag.store.duckdb.search.vector_table import VectorTable
-from desktop_rag.store.sql.posting_lists import Ids, PostingList
+from desktop_rag.store.sql.bm25_ranking import Ids, PostingList
 
 # The part of the library that somebody may read, with its own statistics. Any thread.
 #

@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.domain import Passage
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.question import Readable
-from desktop_rag.store.contract.scope import EVERYWHERE, Scope
 from desktop_rag.store.contract.search import (
     COMPLETED_ENDING,
+    EVERYWHERE,
     SHORTEST_COMPLETED,
     SHORTEST_STEM,
+    Scope,
     Weights,
     WordCounts,
     Words,
@@ -30,16 +31,17 @@ from desktop_rag.store.duckdb.search.postings import FINISHED
 from desktop_rag.store.duckdb.search.scope_sql import condition_of
 from desktop_rag.store.sql.bm25_ranking import (
     CHEAP,
+    Ids,
+    PostingList,
     WordPostings,
     best_chunks,
     counted,
     keys_of,
     weighted,
 )
-from desktop_rag.store.sql.documents.mirrored_sites import address_of, read_sites
+from desktop_rag.store.sql.documents.document_store import address_of, read_sites
 from desktop_rag.store.sql.neighbour_scores import neighbour_scores
-from desktop_rag.store.sql.posting_lists import Ids, PostingList
-from desktop_rag.store.sql.text_sql import key_of
+from desktop_rag.store.sql.scope_filters import key_of
 
 # The best chunks of the library by BM25, and the scores of given ones. The ranking itself is
 # the same for every engine, see `bm25_ranking.py`. Any thread, on an open snapshot.

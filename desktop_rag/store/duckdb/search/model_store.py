@@ -11,22 +11,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from desktop_rag.store.contract.scope import EVERYWHERE, Scope
+from desktop_rag.store.contract.search import EVERYWHERE, Scope
 from desktop_rag.store.contract.vectors import ModelRow, VectorMatches
 from desktop_rag.store.duckdb.database.bulk_rows import sql_in_numbers
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.search.chunk_cache import Chunks, ContentKeys
-from desktop_rag.store.duckdb.search.index_cache import IndexCache
-from desktop_rag.store.duckdb.search.scope_sql import condition_of
-from desktop_rag.store.duckdb.search.vector_rows import PackedRows
-from desktop_rag.store.duckdb.search.vector_store import VectorStore
-from desktop_rag.store.duckdb.search.vector_table import (
+from desktop_rag.store.duckdb.search.chunk_cache import (
+    Chunks,
+    ContentKeys,
     VectorTable,
     find,
     find_or_create,
     table_name,
 )
+from desktop_rag.store.duckdb.search.index_cache import IndexCache
+from desktop_rag.store.duckdb.search.scope_sql import condition_of
+from desktop_rag.store.duckdb.search.vector_rows import PackedRows
+from desktop_rag.store.duckdb.search.vector_store import VectorStore
+from desktop_rag.store.sql.bm25_ranking import Ids
 from desktop_rag.store.sql.packed_vectors import (
     sign_bits,
     signs,
@@ -34,7 +36,6 @@ from desktop_rag.store.sql.packed_vectors import (
     unpacked_windows,
     window_bytes,
 )
-from desktop_rag.store.sql.posting_lists import Ids
 
 # Finds chunks by the vectors of one model. Any thread; reads use a cursor of their own.
 #

@@ -4,13 +4,12 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 
-from desktop_rag.store.contract.scope import EVERYWHERE, Scope
-from desktop_rag.store.contract.search import NamedDocuments
+from desktop_rag.store.contract.search import EVERYWHERE, NamedDocuments, Scope
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.scope_sql import condition_of
-from desktop_rag.store.sql.text_sql import folded
+from desktop_rag.store.sql.scope_filters import folded
 
 # Runs of letters and digits are also split here: BestBuy2019 is Best, Buy and 2019 as well.
 _SPLITS = (

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from desktop_rag.store.duckdb.database.bulk_rows import insert
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.search.chunk_cache import ContentKeys, content_keys
+from desktop_rag.store.duckdb.search.chunk_cache import ContentKeys, VectorTable, content_keys
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
-from desktop_rag.store.duckdb.search.vector_table import VectorTable
 from desktop_rag.store.sql.packed_vectors import (
     packed,
     packed_windows,

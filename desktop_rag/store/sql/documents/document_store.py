@@ -8,9 +8,11 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
-from desktop_rag.core.domain import Document, DocumentState
+from desktop_rag.core.crawling import site_address
+from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.core.library_events import (
     DocumentCounts,
     FileChange,
@@ -18,20 +20,12 @@ from desktop_rag.core.library_events import (
     LibraryFacets,
 )
 from desktop_rag.core.parsed import Chunk
+from desktop_rag.core.pictures import PICTURES_WAIT, waiting_in
 from desktop_rag.core.question import Readable
-from desktop_rag.store.contract.document_claims import DocumentClaims
-from desktop_rag.store.contract.documents import IndexingOutcome, KnownRow, ReadRow
-from desktop_rag.store.sql.documents.mirrored_sites import read_sites, with_sites
-from desktop_rag.store.sql.documents.row_values import (
-    DOCUMENT,
-    delete_rows,
-    document_from,
-    insert_rows,
-    rows_of,
-    taken_rows,
-)
+from desktop_rag.store.contract.documents import DocumentClaims, IndexingOutcome, KnownRow, ReadRow
 from desktop_rag.store.sql.documents.tag_store import follow_moves
 from desktop_rag.store.sql.precious_rows import Entity
+from desktop_rag.store.sql.scope_filters import readable_documents
 from desktop_rag.store.sql.sql_engine import (
     Connection,
     Database,
@@ -39,7 +33,111 @@ from desktop_rag.store.sql.sql_engine import (
     StagedOutcomes,
     sql_in,
 )
-from desktop_rag.store.sql.text_sql import readable_documents
+
+# The rows of documents as values and back. Inside a transaction or on an open cursor.
+
+DOCUMENT = (
+    "document_id, source_id, path, title, format, size_bytes, mtime_ns, inode, content_hash,"
+    " state, reason, chunk_count, indexed_at, parent_id, part, url, language, chunking, gone_at,"
+    " readers, dated, tags"
+)
+
+
+def rows_of(con: Connection, document_ids: Sequence[str]) -> list[Document]:
+    """The documents with these ids, in any order."""
+    rows = con.execute(
+        f"SELECT {DOCUMENT} FROM documents WHERE document_id IN (SELECT unnest(?::VARCHAR[]))",
+        [list(document_ids)],
+    ).fetchall()
+    return [document_from(row) for row in rows]
+
+
+def taken_rows(database: Database, con: Connection, document_ids: Sequence[str]) -> list[Document]:
+    """Remove rows that others will replace, and return them: one statement does both."""
+    which, values = database.with_ids(document_ids)
+    rows = con.execute(
+        f"DELETE FROM documents WHERE {which} RETURNING {DOCUMENT}", values
+    ).fetchall()
+    return [document_from(row) for row in rows]
+
+
+def delete_rows(con: Connection, document_ids: Sequence[str]) -> None:
+    """Remove rows, without their content."""
+    con.execute(
+        "DELETE FROM documents WHERE document_id IN (SELECT unnest(?::VARCHAR[]))",
+        [list(document_ids)],
+    )
+
+
+def waiting_pictures(con: Connection) -> int:
+    """The number of pictures and scanned pages that wait to be read."""
+    rows = con.execute(
+        "SELECT reason FROM documents WHERE reason LIKE ? AND state <> 'gone'",
+        [f"%{PICTURES_WAIT}%"],
+    ).fetchall()
+    return sum(waiting_in(row[0]) for row in rows)
+
+
+def insert_rows(database: Database, con: Connection, documents: Sequence[Document]) -> None:
+    """Add rows."""
+    if not documents:
+        return
+    rows = [_row_of(document) for document in documents]
+    names = [name.strip() for name in DOCUMENT.split(",")]
+    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    database.insert(con, "documents", columns)
+
+
+def _row_of(d: Document) -> tuple[object, ...]:
+    return (
+        d.document_id, d.source_id, str(d.path), d.title, d.format, d.stat.size_bytes,
+        d.stat.mtime_ns, d.stat.inode, d.content_hash, d.state.value, d.reason, d.chunk_count,
+        d.indexed_at, d.parent_id, d.part, d.url, d.language, d.chunking, d.gone_at, d.readers,
+        d.dated, "\n".join(d.tags),
+    )  # fmt: skip
+
+
+def document_from(row: tuple[object, ...]) -> Document:
+    """The document of a row with the columns of DOCUMENT."""
+    document_id, source_id, path, title, form, size, mtime, inode, digest, state, *rest, tags = row
+    return Document(
+        document_id, source_id, Path(str(path)), title, form,  # type: ignore[arg-type]
+        FileStat(size, mtime, inode), digest, DocumentState(state), *rest,  # type: ignore[arg-type]
+        tags=tuple(str(tags).split("\n")) if tags else (),
+    )  # fmt: skip
+
+
+# The addresses of files whose folders mirror a site. Inside a transaction or on an open cursor.
+
+# The folder and the base address of each source that has one, by the id of the source.
+Sites = Mapping[str, tuple[Path, str]]
+
+
+def read_sites(con: Connection) -> Sites:
+    """The folders that mirror sites."""
+    rows = con.execute(
+        "SELECT source_id, path, base_address FROM sources WHERE base_address <> ''"
+    ).fetchall()
+    return {source_id: (Path(path), base) for source_id, path, base in rows}
+
+
+def address_of(sites: Sites, source_id: str, path: str) -> str:
+    """The address of a file on the site that its folder mirrors; "" if it mirrors none."""
+    site = sites.get(source_id)
+    return site_address(site[1], site[0], Path(path)) if site else ""
+
+
+def with_sites(documents: Sequence[Document], sites: Sites) -> list[Document]:
+    """The documents with their addresses on the sites that their folders mirror."""
+    if not sites:
+        return list(documents)
+    return [
+        replace(d, site_url=address_of(sites, d.source_id, str(d.path)))
+        if d.source_id in sites
+        else d
+        for d in documents
+    ]
+
 
 # What happened to files in the last days. Inside a transaction, or on an open cursor.
 

@@ -4,12 +4,11 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from desktop_rag.core.domain import Document
+from desktop_rag.core.domain import MOST_TAGS, Document, TagCount, with_changes
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.tags import MOST_TAGS, TagCount, with_changes
 from desktop_rag.store.sql.precious_rows import Entity
+from desktop_rag.store.sql.scope_filters import folded
 from desktop_rag.store.sql.sql_engine import Connection, Database
-from desktop_rag.store.sql.text_sql import folded
 
 _KIND = "tagging"
 # Attached files are no part of the library; gone ones are found by no search.

@@ -3,16 +3,18 @@
 import json
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
 
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.answer_claims import Claim
-from desktop_rag.core.attachment import Attachment
+from desktop_rag.core.claims import Claim
 from desktop_rag.core.conversation import (
+    Attachment,
     Conversation,
     Feedback,
     GivenFeedback,
+    Image,
     Message,
     MessageState,
     PastAnswer,
@@ -20,10 +22,14 @@ from desktop_rag.core.conversation import (
     SearchNotes,
     SourceRef,
 )
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.question_scope import QuestionScope
+from desktop_rag.store.contract.records import UnfinishedAnswer
+from desktop_rag.store.sql.documents.source_store import delete_source
+from desktop_rag.store.sql.line_files import append_lines, mapping_journal_errors
 from desktop_rag.store.sql.precious_rows import Entity
-from desktop_rag.store.sql.sql_engine import Connection, Database
-from desktop_rag.store.sql.text_sql import folded
+from desktop_rag.store.sql.scope_filters import folded
+from desktop_rag.store.sql.sql_engine import Connection, Database, DocumentContent
 
 CONVERSATION = "conversation_id, title, collection_id, updated_at, is_pinned, assistant_id, kept_by"
 _MESSAGE = (
@@ -396,3 +402,179 @@ def _message_from(
         copy_of=str(copy_of),
         scope=QuestionScope.from_json(json.loads(str(scope))),
     )  # fmt: skip
+
+
+# The attachments of conversations, and attached images. Any thread; writes take the lane.
+
+
+class AttachmentStore:
+    """Reads and writes attachments; each method is one transaction."""
+
+    def __init__(self, database: Database, content: DocumentContent) -> None:
+        self._database = database
+        self._content = content
+
+    def of(self, conversation_id: str) -> tuple[Attachment, ...]:
+        """The attachments of the conversation."""
+        with self._database.read() as con:
+            rows = con.execute(
+                "SELECT attachments FROM conversations WHERE conversation_id = ?",
+                [conversation_id],
+            ).fetchall()
+        return attachments_from_json(rows[0][0]) if rows else ()
+
+    def set(self, conversation_id: str, attachments: Sequence[Attachment]) -> None:
+        """Replace the attachments of the conversation."""
+        row = [attachments_to_json(attachments), conversation_id]
+        sql = "UPDATE conversations SET attachments = ? WHERE conversation_id = ?"
+        self._database.write_uncached(
+            lambda con: con.execute(sql, row), changes=[Entity("conversation", conversation_id)]
+        )
+
+    def put_image(self, attachment_id: str, image: Image) -> None:
+        """Store the image of an attachment."""
+        row = [attachment_id, image.mime, image.data, time.time()]
+        sql = "INSERT INTO attached_images (attachment_id, mime, data, kept_at) VALUES (?, ?, ?, ?)"
+        self._database.write_uncached(
+            lambda con: con.execute(sql, row), changes=[Entity("image", attachment_id)]
+        )
+
+    def image(self, attachment_id: str) -> Image | None:
+        """The image of an attachment; None when it has none."""
+        with self._database.read() as con:
+            rows = con.execute(
+                "SELECT mime, data FROM attached_images WHERE attachment_id = ?", [attachment_id]
+            ).fetchall()
+        return Image(rows[0][0], bytes(rows[0][1])) if rows else None
+
+    def purge(self, before: float) -> None:
+        """Remove older images and attached sources that no conversation refers to."""
+        changes: list[Entity] = []
+        self._database.write(
+            lambda con: changes.extend(_purge(con, before, self._content)), changes=changes
+        )
+
+
+def _purge(con: Connection, before: float, content: DocumentContent) -> list[Entity]:
+    lists = con.execute(
+        "SELECT attachments FROM conversations WHERE attachments <> '[]'"
+        " UNION SELECT attachments FROM messages WHERE attachments <> '[]'"
+    ).fetchall()
+    used = {a.attachment_id for (stored,) in lists for a in attachments_from_json(stored)}
+    unused = "NOT IN (SELECT unnest(?::VARCHAR[]))"
+    sources = con.execute(
+        f"SELECT source_id FROM sources WHERE is_attached AND added_at < ? AND source_id {unused}",
+        [before, list(used)],
+    ).fetchall()
+    for (source_id,) in sources:
+        delete_source(con, source_id, content)
+    images = con.execute(
+        f"DELETE FROM attached_images WHERE kept_at < ? AND attachment_id {unused}"
+        " RETURNING attachment_id",
+        [before, list(used)],
+    ).fetchall()
+    return [
+        *(Entity("source", source_id) for (source_id,) in sources),
+        *(Entity("image", attachment_id) for (attachment_id,) in images),
+    ]
+
+
+# Conversations that are kept for other programs. Any thread; writes take the lane.
+
+
+class KeptConversationStore:
+    """Which conversations are kept for which program; each method is one transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def keep(self, conversation_id: str, keeper: str) -> None:
+        """Keep the conversation for a program, out of the person's list."""
+        self._database.write_uncached(
+            lambda con: con.execute(
+                "UPDATE conversations SET kept_by = ? WHERE conversation_id = ?",
+                [keeper, conversation_id],
+            ),
+            changes=[conversation_entity(conversation_id)],
+        )
+
+    def of(self, keeper: str = "") -> list[Conversation]:
+        """The conversations kept for a program, or for any, the last changed first."""
+        with self._database.read() as con:
+            rows = con.execute(
+                f"SELECT {CONVERSATION} FROM conversations WHERE NOT is_deleted AND kept_by <> ''"
+                " AND ($keeper = '' OR kept_by = $keeper) ORDER BY change_number DESC",
+                {"keeper": keeper},
+            ).fetchall()
+        return [Conversation(*row) for row in rows]
+
+
+# What was shown of answers in progress, as a file each beside the library. Any thread.
+#
+# Not in the library file: a save must be cheap and must not wait behind indexing on the write
+# lane.
+# A file holds each word once, in the order it was shown, and goes when the answer is stored.
+
+_SUFFIX = ".jsonl"
+
+
+class UnfinishedAnswerStore:
+    """The files of one library."""
+
+    def __init__(self, folder: Path) -> None:
+        """The folder is created with the first answer."""
+        self._folder = folder
+
+    def append(
+        self,
+        answer_id: str,
+        *,
+        about: Mapping[str, Any] | None,
+        text: str,
+        thinking: str,
+        is_restated: bool = False,
+    ) -> None:
+        """Add what was shown since; `about` replaces the one before.
+
+        With `is_restated`, the text and the thinking replace those before too.
+        """
+        line = {"about": about, "text": text, "thinking": thinking, "is_restated": is_restated}
+        content = json.dumps({name: value for name, value in line.items() if value})
+        with mapping_journal_errors():
+            append_lines(self._file(answer_id), content.encode() + b"\n")
+
+    def all(self) -> list[UnfinishedAnswer]:
+        """The answers whose process ended before them, in no order."""
+        with mapping_journal_errors():
+            files = sorted(self._folder.glob(f"*{_SUFFIX}"))
+            return [_read(file) for file in files]
+
+    def remove(self, answer_id: str) -> None:
+        """Forget an answer, because it is stored as a message or gone."""
+        with mapping_journal_errors():
+            self._file(answer_id).unlink(missing_ok=True)
+
+    def _file(self, answer_id: str) -> Path:
+        return self._folder / f"{answer_id}{_SUFFIX}"
+
+
+def _read(file: Path) -> UnfinishedAnswer:
+    about: dict[str, Any] = {}
+    parts: dict[str, list[str]] = {"text": [], "thinking": []}
+    for content in file.read_bytes().split(b"\n"):
+        line = _object(content)
+        about = cast("dict[str, Any]", line.get("about")) or about
+        for name, pieces in parts.items():
+            if line.get("is_restated"):
+                pieces.clear()
+            pieces.append(str(line.get(name, "")))
+    return UnfinishedAnswer(file.stem, about, "".join(parts["text"]), "".join(parts["thinking"]))
+
+
+def _object(content: bytes) -> dict[str, Any]:
+    """The object of a line; an empty one for a line that was cut off or damaged."""
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        return {}
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from desktop_rag.core.claims import Verdict
-from desktop_rag.core.conversation import Feedback
-from desktop_rag.core.interaction import Interaction, InteractionOutcome
+from desktop_rag.core.conversation import Feedback, Interaction, InteractionOutcome
 from desktop_rag.store.sql.packed_vectors import packed, unpacked
 from desktop_rag.store.sql.precious_rows import Entity
 from desktop_rag.store.sql.sql_engine import Connection, Database

@@ -35,7 +35,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line, value_in_words
 from desktop_rag.ui.widgets.controls import TextButton, plain_tooltip
 from desktop_rag.ui.widgets.flow_row import FlowRow
-from desktop_rag.ui.widgets.row_table import RoleDelegate, RowTable
+from desktop_rag.ui.widgets.item_list import RoleDelegate, RowTable
 
 if TYPE_CHECKING:
     from desktop_rag.ingest.library import Library

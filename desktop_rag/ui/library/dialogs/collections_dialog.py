@@ -20,8 +20,8 @@ from PySide6.QtWidgets import (
 from desktop_rag.core.domain import Collection, Source
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.parsed import ChunkMethod, ChunkSettings
+from desktop_rag.ui.endpoints.model_field import MODEL_NOTE, ModelField
 from desktop_rag.ui.foundation.wording import one_line
-from desktop_rag.ui.models.model_field import MODEL_NOTE, ModelField
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, plain_tooltip
 from desktop_rag.ui.widgets.form_fields import note, number_field, show_number
 

@@ -27,8 +27,13 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, number_in_words, told, tr
 from desktop_rag.core.library_events import FolderPreview, LeftOut
 from desktop_rag.ui.foundation.bridge import Bridge, Job
-from desktop_rag.ui.foundation.error_words import hint_of, title_of
-from desktop_rag.ui.foundation.wording import one_line, size_in_words, time_in_words
+from desktop_rag.ui.foundation.wording import (
+    hint_of,
+    one_line,
+    size_in_words,
+    time_in_words,
+    title_of,
+)
 from desktop_rag.ui.library.collection_field import CollectionField
 from desktop_rag.ui.widgets.controls import Card, ElidedLabel, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note, number_field, show_number

@@ -15,13 +15,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop_rag.core.crawling.crawl_report import CrawlReport, CrawlState
+from desktop_rag.core.crawling import CrawlReport, CrawlState
 from desktop_rag.core.domain import Collection, Source, WebLinks
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, told, tr
 from desktop_rag.ui.foundation.days import moment_in_words
-from desktop_rag.ui.foundation.error_words import failure_in_words
-from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.foundation.wording import failure_in_words, one_line
 from desktop_rag.ui.library.collection_field import CollectionField
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton
 from desktop_rag.ui.widgets.form_fields import note, number_field

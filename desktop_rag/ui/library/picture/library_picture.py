@@ -26,7 +26,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_rag.core.language.translation import count_of, number_in_words, tr
-from desktop_rag.ui.foundation.presses import ClickWatch
+from desktop_rag.ui.foundation.bridge import ClickWatch
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import value_in_words
 from desktop_rag.ui.library.document_model import DocumentModel
@@ -40,9 +40,8 @@ from desktop_rag.ui.library.facets.facet_values import (
     folder_value,
     is_inside,
 )
-from desktop_rag.ui.widgets.controls import TextButton, plain_tooltip, press_by_enter
-from desktop_rag.ui.widgets.elided_button import ElidedButton
-from desktop_rag.ui.widgets.wrapping_row import WrappingRow
+from desktop_rag.ui.widgets.controls import ElidedButton, TextButton, plain_tooltip, press_by_enter
+from desktop_rag.ui.widgets.flow_row import WrappingRow
 
 # Divides a rectangle into areas of given sizes, as square as possible. Pure; any thread.
 #

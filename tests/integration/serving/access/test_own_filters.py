@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from desktop_rag.core.conversation import AnswerDone, TextDelta
 from desktop_rag.core.question import EVERYTHING
-from desktop_rag.features.server.filters.request_filter import RequestFilter
+from desktop_rag.features.server.filters.filter_chain import RequestFilter
 from desktop_rag.features.server.refusals import Refusal
 
 seen = []

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from desktop_rag.features.server.filters.request_log import RequestLog
-from desktop_rag.features.server.programs.request_record import RequestRecord
+from desktop_rag.features.server.filters.standard_filters import RequestLog
+from desktop_rag.features.server.values.usage_figures import RequestRecord
 from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer
 

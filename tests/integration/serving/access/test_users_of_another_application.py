@@ -15,7 +15,7 @@ from desktop_rag.features.server.access.access_rules import AccessRules
 from desktop_rag.features.server.access.access_tokens import TokenScope
 from desktop_rag.features.server.access.user_rights import USER_HEADER
 from desktop_rag.features.server.access.user_tokens import UserTokens
-from desktop_rag.features.server.programs.access_rule import AccessRule
+from desktop_rag.features.server.values.access_values import AccessRule
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
 from tests.servers.rights_app import (

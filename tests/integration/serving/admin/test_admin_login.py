@@ -8,7 +8,7 @@ import pytest
 
 from desktop_rag.features.server.access.access_tokens import TokenScope, new_token
 from desktop_rag.features.server.access.token_book import TokenBook
-from desktop_rag.features.server.admin.admin_sessions import IDLE_S, AdminSessions
+from desktop_rag.features.server.admin.admin_visits import IDLE_S, AdminSessions
 from tests.integration.serving.admin.admin_browser import AdminBrowser
 from tests.integration.serving.conftest import Server
 

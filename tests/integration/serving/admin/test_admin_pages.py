@@ -287,6 +287,6 @@ def test_the_writer_of_pages_lets_nothing_through() -> None:
 
 
 def test_only_the_writer_makes_markup() -> None:
-    serve = Path(__file__).parents[4] / "desktop_rag" / "serve"
+    serve = Path(__file__).parents[4] / "desktop_rag" / "features" / "server"
     makers = {p.name for p in serve.rglob("*.py") if re.search(r"\bHtml\(", p.read_text())}
     assert makers == {"html_writer.py"}

@@ -5,10 +5,9 @@ import pytest
 
 from desktop_rag.answer.checking.answer_checking import claims_of, statements
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.answer_claims import Claim, place_of_sign
-from desktop_rag.core.claims import CheckedClaim, Verdict
+from desktop_rag.core.claims import CheckedClaim, Claim, Verdict, place_of_sign
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.parsed import Anchor
 
 LAMP = "The lamp is lit at dusk by the keeper. It burns 20 litres of oil a night."
 TOWER = "The tower was painted white by a painter from Hull."

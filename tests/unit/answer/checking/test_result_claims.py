@@ -3,9 +3,9 @@
 import pytest
 
 from desktop_rag.answer.checking.answer_checking import checked_by_result
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.claims import Verdict
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.parsed import Anchor
 
 ROWS = """\
 Result of a query over 336 rows, cells A2:E337:

@@ -3,8 +3,8 @@
 import pytest
 
 from desktop_rag.answer.citing.citation_validation import finish_answer, unwrapped
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.parsed import Anchor
 
 KNOWN = frozenset({1})
 

@@ -4,8 +4,8 @@ import pytest
 
 from desktop_rag.answer.citing.citation_validation import finish_answer
 from desktop_rag.answer.citing.citations import normalise
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.parsed import Anchor
 
 KNOWN = frozenset({1, 2, 3})
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from desktop_rag.answer.citing.citation_validation import finish_answer
 from desktop_rag.answer.citing.citations import citations
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.parsed import Anchor
 from tests.unit.answer.citing.test_citations import TEXTS
 
 

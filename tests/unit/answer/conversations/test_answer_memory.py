@@ -10,13 +10,18 @@ import pytest
 from numpy.typing import NDArray
 
 from desktop_rag.answer.conversations.answer_memory import LEAST_SIMILARITY, Memory
-from desktop_rag.answer.search.similarity_calibration import SimilarityCalibration, rescaled
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.answer_claims import Claim
-from desktop_rag.core.claims import CheckedClaim, Verdict
-from desktop_rag.core.conversation import Message, MessageState, Role, SearchNotes, SourceRef
+from desktop_rag.answer.search.candidates import SimilarityCalibration, rescaled
+from desktop_rag.core.claims import CheckedClaim, Claim, Verdict
+from desktop_rag.core.conversation import (
+    InteractionOutcome,
+    Message,
+    MessageState,
+    Role,
+    SearchNotes,
+    SourceRef,
+)
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.interaction import InteractionOutcome
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 from desktop_rag.models.ports import EmbedderFaultError, Vectors
 from desktop_rag.store.contract.engine import Engine

@@ -6,9 +6,16 @@ import pytest
 from markdown_it import MarkdownIt
 
 from desktop_rag.answer.conversations.conversation_export import export_text
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.attachment import Attachment, AttachmentKind
-from desktop_rag.core.conversation import Conversation, Message, MessageState, Role, SourceRef
+from desktop_rag.core.conversation import (
+    Attachment,
+    AttachmentKind,
+    Conversation,
+    Message,
+    MessageState,
+    Role,
+    SourceRef,
+)
+from desktop_rag.core.parsed import Anchor
 
 EVIL = '<script>alert(1)</script> ![x](https://a.example/x.png) <img src="https://a.example/y">'
 TALK = Conversation("c", f"Lamps {EVIL}", "", 5.0)

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.answer.conversations.history import History
-from desktop_rag.answer.conversations.rewrites import Rewrites
-from desktop_rag.core.anchors import Anchor
+from desktop_rag.answer.conversations.personal import Rewrites
 from desktop_rag.core.conversation import Message, Role, SourceRef
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.store.contract.engine import Engine
 
 SOURCE = SourceRef(1, "d", "/docs/a.md", "A", Anchor(line=3), "passage", 0.5, is_cited=True)

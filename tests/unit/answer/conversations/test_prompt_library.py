@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.answer.conversations.prompt_library import PromptLibrary
+from desktop_rag.answer.conversations.personal import PromptLibrary
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.saved_prompts import (

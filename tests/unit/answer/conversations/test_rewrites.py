@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.answer.conversations.rewrites import Rewrites, is_of
-from desktop_rag.core.anchors import Anchor
+from desktop_rag.answer.conversations.personal import Rewrites, is_of
 from desktop_rag.core.conversation import Message, Role, SourceRef
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.parsed import Anchor
 
 CITED = SourceRef(1, "d", "/docs/a.pdf", 'The "A"', Anchor(page=3), "text", 0.5, is_cited=True)
 UNCITED = SourceRef(2, "e", "/docs/b.md", "B", Anchor(line=1), "text", 0.5)

@@ -12,7 +12,6 @@ from desktop_rag.answer.conversations.unfinished_answers import (
     AnswerStart,
     UnfinishedAnswers,
 )
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import (
     AnswerRestated,
     Message,
@@ -23,6 +22,7 @@ from desktop_rag.core.conversation import (
     TextDelta,
     ThinkingDelta,
 )
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.store.contract.engine import Engine
 
 SOURCE = SourceRef(1, "d", "/docs/a.md", "A", Anchor(line=3), "The ferry leaves at noon.", 0.5)

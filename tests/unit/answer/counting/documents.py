@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from desktop_rag.answer.counting.counted_set import front_fields
-from desktop_rag.answer.counting.record_forms import ReadDocument
+from desktop_rag.answer.counting.record_structures import ReadDocument
 from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.core.parsed import Heading
 from desktop_rag.ingest.read.markup.markdown import headings, parse_front_matter

@@ -4,8 +4,7 @@ import pytest
 
 from desktop_rag.answer.counting.count_answer import Choice, chosen
 from desktop_rag.answer.counting.counting_words import counting_question
-from desktop_rag.answer.counting.record_forms import Kind, ReadDocument
-from desktop_rag.answer.counting.record_structures import structures_in
+from desktop_rag.answer.counting.record_structures import Kind, ReadDocument, structures_in
 from tests.unit.answer.counting.documents import document
 
 NAMES = ("Apple pie", "Leek soup", "Rice pudding", "Bean stew", "Rye bread")

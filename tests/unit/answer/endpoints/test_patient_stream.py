@@ -6,8 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from desktop_rag.answer.endpoints.helper_job import generate
-from desktop_rag.answer.endpoints.patient_stream import patient_stream
+from desktop_rag.answer.endpoints.helper_job import generate, patient_stream
 from desktop_rag.core.errors import AppError
 from desktop_rag.models.ports import ChatTurn, Delta
 

@@ -4,11 +4,11 @@ import pytest
 
 from desktop_rag.answer.prompting.instructions import (
     OPEN_INSTRUCTIONS,
+    OWN_KNOWLEDGE_LINE,
     WITHOUT_SOURCES,
     instructions_for,
     with_instructions,
 )
-from desktop_rag.answer.prompting.own_knowledge import OWN_KNOWLEDGE_LINE
 from desktop_rag.answer.prompting.prompt import INSTRUCTIONS, ONLY_SOURCES
 
 WISHES = "Answer like a pirate."

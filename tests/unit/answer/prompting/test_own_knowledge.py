@@ -3,10 +3,10 @@
 import pytest
 
 from desktop_rag.answer.checking.answer_checking import statements
-from desktop_rag.answer.prompting.own_knowledge import OWN_KNOWLEDGE_LINE, split_own_knowledge
+from desktop_rag.answer.prompting.instructions import OWN_KNOWLEDGE_LINE, split_own_knowledge
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import MessageState, SourceRef
+from desktop_rag.core.parsed import Anchor
 
 SOURCE = SourceRef(
     1, "d", "/a.md", "A", Anchor(line=1), "The lamp of the lighthouse is lit at dusk.", 1.0, end=42

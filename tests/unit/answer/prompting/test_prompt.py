@@ -15,9 +15,8 @@ from desktop_rag.answer.prompting.prompt import (
     PromptExtras,
     build_prompt,
 )
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.attachment import Image
-from desktop_rag.core.conversation import Message, Role, SourceRef
+from desktop_rag.core.conversation import Image, Message, Role, SourceRef
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.models.ports import ChatTurn
 
 FENCE = "q7x2m9"

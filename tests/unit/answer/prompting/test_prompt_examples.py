@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from desktop_rag.answer.prompting.prompt import INSTRUCTIONS, Prompt, PromptExtras, build_prompt
-from desktop_rag.core.conversation import Message, Role
-from desktop_rag.core.interaction import Interaction, InteractionOutcome
+from desktop_rag.core.conversation import Interaction, InteractionOutcome, Message, Role
 from tests.unit.answer.prompting.test_prompt import (
     FENCE,
     QUESTION,

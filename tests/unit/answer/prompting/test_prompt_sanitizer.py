@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_rag.answer.prompting.prompt_sanitizer import sanitized
+from desktop_rag.answer.prompting.prompt import sanitized
 
 FENCE = "q7x2m9"
 

@@ -4,7 +4,7 @@ from desktop_rag.answer.search.candidates import AnsweringIndex
 from desktop_rag.answer.search.question_terms import SearchQuestion
 from desktop_rag.core.query import Query
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.scope import EVERYWHERE
+from desktop_rag.store.contract.search import EVERYWHERE
 from tests.stored_rows import put
 from tests.unit.answer.search.test_retriever import Letters, retriever_of
 

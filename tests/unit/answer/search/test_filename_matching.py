@@ -7,7 +7,7 @@ import pytest
 
 from desktop_rag.answer.search.filename_matching import FilenameMatcher
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.scope import Scope
+from desktop_rag.store.contract.search import Scope
 from tests.engines import duckdb_in
 from tests.stored_rows import add, document, indexed
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from desktop_rag.answer.search.similarity_calibration import SimilarityCalibration, rescaled
+from desktop_rag.answer.search.candidates import SimilarityCalibration, rescaled
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 from desktop_rag.models.ports import Vectors

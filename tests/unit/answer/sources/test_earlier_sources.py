@@ -1,9 +1,9 @@
 import time
 from dataclasses import replace
 
-from desktop_rag.answer.sources.earlier_sources import sources_before, with_earlier
-from desktop_rag.core.anchors import Anchor
+from desktop_rag.answer.sources.source_merging import sources_before, with_earlier
 from desktop_rag.core.conversation import Message, Role, SourceRef
+from desktop_rag.core.parsed import Anchor
 
 TEXTS = {"lamp": "Of lamps. The lamp is lit at dusk. It is red.", "ferry": "The ferry leaves."}
 

@@ -1,8 +1,8 @@
 import pytest
 
 from desktop_rag.answer.sources.source_finder import inside
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.domain import Passage
+from desktop_rag.core.parsed import Anchor
 
 LEASE = "Im Hof darf nicht gegrillt werden. Ein Hund braucht die Zustimmung des Vermieters."
 PARK = "Wer einen Hund halten will, zahlt Steuer. Grillen darf man am See."

@@ -16,9 +16,8 @@ from desktop_rag.answer.sources.source_merging import (
     grouped,
     joined,
 )
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.domain import Passage
-from desktop_rag.core.parsed import Mark, ParsedDocument
+from desktop_rag.core.parsed import Anchor, Mark, ParsedDocument
 from desktop_rag.core.places import places_to_json
 
 TEXT = "The lamp is lit at dusk. The wick is trimmed twice. \n\n The ferry leaves at noon. End."

@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_rag.answer.tables.table_words import may_want_a_query
+from desktop_rag.answer.tables.cell_values import may_want_a_query
 
 
 @pytest.mark.parametrize(

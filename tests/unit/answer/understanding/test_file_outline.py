@@ -2,8 +2,7 @@
 
 from desktop_rag.answer.understanding.named_answer import outline_of
 from desktop_rag.answer.writing.answer_texts import texts_for
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.parsed import Mark, ParsedDocument, TableHeader
+from desktop_rag.core.parsed import Anchor, Mark, ParsedDocument, TableHeader
 from desktop_rag.core.places import places_to_json
 from tests.stored_rows import document
 

@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from desktop_rag.answer.counting.record_forms import Kind
+from desktop_rag.answer.counting.record_structures import Kind
 from desktop_rag.answer.writing.answer_texts import answer_texts, texts_for
 from desktop_rag.core.paths import resources_dir
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from desktop_rag.answer.writing.excerpt_leads import heading_of, label_of
-from desktop_rag.answer.writing.excerpt_units import units_of
+from desktop_rag.answer.writing.excerpt_units import heading_of, label_of, units_of
 
 
 def led(text: str, above: str = "") -> list[tuple[str, str]]:

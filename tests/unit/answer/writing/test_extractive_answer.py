@@ -1,10 +1,10 @@
 from dataclasses import replace
 
-from desktop_rag.answer.search.similarity_calibration import SimilarityCalibration
+from desktop_rag.answer.search.candidates import SimilarityCalibration
+from desktop_rag.answer.writing.excerpt_candidates import Surroundings
 from desktop_rag.answer.writing.extractive_answer import excerpts
-from desktop_rag.answer.writing.source_tables import Surroundings
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.parsed import Anchor
 from tests.conftest import bundled_embedder
 
 

@@ -4,9 +4,7 @@ import itertools
 
 import pytest
 
-from desktop_rag.answer.writing.answer_draft import AnswerDraft
-from desktop_rag.answer.writing.growing_answer import GrowingAnswer
-from desktop_rag.core.anchors import Anchor
+from desktop_rag.answer.writing.answer_draft import AnswerDraft, GrowingAnswer
 from desktop_rag.core.conversation import (
     AnswerEvent,
     AnswerRestated,
@@ -15,6 +13,7 @@ from desktop_rag.core.conversation import (
     TextDelta,
     ThinkingDelta,
 )
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.models.ports import Delta
 
 SOURCES = tuple(

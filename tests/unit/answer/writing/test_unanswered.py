@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from desktop_rag.answer.writing.unanswered import Refusal, refusal, unread_files
+from desktop_rag.answer.writing.answer_texts import Refusal, refusal, unread_files
 from desktop_rag.core.paths import resources_dir
 
 

@@ -2,7 +2,7 @@ from pathlib import PurePosixPath, PureWindowsPath
 
 import pytest
 
-from desktop_rag.core.crawling.site_address import site_address
+from desktop_rag.core.crawling import site_address
 
 _ROOT = PurePosixPath("/mirror")
 

@@ -3,17 +3,27 @@ from typing import Any
 
 import pytest
 
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.answer_claims import Claim
-from desktop_rag.core.claims import CheckedClaim, Verdict
+from desktop_rag.core.claims import CheckedClaim, Claim, Verdict
 from desktop_rag.core.conversation import MessageState, SourceRef
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.features.evaluation.values.answer_matrix import AnswerFilter, matrix_of
 from desktop_rag.features.evaluation.values.paired_comparison import Outcome
-from desktop_rag.features.evaluation.values.question_set import SetQuestion
-from desktop_rag.features.evaluation.values.run import Judgement, Preference, Run, RunAnswer, SetUp
-from desktop_rag.features.evaluation.values.run_names import named
+from desktop_rag.features.evaluation.values.run import (
+    Judgement,
+    Preference,
+    Run,
+    RunAnswer,
+    SetQuestion,
+    SetUp,
+)
 from desktop_rag.features.evaluation.values.run_summary import compare_runs, summary
-from desktop_rag.features.evaluation.values.scoring import Basis, RunScores, differences, scored
+from desktop_rag.features.evaluation.values.scoring import (
+    Basis,
+    RunScores,
+    differences,
+    named,
+    scored,
+)
 
 QUESTIONS = tuple(SetQuestion(f"q{n}", f"When {n}?", ("At dusk.",), tags=("sea",) * (n == 0))
                   for n in range(3))  # fmt: skip

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.domain import Passage
-from desktop_rag.core.parsed import Chunk, ChunkSettings
+from desktop_rag.core.parsed import Anchor, Chunk, ChunkSettings
 from desktop_rag.features.evaluation.values.chunk_advice import advice, comparison_json, why, worth
 from desktop_rag.features.evaluation.values.chunk_trial import (
     ChunkComparison,

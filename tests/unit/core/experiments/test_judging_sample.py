@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from desktop_rag.features.evaluation.values.judging_sample import drawn
+from desktop_rag.features.evaluation.values.answer_matrix import drawn
 
 IDS = [str(n) for n in range(30)]
 # Twenty of a, eight of b, two of c.

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
-from desktop_rag.features.evaluation.values.kappa import agreement, cohens_kappa
+from desktop_rag.features.evaluation.values.paired_comparison import agreement, cohens_kappa
 
 KINDS = ["first", "second", "same"]
 

@@ -1,6 +1,6 @@
 import pytest
 
-from desktop_rag.core.language.function_words import function_words, language_of
+from desktop_rag.core.language.languages import function_words, language_of
 from desktop_rag.core.text import words
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from desktop_rag.core.language.model_languages import (
+from desktop_rag.core.language.languages import (
     QUESTIONS_OF_ENGLISH_MODEL,
     QUESTIONS_OF_MULTILINGUAL_MODEL,
     question_language,

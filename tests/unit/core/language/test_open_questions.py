@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_rag.core.language.open_questions import is_open_question
+from desktop_rag.core.language.languages import is_open_question
 
 
 @pytest.mark.parametrize(

@@ -7,19 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import SourceRef
-from desktop_rag.features.schedules.values.note_changes import (
-    SectionChange,
-    proposed,
-    with_accepted,
-)
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.features.schedules.values.note_page import (
     NotePage,
     NoteSection,
+    SectionChange,
     new_page,
     page_text,
     parsed_page,
+    proposed,
+    with_accepted,
 )
 from desktop_rag.features.schedules.values.note_sources import (
     NoteSources,

@@ -4,9 +4,9 @@ import tomllib
 
 import pytest
 
-from desktop_rag.core.language.language_names import language_named
+from desktop_rag.core.language.languages import language_named
 from desktop_rag.core.paths import resources_dir
-from desktop_rag.features.schedules.values.note_words import (
+from desktop_rag.features.schedules.values.note_page import (
     EXCERPTS,
     heads_sources,
     language_of_topic,

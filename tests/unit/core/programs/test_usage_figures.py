@@ -2,12 +2,13 @@
 
 import pytest
 
-from desktop_rag.features.server.programs.request_record import (
+from desktop_rag.features.server.values.usage_figures import (
+    DAY_S,
     RequestKind,
     RequestRecord,
     RequestSearch,
+    usage_since,
 )
-from desktop_rag.features.server.programs.usage_figures import DAY_S, usage_since
 
 NOON = 1_700_000_000.0
 

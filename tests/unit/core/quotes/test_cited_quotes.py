@@ -2,9 +2,9 @@
 
 import pytest
 
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import SourceRef
-from desktop_rag.core.quotes.cited_quotes import CitedQuotes, quoting
+from desktop_rag.core.parsed import Anchor
+from desktop_rag.core.quotes import CitedQuotes, quoting
 
 PASSAGE = (
     "The costs were as follows:\nOil for the lamp 700 650\nWicks for the lamp 120 90\n"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_rag.core.quotes.quote_alignment import locate
+from desktop_rag.core.quotes import locate
 
 TEXT = (
     "The members met in May. The fee for members was raised from ten to twelve pounds by a clear "

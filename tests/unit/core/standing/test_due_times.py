@@ -6,17 +6,15 @@ from datetime import datetime, timedelta
 import pytest
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.schedules.values.due_times import (
-    is_due,
-    latest_occasion,
-    next_occasion,
-    retry_at,
-)
 from desktop_rag.features.schedules.values.standing_question import (
     LONGEST_NAME,
     Rhythm,
     ScheduleState,
     StandingQuestion,
+    is_due,
+    latest_occasion,
+    next_occasion,
+    retry_at,
     validated_question,
 )
 

@@ -1,7 +1,7 @@
 """Runs as rows, also those of earlier versions."""
 
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.features.schedules.values.standing_run import (
     ComparedSentence,
     SentenceChange,

@@ -2,8 +2,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from desktop_rag.ingest.background.indexing_pauses import IndexingPauses
-from desktop_rag.ingest.background.space_wait import SpaceTimes, SpaceWait
+from desktop_rag.ingest.background.indexing_pauses import IndexingPauses, SpaceTimes, SpaceWait
 
 
 @dataclass

@@ -2,8 +2,7 @@
 
 import threading
 
-from desktop_rag.ingest.background.background_thread import BackgroundThread
-from desktop_rag.ingest.background.ticker import Ticker
+from desktop_rag.ingest.background.background_thread import BackgroundThread, Ticker
 
 _LONG_S = 3600.0
 _WAIT_S = 30.0

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.parsed import (
+    Anchor,
     Chunk,
     ChunkMethod,
     ChunkSettings,

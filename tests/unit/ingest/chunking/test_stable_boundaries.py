@@ -3,8 +3,7 @@ from itertools import accumulate, pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.parsed import Chunk
+from desktop_rag.core.parsed import Anchor, Chunk
 from desktop_rag.ingest.chunking.document_chunker import stable_spans
 
 SENTENCES = [f"Sentence number {n} stands in the text and is long enough." for n in range(9)]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.core.anchors import PageWish
 from desktop_rag.core.errors import Cancelled
+from desktop_rag.core.parsed import PageWish
 from desktop_rag.ingest.parsing.page_renderer import PageRenderer
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.parsing.protocol import Limits

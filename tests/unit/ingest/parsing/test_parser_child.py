@@ -88,7 +88,7 @@ def test_a_bug_or_a_strange_error_fails_the_file_only(build: Build, odd: Path) -
 
 
 MADE = """
-from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.parsed import Mark, ParsedDocument, ParsedPart
 parser_child.read_as = lambda *a, **k: ParsedDocument('text', str(k['is_web_page']), 'abc', {})"""
 

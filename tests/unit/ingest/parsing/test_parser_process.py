@@ -8,9 +8,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from desktop_rag.core.anchors import PageWish
 from desktop_rag.core.errors import AppError, Cancelled
-from desktop_rag.core.pictures.picture_text import PictureText
+from desktop_rag.core.parsed import PageWish
+from desktop_rag.core.pictures import PictureText
 from desktop_rag.ingest.parsing import parser_process
 from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess, ParserUnavailable
 from desktop_rag.ingest.parsing.protocol import Limits, PictureWish

@@ -7,16 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_rag.core.anchors import Anchor, Box, PageView, PageWish, PageWord
+from desktop_rag.core.domain import LONGEST_TAG, MOST_TAGS
 from desktop_rag.core.parsed import (
+    Anchor,
+    Box,
     ColourSpan,
     Heading,
     Mark,
+    PageView,
+    PageWish,
+    PageWord,
     ParsedDocument,
     ParsedPart,
     TableHeader,
 )
-from desktop_rag.core.tags import LONGEST_TAG, MOST_TAGS
 from desktop_rag.ingest.parsing.frame_assembly import Assembly
 from desktop_rag.ingest.parsing.protocol import (
     LENGTH_BYTES,
@@ -29,7 +33,7 @@ from desktop_rag.ingest.parsing.protocol import (
     encode_frame,
     encode_view,
 )
-from desktop_rag.ingest.read.foundation.png import encode_png
+from desktop_rag.ingest.read.pdf.pdf_page_image import encode_png
 
 
 def assembled(frames: list[bytes], assembly: Assembly | None = None) -> ParsedDocument:

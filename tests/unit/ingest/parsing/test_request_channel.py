@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from desktop_rag.ingest.parsing.request_channel import CAN_PASS_FILES, RequestSender
+from desktop_rag.ingest.parsing.protocol import CAN_PASS_FILES, RequestSender
 
 
 @pytest.mark.skipif(not CAN_PASS_FILES, reason="requests go through a pipe here")

@@ -7,13 +7,11 @@ import pytest
 
 from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.library_events import Stage
-from desktop_rag.core.pictures.picture_text import PictureText
-from desktop_rag.core.pictures.waiting_pictures import PictureHold, waiting_in, waiting_words
+from desktop_rag.core.pictures import PictureHold, PictureText, waiting_in, waiting_words
 from desktop_rag.core.settings import LongReading
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.ingest.parsing.parser_process import ParseFailed
-from desktop_rag.ingest.pictures.kept_pictures import KeptPictures, PictureFolder
-from desktop_rag.ingest.pictures.pictures import Pictures
+from desktop_rag.ingest.pictures.pictures import KeptPictures, PictureFolder, Pictures
 from tests.unit.ui.rooms import make_document
 
 

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.core.anchors import PageWish
 from desktop_rag.core.domain import NEEDS_PASSWORD, OPENED_BY_PASSWORD
-from desktop_rag.core.parsed import ParsedDocument
+from desktop_rag.core.parsed import PageWish, ParsedDocument
 from desktop_rag.ingest.read.formats import detect, read_as
 from desktop_rag.ingest.read.foundation.encryption import decrypted
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable

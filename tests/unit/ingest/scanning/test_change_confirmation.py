@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.ingest.scanning.disk_walk import FoundFile
-from desktop_rag.ingest.scanning.recheck_schedule import RecheckTimes
 from desktop_rag.ingest.scanning.reconcile import Changes, KnownFile, Match
-from desktop_rag.ingest.scanning.scanner import ChangeConfirmation, ConfirmedChanges
+from desktop_rag.ingest.scanning.scanner import ChangeConfirmation, ConfirmedChanges, RecheckTimes
 
 TIMES = RecheckTimes(missing_s=5, settle_s=2, keep_gone_s=100, many_share=0.2, many_files=3)
 NOW = 10_000.0

@@ -3,7 +3,7 @@
 import time
 
 from desktop_rag.core.domain import DocumentState
-from desktop_rag.core.pictures.waiting_pictures import waiting_words
+from desktop_rag.core.pictures import waiting_words
 from desktop_rag.ingest.scanning.scanner import gone, returned
 from tests.unit.ui.rooms import make_document
 

@@ -7,8 +7,7 @@ import pytest
 
 from desktop_rag.core.domain import SourceRules
 from desktop_rag.ingest.scanning.disk_walk import scan
-from desktop_rag.ingest.scanning.ignore import IgnoreRules
-from desktop_rag.ingest.scanning.patterns import Patterns
+from desktop_rag.ingest.scanning.ignore import IgnoreRules, Patterns
 
 RULES = IgnoreRules(lambda name: name.endswith(".md"), 1000).of(SourceRules(uses_gitignore=True))
 

@@ -7,9 +7,8 @@ import pytest
 
 from desktop_rag.core.domain import SourceRules
 from desktop_rag.core.library_events import LeftOut
-from desktop_rag.ingest.scanning.disk_walk import RootOffline
+from desktop_rag.ingest.scanning.disk_walk import RootOffline, preview
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
-from desktop_rag.ingest.scanning.preview import preview
 
 RULES = IgnoreRules(lambda name: name.endswith((".md", ".pdf")), max_size_bytes=1 << 20)
 

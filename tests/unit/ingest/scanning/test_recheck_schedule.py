@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from desktop_rag.ingest.scanning.recheck_schedule import RecheckSchedule
+from desktop_rag.ingest.scanning.scanner import RecheckSchedule
 
 A, B = Path("a.md"), Path("b.md")
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from desktop_rag.app import Services
-from desktop_rag.ingest.scanning.recheck_schedule import RecheckSchedule
+from desktop_rag.ingest.scanning.scanner import RecheckSchedule
 
 _LET_IT_TRY_S = 0.2
 

@@ -3,8 +3,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.ingest.web.page_address import joined, normalise, parse_links, target_of
-from desktop_rag.ingest.web.refusal import PageRefused
+from desktop_rag.ingest.web.page_address import (
+    PageRefused,
+    joined,
+    normalise,
+    parse_links,
+    target_of,
+)
 
 
 @pytest.mark.parametrize(

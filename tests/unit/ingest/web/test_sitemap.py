@@ -2,7 +2,7 @@ import gzip
 
 import pytest
 
-from desktop_rag.ingest.web.sitemap import SitemapError, is_sitemap, parse_sitemap, unpacked
+from desktop_rag.ingest.web.sitemap_walk import SitemapError, is_sitemap, parse_sitemap, unpacked
 
 SPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 

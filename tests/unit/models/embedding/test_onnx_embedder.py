@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.models.embedding import embedder_opener, onnx_embedder
-from desktop_rag.models.embedding.bundled_models import (
+from desktop_rag.models.embedding import joined_embedding, onnx_embedder
+from desktop_rag.models.embedding.joined_embedding import (
     BUNDLED,
     BUNDLED_MULTILINGUAL,
     NAMES,
+    EmbedderOpener,
     bundled_folders,
 )
-from desktop_rag.models.embedding.embedder_opener import EmbedderOpener
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 
 FOLDER = bundled_folders()[BUNDLED]
@@ -155,7 +155,7 @@ def test_the_model_for_many_languages_waits_for_the_first_text(
 
     monkeypatch.setattr(onnx_embedder, "Tokenizer", SimpleNamespace(from_file=counted))
     # Not those that the tests share.
-    monkeypatch.setattr(embedder_opener, "OnnxEmbedder", OnnxEmbedder)
+    monkeypatch.setattr(joined_embedding, "OnnxEmbedder", OnnxEmbedder)
     opener = EmbedderOpener(bundled_folders(), str)
     english, multilingual = (opener.open(spec, 1) for spec in (BUNDLED, BUNDLED_MULTILINGUAL))
     opener.prepare()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.rails.actions.local_checks import mask_personal_data, takes_over
+from desktop_rag.features.rails.actions.built_in_actions import mask_personal_data, takes_over
 from desktop_rag.features.rails.actions.own_actions import load_confirmed, look_at
 
 CODE = """

@@ -8,8 +8,13 @@ import pytest
 
 from desktop_rag.features.rails.language.expression_values import ExpressionError, evaluate, fill_in
 from desktop_rag.features.rails.language.flow_parser import parse_expression, parse_flows
-from desktop_rag.features.rails.language.flow_syntax import BotSays, Execute, UserSays, When
-from desktop_rag.features.rails.language.syntax_errors import FlowSyntaxError
+from desktop_rag.features.rails.language.flow_syntax import (
+    BotSays,
+    Execute,
+    FlowSyntaxError,
+    UserSays,
+    When,
+)
 
 SAMPLE = '''# A comment first.
 define user ask if the shop is open on Sunday or when it isn't

@@ -1,6 +1,6 @@
 """Parallel flows: how many runs of one are under way."""
 
-from desktop_rag.features.rails.events.rail_events import BotIntent, UserIntent
+from desktop_rag.features.rails.rail_events import BotIntent, UserIntent
 from tests.unit.rails.runtime.test_rail_flows import rails
 
 _ECHO = """

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.features.rails.actions.rail_action import Action, make_action
+from desktop_rag.features.rails.actions.action_calls import Action, make_action
 from desktop_rag.features.rails.actions.rails_world import Passage, RailsWorld
 from desktop_rag.features.rails.configuration.rails_configuration import make_configuration
-from desktop_rag.features.rails.events.rail_events import (
+from desktop_rag.features.rails.language.flow_parser import parse_flows
+from desktop_rag.features.rails.rail_engine import Rails, transcript
+from desktop_rag.features.rails.rail_events import (
     ActionFinished,
     ActionStatus,
     BotSaid,
@@ -18,8 +20,6 @@ from desktop_rag.features.rails.events.rail_events import (
     OwnEvent,
     StartAction,
 )
-from desktop_rag.features.rails.language.flow_parser import parse_flows
-from desktop_rag.features.rails.rail_engine import Rails, transcript
 from desktop_rag.features.rails.runtime.rail_loop import Limits
 
 PASSAGE = Passage("Dogs sleep on the red sofa.", "house.md")

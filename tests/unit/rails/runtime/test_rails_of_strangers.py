@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.features.rails.actions.rail_action import make_action
+from desktop_rag.features.rails.actions.action_calls import make_action
 from desktop_rag.features.rails.actions.rails_world import RailsWorld
 from desktop_rag.features.rails.configuration.rails_folder import read_rails
 from desktop_rag.features.rails.rail_engine import Rails, transcript

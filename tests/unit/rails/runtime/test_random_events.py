@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_rag.features.rails.configuration.rails_configuration import make_configuration
-from desktop_rag.features.rails.events.rail_events import (
+from desktop_rag.features.rails.language.flow_parser import parse_flows
+from desktop_rag.features.rails.rail_events import (
     ActionFinished,
     ActionStatus,
     BotIntent,
@@ -26,10 +27,8 @@ from desktop_rag.features.rails.events.rail_events import (
     event_from_json,
     event_json,
 )
-from desktop_rag.features.rails.language.flow_parser import parse_flows
 from desktop_rag.features.rails.runtime.event_steps import receive, replay
-from desktop_rag.features.rails.runtime.next_step import next_step
-from desktop_rag.features.rails.runtime.rail_state import RailsState
+from desktop_rag.features.rails.runtime.next_step import RailsState, next_step
 
 FLOWS = """
 define bot b

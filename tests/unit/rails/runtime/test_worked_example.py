@@ -2,9 +2,9 @@
 
 from desktop_rag.features.rails.actions.rails_world import Passage, RailsWorld
 from desktop_rag.features.rails.configuration.rails_configuration import make_configuration
-from desktop_rag.features.rails.events.rail_events import event_from_json, event_json
 from desktop_rag.features.rails.language.flow_parser import parse_flows
 from desktop_rag.features.rails.rail_engine import Rails
+from desktop_rag.features.rails.rail_events import event_from_json, event_json
 
 FLOWS = """
 define user ask about headline numbers

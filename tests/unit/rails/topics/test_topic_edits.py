@@ -1,7 +1,6 @@
 """Edits of topics: each step is undone and done again, and what is unsaved is known."""
 
-from desktop_rag.features.rails.topics.rail_topic import RailTopic
-from desktop_rag.features.rails.topics.topic_edits import TopicEdits
+from desktop_rag.features.rails.topics.rail_topic import RailTopic, TopicEdits
 
 _A, _B, _C = (RailTopic(name) for name in "abc")
 

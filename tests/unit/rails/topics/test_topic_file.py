@@ -8,7 +8,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.features.rails.configuration.rails_configuration import make_configuration
 from desktop_rag.features.rails.language.flow_parser import parse_flows
-from desktop_rag.features.rails.language.syntax_errors import FlowSyntaxError
+from desktop_rag.features.rails.language.flow_syntax import FlowSyntaxError
 from desktop_rag.features.rails.topics.rail_topic import RailTopic, TopicReply, problems
 from desktop_rag.features.rails.topics.topic_file import (
     OtherThanTopicsError,

@@ -4,8 +4,8 @@ import pytest
 
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.settings import LaterSources, RetrievalSettings
-from desktop_rag.store.contract.assistant_store import AssistantStore
 from desktop_rag.store.contract.engine import Engine
+from desktop_rag.store.contract.records import AssistantStore
 
 TAXES = Assistant("1", "taxes")
 CONTRACTS = Assistant(

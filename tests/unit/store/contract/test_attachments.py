@@ -5,12 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from desktop_rag.core.attachment import Attachment, AttachmentKind, Image
-from desktop_rag.core.conversation import Message, Role
+from desktop_rag.core.conversation import Attachment, AttachmentKind, Image, Message, Role
 from desktop_rag.core.domain import Document
 from desktop_rag.core.query import parse_query
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.scope import EVERYWHERE, Scope
+from desktop_rag.store.contract.search import EVERYWHERE, Scope
 from tests.stored_rows import collection_id, document, found, indexed, put
 
 _LATER = 1e11

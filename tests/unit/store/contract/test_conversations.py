@@ -2,10 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.claims import (
     CheckedClaim,
+    Claim,
     Difference,
     DifferenceKind,
     Evidence,
@@ -20,6 +19,7 @@ from desktop_rag.core.conversation import (
     SearchNotes,
     SourceRef,
 )
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.records import ConversationStore
 from tests.claims import unchecked

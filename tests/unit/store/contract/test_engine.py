@@ -12,8 +12,7 @@ import pytest
 from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.errors import AppError
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.scope import Scope
-from desktop_rag.store.contract.search import NamedDocuments
+from desktop_rag.store.contract.search import NamedDocuments, Scope
 from desktop_rag.store.contract.sources import WebPage
 from tests.engines import Open
 from tests.stored_rows import add, document, found, indexed, put, wait_again

@@ -2,11 +2,16 @@ from dataclasses import replace
 
 import pytest
 
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.answer_claims import Claim
-from desktop_rag.core.claims import CheckedClaim, Difference, DifferenceKind, Evidence, Verdict
+from desktop_rag.core.claims import (
+    CheckedClaim,
+    Claim,
+    Difference,
+    DifferenceKind,
+    Evidence,
+    Verdict,
+)
 from desktop_rag.core.conversation import MessageState, SourceRef
-from desktop_rag.core.parsed import ChunkSettings
+from desktop_rag.core.parsed import Anchor, ChunkSettings
 from desktop_rag.features.evaluation.values.chunk_trial import (
     ChunkComparison,
     ChunkTrial,
@@ -16,14 +21,15 @@ from desktop_rag.features.evaluation.values.chunk_trial import (
     TrialQuestion,
 )
 from desktop_rag.features.evaluation.values.experiment_store_contract import ExperimentStore
-from desktop_rag.features.evaluation.values.question_set import QuestionSet, SetQuestion
 from desktop_rag.features.evaluation.values.run import (
     Judgement,
     Memory,
     Preference,
+    QuestionSet,
     Run,
     RunAnswer,
     RunState,
+    SetQuestion,
     SetUp,
 )
 from desktop_rag.store.contract.engine import Engine

@@ -5,10 +5,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from desktop_rag.core.answer_claims import Claim
-from desktop_rag.core.claims import CheckedClaim, Verdict
-from desktop_rag.core.conversation import Feedback, Message, PastAnswer, Role
-from desktop_rag.core.interaction import Interaction, InteractionOutcome
+from desktop_rag.core.claims import CheckedClaim, Claim, Verdict
+from desktop_rag.core.conversation import (
+    Feedback,
+    Interaction,
+    InteractionOutcome,
+    Message,
+    PastAnswer,
+    Role,
+)
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.interaction_store import InteractionStore
 from tests.engines import Open

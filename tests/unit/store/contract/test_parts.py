@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.core.domain import Document, DocumentState
-from desktop_rag.core.pictures.waiting_pictures import PICTURES_WAIT, waiting_words
+from desktop_rag.core.pictures import PICTURES_WAIT, waiting_words
 from desktop_rag.store.contract.documents import IndexingOutcome
 from desktop_rag.store.contract.engine import Engine
 from tests.stored_rows import add, document, found, indexed, put, wait_again

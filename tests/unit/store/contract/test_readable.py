@@ -11,7 +11,7 @@ import pytest
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.question import Readable
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.scope import Scope
+from desktop_rag.store.contract.search import Scope
 from tests.engines import Open
 from tests.stored_rows import add_source, collection_id, document, put, ranked, remove
 

@@ -10,7 +10,7 @@ from desktop_rag.core.domain import Document, DocumentState, FileStat
 from desktop_rag.core.query import Filters, parse_query
 from desktop_rag.core.question_scope import ScopeItem, ScopeKind
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.scope import Scope
+from desktop_rag.store.contract.search import Scope
 from tests.engines import Open
 from tests.stored_rows import add, add_source, collection_id, document, ids, indexed
 

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.terms import terms
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.scope import Scope
 from desktop_rag.store.contract.search import (
     K1,
     NEIGHBOUR_LENGTH,
     NEIGHBOUR_SHARE,
     B,
     NamedDocuments,
+    Scope,
     WordCounts,
 )
 from tests.engines import Open

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.core.crawling.crawl_report import CrawlRefusal, CrawlReport, CrawlState
+from desktop_rag.core.crawling import CrawlRefusal, CrawlReport, CrawlState
 from desktop_rag.core.domain import SourceRules, WebLinks
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ChunkSettings

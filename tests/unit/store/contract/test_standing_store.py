@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem, ScopeKind
 from desktop_rag.features.schedules.values.standing_question import (
     Rhythm,
@@ -17,7 +17,7 @@ from desktop_rag.features.schedules.values.standing_run import (
 )
 from desktop_rag.features.schedules.values.standing_store_contract import StandingStore
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.scope import EVERYWHERE, Scope
+from desktop_rag.store.contract.search import EVERYWHERE, Scope
 from tests.stored_rows import put, remove, wait_again
 
 SCOPE = QuestionScope.of(ScopeItem(ScopeKind.FOLDER, "/docs/sea", "sea"))

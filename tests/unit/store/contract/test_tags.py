@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.core.domain import Document, DocumentState
+from desktop_rag.core.domain import MOST_TAGS, Document, DocumentState, TagCount
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.query import parse_query
-from desktop_rag.core.tags import MOST_TAGS, TagCount
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.scope import Scope
+from desktop_rag.store.contract.search import Scope
 from tests.stored_rows import add, add_source, document, indexed, put, ranked, remove
 
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.store.contract.chunks import Coverage
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.scope import Scope
+from desktop_rag.store.contract.search import Scope
 from desktop_rag.store.contract.vectors import EXACT_UP_TO, ROUNDING, VectorStore
 from tests.stored_rows import collection_id, ids, put, remove, wait_again
 

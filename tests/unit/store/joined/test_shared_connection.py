@@ -15,7 +15,7 @@ from desktop_rag.core.shared_library import SharedLibraryStatus, SharedState, is
 from desktop_rag.features.shared_library.joined.joined_engine import joined_engine
 from desktop_rag.features.shared_library.joined.shared_connection import OpenedShared, SharedLibrary
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.scope import EVERYWHERE, Scope
+from desktop_rag.store.contract.search import EVERYWHERE, Scope
 from desktop_rag.store.opening import check_shared_library, open_shared_library
 from tests.engines import UNTESTED, duckdb_in
 from tests.stored_rows import found, put

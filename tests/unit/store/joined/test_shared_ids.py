@@ -21,7 +21,7 @@ from desktop_rag.features.shared_library.joined.shared_ids import (
     shared_chunks,
     shared_document,
 )
-from desktop_rag.store.contract.scope import EVERYWHERE, Scope
+from desktop_rag.store.contract.search import EVERYWHERE, Scope
 
 IDS = st.text("0123456789abcdef-", min_size=1, max_size=8)
 CHUNKS = st.integers(1, 2**40)

@@ -9,7 +9,7 @@ from desktop_rag.core.paths import Home
 from desktop_rag.core.question import Readable
 from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
 from desktop_rag.features.shared_library.postgres.postgres_engine import PostgresOpener
-from desktop_rag.store.contract.scope import Scope
+from desktop_rag.store.contract.search import Scope
 from desktop_rag.store.duckdb.tables.table_queries import TableQueries
 from tests.engines import UNTESTED
 from tests.stored_rows import collection_id, put

@@ -14,7 +14,7 @@ import pytest
 
 from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
 from desktop_rag.features.shared_library.postgres.search.server_vectors import EXACT_BELOW
-from desktop_rag.features.shared_library.postgres.slow_statements import slow_statements
+from desktop_rag.features.shared_library.postgres.server_check import slow_statements
 from desktop_rag.features.shared_library.state.server_state import (
     IndexState,
     ServerState,
@@ -22,7 +22,7 @@ from desktop_rag.features.shared_library.state.server_state import (
     VectorIndex,
 )
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.scope import EVERYWHERE
+from desktop_rag.store.contract.search import EVERYWHERE
 from tests.servers.postgres_server import address
 from tests.stored_rows import put
 

@@ -8,14 +8,12 @@ from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QImage
 from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.attachment import Attachment
-from desktop_rag.core.conversation import Conversation
+from desktop_rag.core.conversation import Attachment, Conversation
 from desktop_rag.core.question import Question
 from desktop_rag.core.question_scope import ALL_DOCUMENTS
 from desktop_rag.ui.composer.attached_files import MAX_FILES
 from desktop_rag.ui.composer.attachment_strip import AttachmentChip
-from desktop_rag.ui.composer.composer import Composer
-from desktop_rag.ui.composer.question_field import QuestionField
+from desktop_rag.ui.composer.composer import Composer, QuestionField
 from desktop_rag.ui.widgets.controls import ElidedLabel
 from tests.unit.ui.chat_room import Room, ask, click, is_answered, named
 

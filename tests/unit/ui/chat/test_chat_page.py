@@ -8,8 +8,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import Message, MessageState, Role, SourceRef
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.settings import Settings
 from desktop_rag.ui.chat.chat_page import ChatHeader, EmptyChat
 from desktop_rag.ui.chat.conversation_list import ConversationList

@@ -4,7 +4,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.assistant import Assistant
-from desktop_rag.ui.composer.assistant_choice import NO_ASSISTANT, AssistantChoice
+from desktop_rag.ui.composer.model_choice import NO_ASSISTANT, AssistantChoice
 from desktop_rag.ui.foundation.theme import Theme
 
 KEEPER = Assistant("k", "Keeper")

@@ -4,7 +4,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.settings import AnswerSettings, EndpointSettings, Settings
-from desktop_rag.ui.composer.caution import Caution
+from desktop_rag.ui.composer.model_choice import Caution
 
 UNCHECKED = "Answers can be wrong. Press a number to read the source."
 CHECKED = "Answers can be wrong. Press a number to read the source, or a mark to see the check."

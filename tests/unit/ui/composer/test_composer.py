@@ -7,8 +7,13 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.question import Question
-from desktop_rag.ui.composer.composer import ALL, ASSISTANT_COLLECTIONS, WITHOUT, Composer
-from desktop_rag.ui.composer.question_field import QuestionField
+from desktop_rag.ui.composer.composer import (
+    ALL,
+    ASSISTANT_COLLECTIONS,
+    WITHOUT,
+    Composer,
+    QuestionField,
+)
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.controls import IconButton
 

@@ -10,8 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.question import Question
 from desktop_rag.core.saved_prompts import SavedPrompt
-from desktop_rag.ui.composer.composer import Composer
-from desktop_rag.ui.composer.question_field import QuestionField
+from desktop_rag.ui.composer.composer import Composer, QuestionField
 from desktop_rag.ui.foundation.theme import Theme
 
 SUMMARISE = SavedPrompt("summarise", "Summarise {{topic}} for {{whom}}.")

@@ -15,7 +15,7 @@ from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.ui.documents.document_opener import DocumentDetails, DocumentText
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.viewers.document_span import DocumentSpan
+from desktop_rag.ui.viewers.viewer import DocumentSpan
 from tests.unit.ui.rooms import button, field, make_library, texts
 
 Widget = TypeVar("Widget", bound=QWidget)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.ui.documents.external_viewer import (
     check_readable,
     open_in_viewer,

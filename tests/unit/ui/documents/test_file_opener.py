@@ -9,7 +9,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.ui.documents.file_opener import FileOpener
+from desktop_rag.ui.documents.external_viewer import FileOpener
 from desktop_rag.ui.foundation.bridge import Bridge
 from tests.unit.ui.rooms import Desktop, listening_desktop
 

@@ -8,7 +8,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QMessageBox, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.ui.documents.link_confirmation import actual_host, confirm_and_open
+from desktop_rag.ui.documents.document_opener import actual_host, confirm_and_open
 
 
 class Browser(QObject):

@@ -8,8 +8,8 @@ from PySide6.QtGui import QGuiApplication, QTextCursor
 from PySide6.QtWidgets import QAbstractButton, QLabel
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import NEAREST, SourceRef
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.ui.documents.sources_panel import (
     PassageText,
     SourceCard,

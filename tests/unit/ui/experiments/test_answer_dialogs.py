@@ -7,19 +7,24 @@ from PySide6.QtCore import Qt, QUrl
 from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import SourceRef
-from desktop_rag.features.evaluation.ui.answer_text import AnswerText
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.features.evaluation.ui.answers_dialog import AnswersDialog
 from desktop_rag.features.evaluation.ui.experiment_actions import JudgingStartDialog, ModelJudge
-from desktop_rag.features.evaluation.ui.judging_dialog import JudgingDialog, to_judge
+from desktop_rag.features.evaluation.ui.judging_dialog import AnswerText, JudgingDialog, to_judge
 from desktop_rag.features.evaluation.values.answer_matrix import AnswerMatrix, matrix_of
-from desktop_rag.features.evaluation.values.question_set import RUBRIC, SetQuestion
-from desktop_rag.features.evaluation.values.run import Judgement, Preference, Run, RunAnswer, SetUp
-from desktop_rag.features.evaluation.values.run_names import named
-from desktop_rag.features.evaluation.values.scoring import RunScores, scored
+from desktop_rag.features.evaluation.values.run import (
+    RUBRIC,
+    Judgement,
+    Preference,
+    Run,
+    RunAnswer,
+    SetQuestion,
+    SetUp,
+)
+from desktop_rag.features.evaluation.values.scoring import RunScores, named, scored
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.widgets.elided_button import ElidedButton
+from desktop_rag.ui.widgets.controls import ElidedButton
 from tests.unit.ui.rooms import button, field, texts
 
 QUESTIONS = tuple(SetQuestion(f"q{n}", f"When {n}?") for n in range(3))

@@ -3,13 +3,11 @@
 from PySide6.QtGui import QColor
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.answer_claims import Claim
-from desktop_rag.core.claims import CheckedClaim, Verdict
+from desktop_rag.core.claims import CheckedClaim, Claim, Verdict
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.features.evaluation.ui.run_charts import RunCharts, chart_values
-from desktop_rag.features.evaluation.values.question_set import SetQuestion
-from desktop_rag.features.evaluation.values.run import Run, RunAnswer, SetUp
+from desktop_rag.features.evaluation.values.run import Run, RunAnswer, SetQuestion, SetUp
 from desktop_rag.features.evaluation.values.scoring import RunScores, scored
 from desktop_rag.ui.foundation.theme import Theme
 

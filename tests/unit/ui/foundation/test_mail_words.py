@@ -5,16 +5,16 @@ from collections.abc import Iterator
 import pytest
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.domain import Passage, StoredText
 from desktop_rag.core.language.translation import use_language
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.ui.documents.sources_panel import SourceCard
 from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.foundation.mail_words import with_head_in_words
+from desktop_rag.ui.foundation.document_kinds import with_head_in_words
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.messages.citation_tip import citation_tip
-from desktop_rag.ui.passages.found_passage import FoundPassage
+from desktop_rag.ui.messages.cited_text import citation_tip
+from desktop_rag.ui.passages.passage_painter import FoundPassage
 from desktop_rag.ui.viewers.mail_viewer import MailViewer
 from desktop_rag.ui.widgets.controls import PlainLabel
 from desktop_rag.ui.widgets.marked_text import MarkedText

@@ -2,9 +2,9 @@
 
 import pytest
 
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.language.translation import use_language
-from desktop_rag.ui.foundation.place_words import place_in_words
+from desktop_rag.core.parsed import Anchor
+from desktop_rag.ui.foundation.wording import place_in_words
 
 PLACES = [
     (Anchor(page=11), "Seite 11"),

@@ -21,8 +21,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.document_model import DocumentModel
 from desktop_rag.ui.library.document_rows import Column, make_table
 from desktop_rag.ui.library.documents_panel import DocumentsPanel
-from desktop_rag.ui.library.facets.active_filters import FilterChip
-from desktop_rag.ui.library.facets.facet_list import FacetBox, FacetList
+from desktop_rag.ui.library.facets.facet_list import FacetBox, FacetList, FilterChip
 from desktop_rag.ui.library.facets.facet_values import StateGroup
 from tests.unit.ui.rooms import button, field, in_state, make_document, texts
 

@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.library_events import IndexProgress
-from desktop_rag.core.pictures.waiting_pictures import PictureHold, WaitingPictures
+from desktop_rag.core.pictures import PictureHold, WaitingPictures
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.library_page import PicturesBar
 from tests.unit.ui.rooms import texts

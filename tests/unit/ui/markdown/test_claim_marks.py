@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_rag.core.answer_claims import Claim
-from desktop_rag.core.claims import Verdict
+from desktop_rag.core.claims import Claim, Verdict
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.ui.foundation.theme import load_scheme
 from desktop_rag.ui.markdown.claim_marks import MARK, Badge, with_marks

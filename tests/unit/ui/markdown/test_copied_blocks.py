@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_rag.ui.markdown.copied_blocks import (
+from desktop_rag.ui.markdown.markdown_html import (
     BlockKind,
     as_html_table,
     as_tabs,

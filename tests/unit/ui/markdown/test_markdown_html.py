@@ -18,12 +18,7 @@ from desktop_rag.ui.markdown.markdown_html import (
     render_html,
     safe_address,
 )
-from desktop_rag.ui.markdown.segments import (
-    SEGMENT_CHARS,
-    Segment,
-    last_block_start,
-    next_segment,
-)
+from desktop_rag.ui.markdown.parsing import SEGMENT_CHARS, Segment, last_block_start, next_segment
 
 LOOK = MarkdownStyle(load_scheme(resources_dir() / "themes" / "light.toml").roles)
 ALLOWED_TAGS = {"a", "b", "br", "code", "hr", "i", "li", "ol", "p", "pre", "s", "span", "ul"} | {

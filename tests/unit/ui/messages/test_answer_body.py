@@ -6,10 +6,9 @@ import pytest
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.answer_claims import Claim
-from desktop_rag.core.claims import Verdict
+from desktop_rag.core.claims import Claim, Verdict
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.settings import AppearanceSettings, ColourScheme
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.messages.answer_body import SHOWN_CHARS, AnswerBody, SegmentView

@@ -7,16 +7,16 @@ import pytest
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.answer_claims import Claim
 from desktop_rag.core.claims import (
     CheckedClaim,
+    Claim,
     Difference,
     DifferenceKind,
     Evidence,
     Verdict,
 )
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.settings import AnswerSettings, Settings
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.markdown.claim_marks import (

@@ -6,7 +6,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.markdown.formula_drawer import FormulaDrawer
+from desktop_rag.ui.markdown.formula_drawing import FormulaDrawer
 from desktop_rag.ui.markdown.formula_object import OBJECT
 from desktop_rag.ui.messages.answer_body import AnswerBody, SegmentView
 

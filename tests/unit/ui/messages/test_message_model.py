@@ -7,7 +7,6 @@ from PySide6.QtCore import Qt
 from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import (
     AnswerDone,
     AnswerWaits,
@@ -22,6 +21,7 @@ from desktop_rag.core.conversation import (
     ThinkingDelta,
 )
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.ui.messages.message_model import MessageModel, Phase
 
 QUESTION = Message("m1", "c1", Role.USER, "Why?", 1.0)

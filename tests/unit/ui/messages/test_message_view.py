@@ -15,9 +15,7 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.answer_claims import Claim
-from desktop_rag.core.claims import CheckedClaim, Evidence, Verdict
+from desktop_rag.core.claims import CheckedClaim, Claim, Evidence, Verdict
 from desktop_rag.core.conversation import (
     AnswerDone,
     FileCounts,
@@ -30,6 +28,7 @@ from desktop_rag.core.conversation import (
     TextDelta,
     ThinkingDelta,
 )
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.messages.answer_body import SegmentView
 from desktop_rag.ui.messages.answer_item import EXCERPTS_BYLINE, AnswerItem, byline
@@ -37,7 +36,7 @@ from desktop_rag.ui.messages.claim_panel import ClaimPanel
 from desktop_rag.ui.messages.message_model import MessageModel
 from desktop_rag.ui.messages.message_view import MessageView, QuestionItem
 from desktop_rag.ui.widgets.controls import Card, PlainLabel
-from desktop_rag.ui.widgets.wrapping_row import WrappingRow
+from desktop_rag.ui.widgets.flow_row import WrappingRow
 
 SOURCE = SourceRef(1, "d1", "a.md", "A", Anchor(), "Text.", 0.5)
 QUESTION = Message("m1", "c1", Role.USER, "<b>Why</b> & how?", 1.0)

@@ -11,14 +11,14 @@ from PySide6.QtGui import QGuiApplication, QHelpEvent, QTextCursor, QTextLine
 from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import SourceRef
-from desktop_rag.features.evaluation.ui.answer_text import AnswerText
+from desktop_rag.core.parsed import Anchor
+from desktop_rag.features.evaluation.ui.judging_dialog import AnswerText
 from desktop_rag.ui.documents.sources_panel import PassageText
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.markdown.cited_places import cited_places
+from desktop_rag.ui.markdown.markdown_html import cited_places
 from desktop_rag.ui.messages.answer_body import AnswerBody, SegmentView
-from desktop_rag.ui.messages.citation_tip import citation_tip
+from desktop_rag.ui.messages.cited_text import citation_tip
 from desktop_rag.ui.viewers.page_viewer import PageBrowser
 
 SOURCES = tuple(

@@ -8,8 +8,8 @@ from PySide6.QtGui import QTextBlock, QWheelEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.messages.answer_body import AnswerBody, CopyButton, SegmentView
 

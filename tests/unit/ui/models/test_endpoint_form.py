@@ -12,7 +12,7 @@ from desktop_rag.core.errors import TooLongError
 from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.models.ports import ChatTurn
-from desktop_rag.ui.models.endpoint_form import EndpointForm, privacy_note
+from desktop_rag.ui.endpoints.endpoint_form import EndpointForm, privacy_note
 from tests.servers.chat_server import ChatServer
 from tests.servers.model_dialects import Dialect
 from tests.unit.ui.rooms import button, field, texts

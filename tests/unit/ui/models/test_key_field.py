@@ -8,9 +8,9 @@ from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.store.duckdb.database.database import Database
+from desktop_rag.ui.endpoints.key_field import KeyField
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.models.key_field import KeyField
 from tests.keyrings import MemoryKeyring
 from tests.unit.ui.rooms import button, make_chat, texts
 

@@ -8,9 +8,9 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.models.endpoints.local_servers import USUAL
-from desktop_rag.ui.models.endpoint_form import EndpointForm, FirstModelGuide
-from desktop_rag.ui.models.report_card import nobody_there
+from desktop_rag.models.endpoints.endpoint_check import USUAL
+from desktop_rag.ui.endpoints.endpoint_form import EndpointForm, FirstModelGuide
+from desktop_rag.ui.endpoints.model_findings import nobody_there
 from tests.servers.chat_server import ChatServer
 from tests.unit.ui.rooms import button, field, texts
 

@@ -9,10 +9,10 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.settings import EndpointSettings, HelperSettings, Settings
-from desktop_rag.models.endpoints.local_servers import USUAL
+from desktop_rag.models.endpoints.endpoint_check import USUAL
+from desktop_rag.ui.endpoints.models_form import ModelsForm
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.models.models_form import ModelsForm
 from desktop_rag.ui.widgets.form_fields import WheelGuard
 from tests.servers.chat_server import ChatServer
 from tests.unit.ui.rooms import button, field, texts

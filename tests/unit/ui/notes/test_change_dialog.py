@@ -7,10 +7,10 @@ from PySide6.QtCore import QUrl
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.features.schedules.ui.notes_page import ChangeDialog
-from desktop_rag.features.schedules.values.note_changes import ProposedSection, SectionChange
+from desktop_rag.features.schedules.values.note_page import ProposedSection, SectionChange
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.messages.cited_text import CitedText
 

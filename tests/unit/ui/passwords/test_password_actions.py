@@ -16,7 +16,7 @@ from desktop_rag.ingest.pipeline import LibraryStores
 from desktop_rag.ingest.read.foundation.format_names import is_worth_reading
 from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.models.answer_priority import AnswerPriority
-from desktop_rag.models.file_passwords import FilePasswords
+from desktop_rag.models.system_keyring import FilePasswords
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.duckdb_engine import engine_over
 from desktop_rag.ui.foundation.bridge import Bridge

@@ -10,8 +10,14 @@ from PySide6.QtWidgets import QMessageBox, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.answer.chat import Chat
-from desktop_rag.core.conversation import Feedback, Message, PastAnswer, Role
-from desktop_rag.core.interaction import Interaction, InteractionOutcome
+from desktop_rag.core.conversation import (
+    Feedback,
+    Interaction,
+    InteractionOutcome,
+    Message,
+    PastAnswer,
+    Role,
+)
 from desktop_rag.core.settings import AnswerSettings
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme

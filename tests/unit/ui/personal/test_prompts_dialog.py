@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.saved_prompts import SavedPrompt
-from desktop_rag.ui.composer.slash_prompts import SlashPrompts
+from desktop_rag.ui.composer.field_completion import SlashPrompts
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.personal.prompt_actions import PromptActions, PromptsDialog

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from desktop_rag.app import Services
 from desktop_rag.ui.reading.document_loading import load
-from desktop_rag.ui.viewers.document_span import DocumentSpan, span_of
+from desktop_rag.ui.viewers.viewer import DocumentSpan, span_of
 from tests.asking import ask
 from tests.indexed import index_texts
 

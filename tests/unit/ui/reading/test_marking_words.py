@@ -1,5 +1,5 @@
 from desktop_rag.ui.reading.reading_pane import ReadingHistory, spans_around
-from desktop_rag.ui.viewers.document_span import DocumentSpan
+from desktop_rag.ui.viewers.viewer import DocumentSpan
 
 A, B, C = (DocumentSpan(name) for name in "abc")
 

@@ -20,10 +20,10 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.reading.reading_pane import ReadingPane
 from desktop_rag.ui.viewers.code_viewer import CodeEditor
-from desktop_rag.ui.viewers.document_span import DocumentSpan
 from desktop_rag.ui.viewers.page_viewer import PageBrowser
 from desktop_rag.ui.viewers.pages_viewer import PageCanvas, PagesViewer
 from desktop_rag.ui.viewers.sheet_viewer import SheetModel, SheetViewer
+from desktop_rag.ui.viewers.viewer import DocumentSpan
 from desktop_rag.ui.widgets.marked_text import MarkedText
 from tests.unit.ingest.read.samples import make_pdf
 from tests.unit.ui.rooms import button, field, make_library, marked_words, texts

@@ -9,10 +9,14 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.search.filter_bar import FilterBar
-from desktop_rag.ui.search.filter_choices import Choice, Found, folder_filter
-from desktop_rag.ui.search.search_filters import FilterKind, SearchFilter
-from desktop_rag.ui.widgets.controls import ElidedLabel
-from desktop_rag.ui.widgets.menu_button import MenuButton
+from desktop_rag.ui.search.filter_choices import (
+    Choice,
+    FilterKind,
+    Found,
+    SearchFilter,
+    folder_filter,
+)
+from desktop_rag.ui.widgets.controls import ElidedLabel, MenuButton
 from desktop_rag.ui.widgets.removable_chip import RemovableChip
 from tests.unit.ui.search.test_found_files import document
 

@@ -3,8 +3,8 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt
 
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.domain import Document, DocumentState, FileStat, Passage
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.ui.search.found_files import SearchResults, in_words, results_of, words_of
 from desktop_rag.ui.search.result_list import FileRow, MoreRow, PassageRow, ResultModel
 

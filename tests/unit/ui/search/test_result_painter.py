@@ -12,7 +12,7 @@ from desktop_rag.core.settings import AppearanceSettings, ColourScheme
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.quick_ask.popup import PassageList
 from desktop_rag.ui.search.result_list import ResultList
-from desktop_rag.ui.widgets.text_line import draw_line
+from desktop_rag.ui.widgets.form_fields import draw_line
 from tests.unit.ui.search.test_found_files import passage, results
 
 NAME = "BESTBUY_2023_10K gjpqy.pdf"

@@ -5,12 +5,12 @@ from desktop_rag.core.domain import Collection
 from desktop_rag.core.question import EVERYTHING
 from desktop_rag.core.question_scope import ScopeItem
 from desktop_rag.ui.foundation.document_kinds import DocumentKind
-from desktop_rag.ui.search.filter_choices import folder_filter
-from desktop_rag.ui.search.search_filters import (
+from desktop_rag.ui.search.filter_choices import (
     DateSpan,
     FilterKind,
     SearchFilter,
     chosen_dates,
+    folder_filter,
     reach_of,
     usual_dates,
     with_filter,

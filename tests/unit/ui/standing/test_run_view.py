@@ -9,8 +9,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import SourceRef
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.features.schedules.ui.standing_reading import RunView
 from desktop_rag.features.schedules.values.standing_run import (
     ComparedSentence,

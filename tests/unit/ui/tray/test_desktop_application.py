@@ -6,7 +6,7 @@ from PySide6.QtGui import QFileOpenEvent
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.desktop.requests import QuickAskRequested
-from desktop_rag.ui.tray.desktop_application import request_of
+from desktop_rag.ui.tray.app_icon import request_of
 
 
 @pytest.mark.parametrize(

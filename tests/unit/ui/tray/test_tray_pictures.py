@@ -7,7 +7,7 @@ import pytest
 
 from desktop_rag.core.library_events import IndexProgress, ProgressChanged
 from desktop_rag.core.paths import resources_dir
-from desktop_rag.core.pictures.waiting_pictures import PictureHold, WaitingPictures
+from desktop_rag.core.pictures import PictureHold, WaitingPictures
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.tray.app_icon import AppIcon
 from desktop_rag.ui.tray.tray import Tray

@@ -13,11 +13,10 @@ from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QComboBox, QFileDialog, QLineEdit, QMessageBox
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.activity.activity import Activity
+from desktop_rag.activity.activity import Activity, FoundEvents
 from desktop_rag.activity.activity_event import ActivityEvent, EventKind, Opinion, Outcome, Purpose
 from desktop_rag.activity.event_files import EventFiles
 from desktop_rag.activity.event_log import EventLog
-from desktop_rag.activity.event_search import FoundEvents
 from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme

@@ -6,8 +6,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.settings import EndpointSettings, Settings
-from desktop_rag.models.connection_kind import Place
-from desktop_rag.models.connection_states import KINDS, Connection, Facts, connections
+from desktop_rag.models.connection_states import KINDS, Connection, Facts, Place, connections
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.upkeep.privacy_page import PrivacyPage

@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtGui import QColor, QImage, QPainter
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.anchors import Box
+from desktop_rag.core.parsed import Box
 from desktop_rag.core.settings import AppearanceSettings, ColourScheme
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.viewers.page_layout import GAP_PX, PageLayout

@@ -5,7 +5,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication, QImage
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.core.anchors import Box, PageWord
+from desktop_rag.core.parsed import Box, PageWord
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.viewers.page_layout import GAP_PX
 from desktop_rag.ui.viewers.pages_viewer import (

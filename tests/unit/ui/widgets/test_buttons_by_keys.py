@@ -6,8 +6,7 @@ from PySide6.QtWidgets import QAbstractButton, QDialog, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.widgets.controls import IconButton, TextButton
-from desktop_rag.ui.widgets.elided_button import ElidedButton
+from desktop_rag.ui.widgets.controls import ElidedButton, IconButton, TextButton
 
 KEYS = [Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space]
 

@@ -4,7 +4,7 @@ from PySide6.QtWidgets import QProxyStyle, QStyle, QStyleHintReturn, QStyleOptio
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.widgets.spinner import Spinner
+from desktop_rag.ui.widgets.controls import Spinner
 
 
 class Still(QProxyStyle):

@@ -30,13 +30,12 @@ from desktop_rag.core.library_events import (
 )
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import AppearanceSettings, ColourScheme, Settings
-from desktop_rag.ui.composer.question_field import QuestionField
+from desktop_rag.ui.composer.composer import QuestionField
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.messages.message_model import MessageModel
 from desktop_rag.ui.window.main_window import MainWindow, StatusStrip
-from desktop_rag.ui.window.navigation import NavigationRail
-from desktop_rag.ui.window.window_pages import CHAT, LIBRARY, SEARCH, SETTINGS
+from desktop_rag.ui.window.window_pages import CHAT, LIBRARY, SEARCH, SETTINGS, NavigationRail
 from tests.unit.ui.rooms import make_chat, make_library, opened_store
 
 

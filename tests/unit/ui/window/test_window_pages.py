@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.library_events import IndexProgress, ProgressChanged
 from desktop_rag.core.paths import Home
-from desktop_rag.core.pictures.waiting_pictures import PictureHold, WaitingPictures
+from desktop_rag.core.pictures import PictureHold, WaitingPictures
 from desktop_rag.core.settings import AppearanceSettings, ColourScheme, LongReading, Settings
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme

@@ -7,7 +7,7 @@ from PySide6.QtCore import QRect
 from PySide6.QtWidgets import QMainWindow
 from pytestqt.qtbot import QtBot
 
-from desktop_rag.ui.window.window_place import MINIMUM_SIZE, fitted, place_of, place_window
+from desktop_rag.ui.window.main_window import MINIMUM_SIZE, fitted, place_of, place_window
 
 LAPTOP = QRect(0, 0, 1366, 728)
 # A laptop's screen at twice the size of everything.

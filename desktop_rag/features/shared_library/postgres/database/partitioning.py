@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from psycopg import sql
 
-from desktop_rag.features.shared_library.postgres.database.partitions import create_partitions
 from desktop_rag.features.shared_library.postgres.database.posting_blocks import (
     Numbers,
     divided,
@@ -21,6 +20,44 @@ from desktop_rag.features.shared_library.postgres.database.server_connection imp
     Own,
     ServerConnection,
 )
+
+# Tables in partitions by collection: all that grows with passages. Inside a transaction.
+#
+# The key is `collection_id`, the last column of each of these tables. A row without a collection,
+# as
+# the vector of a passage that is not stored yet, has the empty one. A statement that names its
+# collections leaves the other partitions out.
+
+# A search by meaning in all collections asks each; decision 087 has the figures.
+PARTITIONS = 4
+NOWHERE = ""
+
+
+def create_partitions(connection: Own, table: str) -> None:
+    """Create the partitions of a table, so that nobody reads one past the policies of the table."""
+    for number, name in enumerate(partition_names(table)):
+        share = f"MODULUS {PARTITIONS}, REMAINDER {number}"
+        statement = f"CREATE TABLE {name} PARTITION OF {table} FOR VALUES WITH ({share})"
+        connection.execute(statement.encode())
+        # The policies of the table hold for statements about the table. Without one of its own, a
+        # partition shows no row to a role that was granted all tables.
+        connection.execute(f"ALTER TABLE {name} ENABLE ROW LEVEL SECURITY".encode())
+
+
+def partition_names(table: str) -> list[str]:
+    """The names of the partitions of a table."""
+    return [f"{table}_p{number}" for number in range(PARTITIONS)]
+
+
+def collections_of(con: ServerConnection, source_ids: Sequence[str]) -> list[str]:
+    """The collection of each source; the empty one for a source that does not exist."""
+    rows = con.execute(
+        "SELECT source_id, collection_id FROM sources WHERE source_id = ANY (?::text[])",
+        [list(set(source_ids))],
+    ).fetchall()
+    known = dict(rows)
+    return [known.get(source_id, NOWHERE) for source_id in source_ids]
+
 
 # Postings are taken apart so many blocks at a time.
 _BLOCKS = 30_000

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from desktop_rag.features.shared_library.postgres.database.binary_rows import copy_arrays
 from desktop_rag.features.shared_library.postgres.database.server_connection import ServerConnection
-from desktop_rag.store.sql.posting_lists import PostingList
+from desktop_rag.store.sql.bm25_ranking import PostingList
 
 # As many fit into a row that is not split; four rows fill a page.
 BLOCK = 240

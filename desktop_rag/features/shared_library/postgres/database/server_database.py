@@ -19,11 +19,11 @@ from weakref import WeakSet
 import psycopg
 from psycopg import sql
 from psycopg.types.string import TextLoader
-from psycopg_pool import ConnectionPool
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, DiskFullError
 from desktop_rag.core.question import Readable
-from desktop_rag.features.shared_library.postgres.database.partitions import collections_of
+from desktop_rag.features.shared_library.postgres.database.partitioning import collections_of
 from desktop_rag.features.shared_library.postgres.database.read_replica import (
     WRITTEN,
     ReadReplica,
@@ -34,10 +34,6 @@ from desktop_rag.features.shared_library.postgres.database.server_connection imp
     Own,
     ServerConnection,
 )
-from desktop_rag.features.shared_library.postgres.database.server_errors import (
-    closed_error,
-    mapping_server_errors,
-)
 from desktop_rag.features.shared_library.postgres.database.server_migrations import (
     LATEST,
     lock_number,
@@ -47,6 +43,58 @@ from desktop_rag.features.shared_library.postgres.database.server_migrations imp
 from desktop_rag.features.shared_library.state.server_state import ReplicaState, SlowSearch
 from desktop_rag.store.contract.inspection import NoLibraryError, NotReadableNowError
 from desktop_rag.store.sql.precious_rows import Entity
+
+# PostgreSQL's failures as AppErrors: a server that is away or full, missing rights. Any thread.
+
+# Another process may bring the schema up to date while this one has the library open.
+_ANOTHER_SCHEMA = (
+    psycopg.errors.UndefinedTable,
+    psycopg.errors.UndefinedColumn,
+    psycopg.errors.UndefinedFunction,
+)
+
+
+def closed_error() -> AppError:
+    """The error of every call after closing."""
+    return AppError("The library is closed.", "Start the app again.")
+
+
+@contextmanager
+def mapping_server_errors() -> Generator[None]:
+    """Turn failures of the server and of the way to it into AppError; others stay bugs."""
+    try:
+        yield
+    except PoolClosed as exc:
+        raise closed_error() from exc
+    except (PoolTimeout, psycopg.OperationalError, psycopg.InterfaceError) as exc:
+        raise _app_error(exc) from exc
+    except _ANOTHER_SCHEMA as exc:
+        raise AppError(
+            "The library on the server was changed by another version of the app.",
+            f"{_first_line(exc)} Update this app, or start it again.",
+        ) from exc
+    except psycopg.errors.InsufficientPrivilege as exc:
+        raise AppError(
+            "The database does not allow that.",
+            f"{_first_line(exc)} Ask whoever runs the server for the rights of the library's role.",
+        ) from exc
+
+
+def _app_error(exc: Exception) -> AppError:
+    if isinstance(exc, psycopg.errors.DiskFull):
+        return DiskFullError("The disk of the database server is full.")
+    if isinstance(exc, psycopg.errors.ReadOnlySqlTransaction):
+        return AppError("The library is open for reading only.", "Start the app to change it.")
+    return AppError(
+        "The database server does not answer.",
+        f"{_first_line(exc)} Check that it runs and that its address is right; then try again.",
+    )
+
+
+def _first_line(exc: Exception) -> str:
+    lines = str(exc).splitlines()
+    return lines[0] if lines else type(exc).__name__
+
 
 # The slowest searches of this process in the last hours: when, by what, how long. Any thread.
 #

@@ -5,8 +5,18 @@ content that no chunk has yet is kept without a collection until one comes.
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
 
-from desktop_rag.features.shared_library.postgres.database.partitions import NOWHERE
+import numpy as np
+
+from desktop_rag.features.shared_library.postgres.database.partitioning import NOWHERE
+from desktop_rag.features.shared_library.postgres.database.posting_blocks import (
+    Numbers,
+    divided,
+    insert_blocks,
+    place_in,
+)
 from desktop_rag.features.shared_library.postgres.database.server_connection import ServerConnection
 
 # A content hash and a collection.
@@ -60,3 +70,89 @@ def copy_to_places(
         )
         copied |= {content_hash for content_hash, _ in missing}
     return copied
+
+
+# Brings the content of documents into the collection of their source. Inside a transaction.
+#
+# Chunks keep their numbers, so that a search under way still finds its passages, and lists of
+# postings in memory stay right.
+
+# Blocks that are taken apart at a time.
+_BLOCKS = 30_000
+_BEFORE_ALL = (-(1 << 63), -1)
+
+
+def misplaced(con: ServerConnection) -> list[str]:
+    """The documents whose row is in another collection than their source."""
+    rows = con.execute(
+        "SELECT document_id FROM documents d JOIN sources s USING (source_id)"
+        " WHERE d.collection_id <> s.collection_id"
+    ).fetchall()
+    return [document_id for (document_id,) in rows]
+
+
+def move_content(con: ServerConnection, document_ids: Sequence[str]) -> None:
+    """Move what is in another collection than the source of its document."""
+    ids = list(document_ids)
+    con.execute(
+        "UPDATE documents d SET collection_id = s.collection_id FROM sources s"
+        " WHERE d.document_id = ANY (?::text[]) AND s.source_id = d.source_id"
+        " AND d.collection_id <> s.collection_id",
+        [ids],
+    )
+    rows = con.execute(
+        "SELECT t.collection_id, d.collection_id, t.document_id, t.first_chunk, t.last_chunk"
+        " FROM document_texts t JOIN documents d USING (document_id)"
+        " WHERE t.document_id = ANY (?::text[]) AND t.collection_id <> d.collection_id"
+        " ORDER BY 1, 2, 4",
+        [ids],
+    ).fetchall()
+    for (before, after), moved in groupby(rows, key=itemgetter(0, 1)):
+        own = list(moved)
+        _move_rows(con, [row[2] for row in own], before, after)
+        spans = [(first, last) for *_, first, last in own if first <= last]
+        if spans:
+            _move_postings(con, np.array(spans, np.int64), before, after)
+
+
+def _move_rows(con: ServerConnection, ids: list[str], before: str, after: str) -> None:
+    for table in ("document_texts", "chunks"):
+        con.execute(
+            f"UPDATE {table} SET collection_id = ?"
+            " WHERE collection_id = ? AND document_id = ANY (?::text[])",
+            [after, before, ids],
+        )
+    rows = con.execute(
+        "SELECT DISTINCT content_hash FROM chunks"
+        " WHERE collection_id = ? AND document_id = ANY (?::text[])",
+        [after, ids],
+    ).fetchall()
+    # The rows of the former collection stay until they are pruned: other documents may need them.
+    copy_to_places(con, tables_of(con), ((row[0].hex, after) for row in rows))
+
+
+def _move_postings(con: ServerConnection, spans: Numbers, before: str, after: str) -> None:
+    """Take the postings of these ranges of chunks out of the blocks of one collection."""
+    firsts, lasts = spans[:, 0], spans[:, 1]
+
+    def is_moved(chunk_ids: Numbers) -> Numbers:
+        return (place_in(chunk_ids, firsts, lasts) >= 0).astype(np.int64)
+
+    ranges = "{" + ",".join(f"[{first},{last}]" for first, last in spans.tolist()) + "}"
+    done: tuple[int, int] = _BEFORE_ALL
+    while rows := con.rows_with_arrays(
+        "SELECT key, first_chunk, packed FROM posting_blocks WHERE collection_id = ?"
+        " AND (key, first_chunk) > (?, ?)"
+        " AND int8range(first_chunk, last_chunk, '[]') && ?::int8multirange"
+        f" ORDER BY key, first_chunk LIMIT {_BLOCKS}",
+        [before, *done, ranges],
+    ):
+        done = rows[-1][:2]
+        con.execute(
+            "DELETE FROM posting_blocks b USING unnest(?::bigint[], ?::bigint[])"
+            " AS g(key, first_chunk) WHERE b.collection_id = ?"
+            " AND b.key = g.key AND b.first_chunk = g.first_chunk",
+            [[row[0] for row in rows], [row[1] for row in rows], before],
+        )
+        for moves, blocks in divided(rows, is_moved).items():
+            insert_blocks(con, blocks, after if moves else before)

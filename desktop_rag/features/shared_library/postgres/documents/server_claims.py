@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.features.shared_library.postgres.database.server_connection import Own
-from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
-from desktop_rag.features.shared_library.postgres.database.server_errors import (
+from desktop_rag.features.shared_library.postgres.database.server_database import (
+    ServerDatabase,
     mapping_server_errors,
 )
 

@@ -13,9 +13,8 @@ from operator import itemgetter
 
 import numpy as np
 
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.parsed import Chunk
-from desktop_rag.features.shared_library.postgres.database.partitions import collections_of
+from desktop_rag.core.parsed import Anchor, Chunk
+from desktop_rag.features.shared_library.postgres.database.partitioning import collections_of
 from desktop_rag.features.shared_library.postgres.database.posting_blocks import (
     insert_blocks,
     packed_blocks,
@@ -24,12 +23,12 @@ from desktop_rag.features.shared_library.postgres.database.posting_blocks import
 from desktop_rag.features.shared_library.postgres.database.server_connection import ServerConnection
 from desktop_rag.features.shared_library.postgres.documents.collection_vectors import (
     copy_to_places,
+    move_content,
     tables_of,
 )
-from desktop_rag.features.shared_library.postgres.documents.moved_content import move_content
 from desktop_rag.store.contract.documents import IndexingOutcome
+from desktop_rag.store.sql.scope_filters import key_of
 from desktop_rag.store.sql.sql_engine import Family, chunk_rows
-from desktop_rag.store.sql.text_sql import key_of
 
 # Chunks whose terms are in memory at once.
 _SLICE = 2_000

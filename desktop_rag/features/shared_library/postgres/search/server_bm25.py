@@ -17,17 +17,21 @@ from desktop_rag.features.shared_library.postgres.search.server_postings import 
 from desktop_rag.features.shared_library.postgres.search.server_scope import (
     chunk_condition,
     document_condition,
-)
-from desktop_rag.features.shared_library.postgres.search.server_statistics import (
     read_statistics,
     visible_in,
 )
-from desktop_rag.store.contract.scope import Scope
-from desktop_rag.store.contract.search import Weights, WordCounts, Words
-from desktop_rag.store.sql.bm25_ranking import CHEAP, WordPostings, best_chunks, counted
+from desktop_rag.store.contract.search import Scope, Weights, WordCounts, Words
+from desktop_rag.store.sql.bm25_ranking import (
+    CHEAP,
+    Ids,
+    PostingList,
+    WordPostings,
+    best_chunks,
+    counted,
+    merged,
+)
 from desktop_rag.store.sql.neighbour_scores import neighbour_scores
-from desktop_rag.store.sql.posting_lists import Ids, PostingList, merged
-from desktop_rag.store.sql.text_sql import key_of
+from desktop_rag.store.sql.scope_filters import key_of
 
 # The chunks that a search by words may find, as ranges of ids. On an open snapshot.
 

@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.domain import Passage
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.question import Readable
 from desktop_rag.features.shared_library.postgres.database.server_database import (
     ServerDatabase,
@@ -18,20 +18,21 @@ from desktop_rag.features.shared_library.postgres.search.server_bm25 import (
     scores_of,
 )
 from desktop_rag.features.shared_library.postgres.search.server_postings import PostingsInMemory
-from desktop_rag.features.shared_library.postgres.search.server_statistics import read_statistics
-from desktop_rag.store.contract.scope import EVERYWHERE, Scope
+from desktop_rag.features.shared_library.postgres.search.server_scope import read_statistics
 from desktop_rag.store.contract.search import (
     COMPLETED_ENDING,
+    EVERYWHERE,
     SHORTEST_COMPLETED,
     SHORTEST_STEM,
+    Scope,
     Weights,
     WordCounts,
     Words,
 )
 from desktop_rag.store.sql.bm25_ranking import weighted
-from desktop_rag.store.sql.documents.mirrored_sites import address_of, read_sites
+from desktop_rag.store.sql.documents.document_store import address_of, read_sites
 from desktop_rag.store.sql.edit_distance import edits
-from desktop_rag.store.sql.text_sql import key_of
+from desktop_rag.store.sql.scope_filters import key_of
 
 # Share of the memory limit for postings: with 2 GB, sixty words that occur in every fourth of a
 # million chunks, at eight bytes a posting.

@@ -14,13 +14,12 @@ from desktop_rag.features.shared_library.postgres.database.server_database impor
     ServerDatabase,
     ServerSnapshot,
 )
-from desktop_rag.features.shared_library.postgres.search.server_scope import document_condition
-from desktop_rag.features.shared_library.postgres.search.server_statistics import (
+from desktop_rag.features.shared_library.postgres.search.server_scope import (
+    document_condition,
     read_statistics,
     visible_in,
 )
-from desktop_rag.store.contract.scope import EVERYWHERE, Scope
-from desktop_rag.store.contract.search import NamedDocuments
+from desktop_rag.store.contract.search import EVERYWHERE, NamedDocuments, Scope
 from desktop_rag.store.sql.edit_distance import edits
 from desktop_rag.store.sql.file_names import plain, squeezed, stem
 

@@ -1,9 +1,8 @@
 import pytest
 
-from desktop_rag.answer.checking.claims.alignment import align
 from desktop_rag.answer.checking.claims.checker import compare
 from desktop_rag.answer.checking.claims.source_index import SourceIndex
-from desktop_rag.answer.checking.claims.tokens import TokenRole, tokenize, tokenize_claim
+from desktop_rag.answer.checking.claims.tokens import TokenRole, align, tokenize, tokenize_claim
 from desktop_rag.answer.checking.claims.words import has_opposite, importance, stem
 
 SOURCE = "The harbour of Skagen was opened in 1907. It has two piers. In 1,907 boats fish is sold."

@@ -1,6 +1,6 @@
 import pytest
 
-from desktop_rag.answer.checking.claims.numbers import is_rounded, whole_number
+from desktop_rag.answer.checking.claims.tokens import is_rounded, whole_number
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.ingest.read.foundation.archive import open_archive
+from desktop_rag.ingest.read.foundation.encryption import open_archive
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
 from tests.unit.ingest.read.samples import make_docx, make_zip, paragraph, parse
 

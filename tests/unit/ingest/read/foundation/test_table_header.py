@@ -1,6 +1,6 @@
 import pytest
 
-from desktop_rag.ingest.read.foundation.table_header import header_row
+from desktop_rag.ingest.read.foundation.blocks import header_row
 
 
 def rows(text: str) -> list[list[str]]:

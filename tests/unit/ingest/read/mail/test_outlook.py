@@ -2,7 +2,7 @@ import struct
 
 import pytest
 
-from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.read.foundation.source_file import Unreadable
 from tests.conftest import SHARED

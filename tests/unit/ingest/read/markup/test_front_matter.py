@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_rag.core.tags import LONGEST_TAG, MOST_TAGS
+from desktop_rag.core.domain import LONGEST_TAG, MOST_TAGS
 from desktop_rag.ingest.read.markup.markdown import NONE, FrontMatter, parse_front_matter
 
 LISTED = "---\ntitle: Lamps\ntags:\n  - roof\n  - oil lamp\n---\ntext"

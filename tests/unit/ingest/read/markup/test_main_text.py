@@ -1,7 +1,6 @@
 from pathlib import Path
 
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.parsed import ParsedDocument
+from desktop_rag.core.parsed import Anchor, ParsedDocument
 from desktop_rag.ingest.read.formats import detect, read_as
 from desktop_rag.ingest.read.foundation.source_file import SourceFile
 

@@ -1,4 +1,4 @@
-from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.parsed import Anchor
 from tests.unit.ingest.read.samples import parse
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.parsed import Anchor
 from tests.unit.ingest.read.samples import parse, text_at
 
 

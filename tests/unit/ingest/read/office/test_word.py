@@ -1,6 +1,6 @@
 import pytest
 
-from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.ingest.read.foundation.source_file import Unreadable
 from tests.unit.ingest.read.samples import make_docx, make_zip, paragraph, parse
 

@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import pytest
 
-from desktop_rag.core.anchors import Anchor
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.ingest.read.foundation.source_file import Unreadable
 from desktop_rag.ingest.read.old_office.old_slides import is_of_version_95
 from tests.unit.ingest.read.samples import make_ole, parse, text_at

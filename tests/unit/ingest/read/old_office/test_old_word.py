@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.parsed import ParsedDocument
+from desktop_rag.core.parsed import Anchor, ParsedDocument
 from desktop_rag.ingest.read.foundation.source_file import Unreadable
 from tests.unit.ingest.read.samples import make_ole, parse
 

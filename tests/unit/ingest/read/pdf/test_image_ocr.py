@@ -10,8 +10,8 @@ from desktop_rag.core.parsed import ParsedDocument
 from desktop_rag.ingest.parsing.parser_process import ParserProcess
 from desktop_rag.ingest.read.formats import detect, read_as
 from desktop_rag.ingest.read.foundation.ocr import Ocr
-from desktop_rag.ingest.read.foundation.png import encode_png
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
+from desktop_rag.ingest.read.pdf.pdf_page_image import encode_png
 from tests.unit.ingest.read.pdf_samples import changed, make_scan, rendered, turned
 from tests.unit.ingest.read.samples import MAX_CHARS, make_pdf, parse
 

@@ -14,8 +14,7 @@ from pypdf.generic import (
     TextStringObject,
 )
 
-from desktop_rag.core.anchors import Anchor
-from desktop_rag.core.parsed import ParsedDocument
+from desktop_rag.core.parsed import Anchor, ParsedDocument
 from desktop_rag.ingest.read.formats import read_as
 from desktop_rag.ingest.read.foundation import ocr
 from desktop_rag.ingest.read.foundation.format_table import PDF

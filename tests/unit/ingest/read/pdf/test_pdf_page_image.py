@@ -6,9 +6,12 @@ import pypdf
 import pytest
 from pypdf.generic import RectangleObject
 
-from desktop_rag.core.anchors import Box, PageView, PageWish
-from desktop_rag.ingest.read.foundation.read_limits import MAX_VIEW_HEIGHT_PX
-from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
+from desktop_rag.core.parsed import Box, PageView, PageWish
+from desktop_rag.ingest.read.foundation.source_file import (
+    MAX_VIEW_HEIGHT_PX,
+    SourceFile,
+    Unreadable,
+)
 from desktop_rag.ingest.read.pdf.pdf_page_image import view_page
 from tests.unit.ingest.read.pdf_samples import changed, encrypted, make_scan, turned
 from tests.unit.ingest.read.samples import make_pdf

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from desktop_rag.models.endpoints.client.remote_vectors import parts_of, unit
+from desktop_rag.models.endpoints.client.endpoint_requests import parts_of, unit
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 import pytest
 
-from desktop_rag.core.attachment import Image
+from desktop_rag.core.conversation import Image
 from desktop_rag.core.model_profile import ModelProfile
 from desktop_rag.models.endpoints.client.request_shape import (
     chat_body,

@@ -9,7 +9,7 @@ from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.question import Readable
 from desktop_rag.core.terms import term_counts
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.scope import EVERYWHERE, Scope
+from desktop_rag.store.contract.search import EVERYWHERE, Scope
 from desktop_rag.store.contract.vectors import VectorStore
 from tests.stored_rows import (
     add,

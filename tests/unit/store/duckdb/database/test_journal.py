@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.core.assistant import Assistant
-from desktop_rag.core.attachment import Image
-from desktop_rag.core.conversation import Conversation, Feedback, Message, Role
+from desktop_rag.core.conversation import Conversation, Feedback, Image, Message, Role
 from desktop_rag.core.errors import AppError
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.database import Database

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from desktop_rag.core.domain import DocumentState
-from desktop_rag.store.contract.scope import EVERYWHERE
-from desktop_rag.store.contract.search import NamedDocuments
+from desktop_rag.store.contract.search import EVERYWHERE, NamedDocuments
 from desktop_rag.store.contract.vectors import ROUNDING
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.migrations import LATEST, MIGRATIONS

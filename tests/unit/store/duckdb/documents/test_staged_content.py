@@ -12,7 +12,7 @@ import pytest
 from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.store.contract.documents import IndexingOutcome
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.scope import EVERYWHERE
+from desktop_rag.store.contract.search import EVERYWHERE
 from desktop_rag.store.duckdb.documents.staged_content import SLICE
 from desktop_rag.store.duckdb.duckdb_engine import database_of
 from tests.engines import duckdb_in

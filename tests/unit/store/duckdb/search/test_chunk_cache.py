@@ -16,8 +16,8 @@ from desktop_rag.store.duckdb.search.chunk_cache import (
 )
 from desktop_rag.store.duckdb.search.index_cache import IndexCache
 from desktop_rag.store.duckdb.search.lexical_store import LexicalStore
-from desktop_rag.store.duckdb.search.library_statistics import read_statistics
 from desktop_rag.store.duckdb.search.postings import read_postings_state
+from desktop_rag.store.duckdb.search.scope_sql import read_statistics
 from tests.stored_rows import ids, put, remove
 
 

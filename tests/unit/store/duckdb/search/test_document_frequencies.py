@@ -3,7 +3,7 @@ from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.snapshot_cache import Snapshot
 from desktop_rag.store.duckdb.search.index_cache import DocumentFrequencies
 from desktop_rag.store.duckdb.search.postings import read_postings_state, sort_recent
-from desktop_rag.store.sql.text_sql import key_of
+from desktop_rag.store.sql.scope_filters import key_of
 from tests.stored_rows import put
 
 LAMP, GATE, NOBODYS = (key_of(word) for word in ("lamp", "gate", "nobody"))

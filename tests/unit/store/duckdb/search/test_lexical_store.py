@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.scope import EVERYWHERE
+from desktop_rag.store.contract.search import EVERYWHERE
 from desktop_rag.store.duckdb.search.scope_sql import condition_of
 from tests.stored_rows import add, collection_id, document, ids, indexed, put
 

@@ -11,10 +11,10 @@ from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.documents.chunk_store import ChunkStore
 from desktop_rag.store.duckdb.search import index_cache, vector_rows
+from desktop_rag.store.duckdb.search.chunk_cache import find_or_create
 from desktop_rag.store.duckdb.search.index_cache import BinaryVectorIndex, IndexCache
 from desktop_rag.store.duckdb.search.model_store import VectorSearch
 from desktop_rag.store.duckdb.search.vector_store import VectorStore
-from desktop_rag.store.duckdb.search.vector_table import find_or_create
 
 DIMENSIONS = 64
 LARGE = 50_000

@@ -5,8 +5,12 @@ from typing import TypeVar
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.search.postings import MERGED, read_postings_state, sort_recent
-from desktop_rag.store.duckdb.search.postings_merge import PostingsMerge
+from desktop_rag.store.duckdb.search.postings import (
+    MERGED,
+    PostingsMerge,
+    read_postings_state,
+    sort_recent,
+)
 from desktop_rag.store.sql.precious_rows import Entity
 from tests.stored_rows import found, put, remove
 

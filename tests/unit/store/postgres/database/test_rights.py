@@ -9,7 +9,7 @@ from desktop_rag.core.question import Readable
 from desktop_rag.features.shared_library.postgres.database.rights import READER, become_reader
 from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.scope import Scope
+from desktop_rag.store.contract.search import Scope
 from tests.stored_rows import collection_id, put
 
 WORDS = ("lamp", "gate", "keel", "dusk", "wick", "reef")

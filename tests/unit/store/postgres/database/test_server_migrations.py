@@ -17,9 +17,9 @@ from desktop_rag.features.shared_library.postgres.database import server_migrati
 from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
 from desktop_rag.features.shared_library.postgres.postgres_engine import PostgresOpener
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.scope import Scope
+from desktop_rag.store.contract.search import Scope
 from desktop_rag.store.duckdb.tables.table_queries import TableQueries
-from desktop_rag.store.sql.documents.row_values import DOCUMENT
+from desktop_rag.store.sql.documents.document_store import DOCUMENT
 from tests.engines import postgres_in
 from tests.servers.postgres_server import address
 from tests.stored_rows import (

@@ -1,5 +1,5 @@
-from desktop_rag.core.anchors import Anchor
 from desktop_rag.core.conversation import Message, Role, SourceRef
+from desktop_rag.core.parsed import Anchor
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.database import Database
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from desktop_rag.models.endpoints.client.chat_stream import Usage
-from desktop_rag.models.endpoints.client.limits.believable_usage import believable
+from desktop_rag.models.endpoints.client.endpoint_requests import believable
 
 PAGE = "The lamp of the lighthouse is lit at dusk by the keeper. " * 100
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from desktop_rag.models.endpoints.client.chat_client import Retries
 from desktop_rag.models.endpoints.client.endpoint_faults import EndpointFaultError, Fault
-from desktop_rag.models.endpoints.client.limits.retries import Retries
 
 
 def pauses(fault: Fault, status: int = 0, wait_s: float | None = None) -> list[float]:

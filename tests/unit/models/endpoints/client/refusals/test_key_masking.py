@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import pytest
 
-from desktop_rag.models.endpoints.client.refusals.key_masking import without_key
+from desktop_rag.models.endpoints.client.endpoint_errors import without_key
 
 KEY = "sk-Canary/9d41c7e0+b2=f8Qz"
 

@@ -1,6 +1,6 @@
 import pytest
 
-from desktop_rag.models.endpoints.client.refusals.length_limit import limit_in
+from desktop_rag.models.endpoints.client.refusals.refusal_kinds import limit_in
 
 
 @pytest.mark.parametrize(

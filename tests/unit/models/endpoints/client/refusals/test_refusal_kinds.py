@@ -5,11 +5,11 @@ import re
 import pytest
 
 from desktop_rag.models.endpoints.client.endpoint_faults import Fault
-from desktop_rag.models.endpoints.client.refusals.length_limit import limit_in
 from desktop_rag.models.endpoints.client.refusals.refusal_kinds import (
     REFUSALS,
     allowance_in,
     fault_of,
+    limit_in,
 )
 from desktop_rag.models.endpoints.client.refusals.wait_hints import wait_s_in
 from tests.dialects.heard_refusals import HeardRefusal, heard_refusals

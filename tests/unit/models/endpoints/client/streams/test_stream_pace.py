@@ -3,7 +3,7 @@
 import pytest
 
 from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError
-from desktop_rag.models.endpoints.client.streams.stream_pace import StreamPace, is_repeating
+from desktop_rag.models.endpoints.client.endpoint_requests import StreamPace, is_repeating
 
 TIMEOUT_S = 30.0
 

@@ -1,0 +1,122 @@
+"""What came of fetching the pages of a source: counts, and what was refused. Values only."""
+
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import PurePath
+from urllib.parse import quote
+
+# Of more refusals only the number is kept.
+MOST_REFUSALS = 500
+
+
+class CrawlState(StrEnum):
+    """Where the fetching of a source stands."""
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    DONE = "done"
+    STOPPED = "stopped"
+    OFFLINE = "offline"
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlRefusal:
+    """An address that was not read, and why."""
+
+    url: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlReport:
+    """The last fetching of a source of links, or the one under way.
+
+    `pages` were read, of them `fresh` are new or changed; `waiting` were found and not asked for
+    yet. `copies` are addresses of pages that were read under another one. `refused` holds the first
+    MOST_REFUSALS of `refused_count`. With `is_cut_off` a limit left pages out. Times are seconds
+    since the epoch.
+    """
+
+    state: CrawlState = CrawlState.RUNNING
+    began_at: float = 0.0
+    ended_at: float = 0.0
+    requests: int = 0
+    pages: int = 0
+    fresh: int = 0
+    copies: int = 0
+    waiting: int = 0
+    refused_count: int = 0
+    is_cut_off: bool = False
+    refused: tuple[CrawlRefusal, ...] = field(default=())
+
+
+# What a page says of other pages. Values only.
+
+# Of one page; a longer list is cut.
+MOST_LINKS = 10_000
+MOST_LINK_CHARS = 4_000
+_WISH = re.compile(r"[\s,;]+")
+
+
+@dataclass(frozen=True, slots=True)
+class PageLinks:
+    """The links of a page as they are written, and what it says of itself.
+
+    `robots` is what it wishes of programs (`noindex, nofollow`); `digest` stands for its visible
+    words, "" without any: pages that differ only in their markup have the same.
+    """
+
+    hrefs: tuple[str, ...] = ()
+    base: str = ""
+    canonical: str = ""
+    robots: str = ""
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsWishes:
+    """Whether a page may be kept, and its links followed."""
+
+    may_keep: bool = True
+    may_follow: bool = True
+
+
+def robots_wishes(*texts: str, agent: str) -> RobotsWishes:
+    """The wishes of a page in its head and its headers. Those for other programs do not count."""
+    words: set[str] = set()
+    for text in texts:
+        is_ours = True
+        for piece in _WISH.split(text.lower()):
+            name, colon, word = piece.partition(":")
+            # `googlebot: noindex` is for that program, until the next name.
+            is_ours = name in (agent, "robots") if colon else is_ours
+            if is_ours:
+                words.add(word if colon else piece)
+    return RobotsWishes(not words & {"noindex", "none"}, not words & {"nofollow", "none"})
+
+
+# The address of a file on the site that its folder mirrors. Pure.
+
+# What may stand in a path as it is; everything else, `?` and `#` included, is a part of a name.
+_PATH_CHARACTERS = "/~!$&'()*+,;=:@-._"
+# Servers show these for the folder they are in.
+_INDEX_NAMES = frozenset({"index.html", "index.htm", "index.xhtml"})
+
+
+def site_address(base: str, root: PurePath, path: PurePath) -> str:
+    """The address of the file `path` of the folder `root`, whose files are below `base`.
+
+    The page of a folder has the address of the folder. A source that is a file itself has the base
+    for its address. "" without a base, or for a file that is not in the folder.
+    """
+    if not base or not path.is_relative_to(root):
+        return ""
+    if path == root:
+        return base
+    below = path.relative_to(root).as_posix()
+    folder, slash, name = below.rpartition("/")
+    if name.lower() in _INDEX_NAMES:
+        below = folder + slash
+    encoded = quote(below, safe=_PATH_CHARACTERS, errors="surrogateescape")
+    return f"{base.rstrip('/')}/{encoded}"

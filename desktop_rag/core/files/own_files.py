@@ -1,0 +1,139 @@
+"""Atomic writes of small files owned by the app. Any thread."""
+
+import contextlib
+import json
+import logging
+import os
+import stat
+import threading
+from collections.abc import Collection, Generator
+from pathlib import Path
+from typing import Any, cast
+
+log = logging.getLogger(__name__)
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Replace the file once the new content is on disk. Raises OSError on failure."""
+    temporary = path.with_suffix(path.suffix + ".new")
+    with temporary.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """The JSON object in the file; an empty one when it is missing or unreadable."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError) as exc:
+        log.info("%s cannot be read and is replaced: %s", path.name, type(exc).__name__)
+        return {}
+    return cast("dict[str, Any]", content) if isinstance(content, dict) else {}
+
+
+def write_object(path: Path, content: dict[str, Any]) -> None:
+    """Write a JSON object that can be rebuilt: failures are logged, not raised."""
+    try:
+        write_atomically(path, json.dumps(content, ensure_ascii=False, indent=1))
+    except OSError as exc:
+        log.info("%s could not be saved: %s", path.name, exc.strerror)
+
+
+# JSON objects by the hash of a content: what takes long to make again. Any thread.
+#
+# They outlive a change of readers, a move of the file and a repair of the library.
+
+
+class ContentFolder:
+    """A folder with a file for each name, which is a content hash, alone or with `.` and more."""
+
+    def __init__(self, folder: Path) -> None:
+        """The folder is created with the first file."""
+        self._folder = folder
+
+    @property
+    def has_any(self) -> bool:
+        """True when something is kept."""
+        try:
+            return any(self._folder.iterdir())
+        except OSError:
+            return False
+
+    def read(self, name: str) -> dict[str, Any]:
+        """The object of this name, empty when there is none."""
+        return read_object(self._path(name))
+
+    def write(self, name: str, fields: dict[str, Any]) -> None:
+        """Keep an object in place of the former one; OSError when that fails."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_atomically(self._path(name), json.dumps(fields, ensure_ascii=False))
+
+    def remove(self, name: str) -> None:
+        """Keep the object of this name no longer."""
+        self._path(name).unlink(missing_ok=True)
+
+    def keep_only(self, content_hashes: Collection[str]) -> None:
+        """Remove what belongs to any other content."""
+        if not self.has_any:
+            return
+        for path in list(self._folder.iterdir()):
+            if path.name.partition(".")[0] not in content_hashes:
+                log.info("what was kept of a file that is gone is removed")
+                path.unlink(missing_ok=True)
+
+    def _path(self, name: str) -> Path:
+        return self._folder / f"{name}.json"
+
+
+# Keeps what the app writes to this user alone. Any thread.
+#
+# A mask for the whole process, and not a mode at each file: the database engine creates its log
+# and
+# its temporary files itself, again and again, and asks nobody for their modes. Only entry points
+# set
+# it, so a program that uses the package as a library keeps its own mask.
+
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_switching = threading.RLock()
+# The mask of the person's shell or desktop; a mask belongs to the process, and so does this.
+_masks_before: list[int] = []
+
+
+def keep_files_private() -> None:
+    """Create files for this user alone from now on. For the start of a process of the app."""
+    with _switching:
+        before = os.umask(_OTHERS)
+        if not _masks_before:
+            _masks_before.append(before)
+
+
+@contextlib.contextmanager
+def persons_mask() -> Generator[None]:
+    """The mask from before `keep_files_private`: for exports, and for programs opened for a file.
+
+    Files that other threads create meanwhile are in the home, which is closed to others.
+    """
+    with _switching:
+        ours = os.umask(_masks_before[0]) if _masks_before else None
+        try:
+            yield
+        finally:
+            if ours is not None:
+                os.umask(ours)
+
+
+def close_to_others(path: Path) -> None:
+    """Take the rights of others from a file, or from a folder and so from all that it holds."""
+    try:
+        mode = path.stat().st_mode
+        if os.name == "posix" and mode & _OTHERS:
+            path.chmod(stat.S_IMODE(mode) & ~_OTHERS)
+    except FileNotFoundError:
+        pass  # removed meanwhile
+    except OSError as exc:
+        # A file system without modes, or the file of another user: not the app's to change.
+        log.warning("%s stays open to other users: %s", path, exc.strerror)

@@ -1,0 +1,206 @@
+"""The languages that each bundled embedding model reads, and the language of a question. Pure."""
+
+import re
+import tomllib
+from collections.abc import Sequence
+from functools import cache
+
+from desktop_rag.core.paths import resources_dir
+from desktop_rag.core.text import words
+
+# Function words of a question, which carry no subject. Any thread.
+#
+# They mislead lexical search: "why" and "does" are rare in documents, so BM25 would weigh them
+# like
+# the subject.
+
+# A language is recognised by this many of its function words and this share of all words.
+_MIN_WORDS = 3
+_MIN_SHARE = 0.2
+_MIN_LEAD = 1.5
+
+
+def function_words(words: Sequence[str]) -> frozenset[str]:
+    """The function words among a question's words; never all of them.
+
+    `words` are as written. The language is the one whose list matches most words, the first on a
+    tie, so that "die" is an article only beside other German words.
+    """
+    folded = {word: word.casefold().replace("’", "'") for word in words}
+    best = max(
+        _words_by_language().values(),
+        key=lambda known: sum(plain in known for plain in folded.values()),
+    )
+    found = frozenset(word for word, plain in folded.items() if plain in best)
+    return found if len(found) < len(folded) else frozenset()
+
+
+def language_of(words: Sequence[str]) -> str:
+    """The code of the language with the most function words; "" when it is unclear.
+
+    The result is clear when no other language matches at all, or with three matches that make up a
+    fifth of the words and exceed the second-best language by half.
+    """
+    hits = _hits(words)
+    best, second = sorted(hits, key=hits.__getitem__, reverse=True)[:2]
+    is_many = hits[best] >= max(_MIN_WORDS, _MIN_SHARE * len(words), _MIN_LEAD * hits[second])
+    return best if is_many or (hits[best] and not hits[second]) else ""
+
+
+def most_likely(words: Sequence[str]) -> str:
+    """The code of the language with more function words than any other; "" when there is none."""
+    hits = _hits(words)
+    best, second = sorted(hits, key=hits.__getitem__, reverse=True)[:2]
+    return best if hits[best] > hits[second] else ""
+
+
+def is_likely_english(words: Sequence[str]) -> bool:
+    """True when English has more function words among these than any other, at least two."""
+    return _hits(words)["en"] > 1 and most_likely(words) == "en"
+
+
+def is_hardly_english(words: Sequence[str]) -> bool:
+    """True when another language has more function words among these, at least two."""
+    hits = _hits(words)
+    return max(hits.values()) > max(hits["en"], 1)
+
+
+def english_share(words: Sequence[str]) -> float:
+    """The share of English function words, 0 to 1; in texts it is seldom below .2."""
+    english = _words_by_language()["en"]
+    return sum(word.casefold() in english for word in words) / max(len(words), 1)
+
+
+def _hits(words: Sequence[str]) -> dict[str, int]:
+    """The number of function words of each language among these."""
+    folded = [word.casefold().replace("’", "'") for word in words]
+    return {
+        code: sum(word in known for word in folded) for code, known in _words_by_language().items()
+    }
+
+
+@cache
+def _words_by_language() -> dict[str, frozenset[str]]:
+    path = resources_dir() / "retrieval" / "function_words.toml"
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    return {code: frozenset(words.split()) for code, words in tables.items()}
+
+
+UNKNOWN = ""
+_ENGLISH = "en"
+# Documents whose language is unknown are short, mostly file names and numbers.
+ENGLISH_MODEL = frozenset({_ENGLISH, UNKNOWN})
+# The languages of the Universal Sentence Encoder Multilingual 3 (Yang et al. 2019).
+MULTILINGUAL_MODEL = frozenset(
+    {"ar", "de", "en", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh"}
+) | {UNKNOWN}
+# What a question in a script or language gets that is recognised, but not which one it is.
+OTHER_LATIN = "latin"
+_UNREAD = "unread"
+QUESTIONS_OF_ENGLISH_MODEL = ENGLISH_MODEL
+QUESTIONS_OF_MULTILINGUAL_MODEL = MULTILINGUAL_MODEL | {OTHER_LATIN}
+
+_SCRIPTS = {
+    "ja": re.compile("[\u3040-\u30ff]"),
+    "ko": re.compile("[\u1100-\u11ff\uac00-\ud7af]"),
+    "zh": re.compile("[\u3400-\u9fff]"),
+    "th": re.compile("[\u0e00-\u0e7f]"),
+    "ar": re.compile("[\u0600-\u06ff]"),
+    "ru": re.compile("[\u0400-\u04ff]"),
+}
+_LATIN = re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff]")
+_PLAIN = re.compile("[A-Za-z]+")
+# Names with an accent occur in English questions too.
+_ACCENTED_SHARE = 0.4
+
+
+def question_language(text: str) -> str:
+    """The code of the language of a question; "" when it may be English.
+
+    By its script, else by its function words, else by letters that English lacks. A script that no
+    model reads gives a code that none has.
+    """
+    for code, script in _SCRIPTS.items():
+        if script.search(text):
+            return code
+    letters = [letter for letter in text if letter.isalpha()]
+    if letters and not any(_LATIN.match(letter) for letter in letters):
+        return _UNREAD
+    found = words(text)
+    if known := language_of(found):
+        return known
+    if is_likely_english(found):
+        return _ENGLISH
+    if is_hardly_english(found):
+        return OTHER_LATIN
+    accented = sum(not _PLAIN.fullmatch(word) for word in found if word.isalpha())
+    return OTHER_LATIN if accented > _ACCENTED_SHARE * max(len(found), 1) else UNKNOWN
+
+
+def likely_language(text: str) -> str:
+    """The code of the language that a text is most likely written in; "" when nothing tells."""
+    known = question_language(text)
+    return most_likely(words(text)) if known in {OTHER_LATIN, UNKNOWN} else known
+
+
+# The languages that a person may name in the settings. Any thread.
+
+
+def language_named(name: str) -> str:
+    """The code of the language with this name, in English, German or itself; "" for others."""
+    return _codes().get(name.strip().casefold(), "")
+
+
+@cache
+def _codes() -> dict[str, str]:
+    path = resources_dir() / "questions" / "language_names.toml"
+    named = tomllib.loads(path.read_text(encoding="utf-8"))
+    return {name: code for code, names in named.items() for name in names.split()}
+
+
+# The English words for whole numbers below a hundred. Pure.
+
+SMALL = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen"
+)
+TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_VALUES = {
+    **{word: value for value, word in enumerate(SMALL.split())},
+    **{word: 10 * tens for tens, word in enumerate(TENS.split(), 2)},
+}
+# The digits of each, without the pronoun, and a word that rarely means a number.
+NUMBER_WORDS = {word: f"{value}" for word, value in _VALUES.items() if word not in {"zero", "one"}}
+
+
+# Recognises open questions, which ask for a reason, a way or an explanation. Any thread.
+#
+# "Who", "when" and "how many" ask for something that a passage names; "why" and "how" for
+# something
+# that passages explain in words of their own.
+
+
+def is_open_question(text: str) -> bool:
+    """True when the text begins like an open question, or asks why anywhere.
+
+    The words of all languages are tried, since few belong to another kind of question elsewhere.
+    """
+    return _pattern().search(text.casefold()) is not None
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    path = resources_dir() / "retrieval" / "open_questions.toml"
+    languages = tomllib.loads(path.read_text(encoding="utf-8")).values()
+    first = [word for table in languages for word in table.get("first", ())]
+    anywhere = [word for table in languages for word in table.get("anywhere", ())]
+    amounts = [word for table in languages for word in table.get("amounts", ())]
+    apart = [word for table in languages for word in table.get("unspaced", ())]
+    return re.compile(
+        rf"^\W*(?:{_any(first)})\b(?!\W+(?:{_any(amounts)})\b)"
+        rf"|\b(?:{_any(anywhere)})\b|{_any(apart)}"
+    )
+
+
+def _any(found: list[str]) -> str:
+    return "|".join(map(re.escape, found))

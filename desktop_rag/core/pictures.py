@@ -1,0 +1,79 @@
+"""Pictures and scanned pages that wait to be read: how a row says so, and what holds them. Pure.
+
+The number stands in the reason of the row, where a person reads it too.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+# How the way out begins where pictures are not read.
+TO_HAVE_THEM_READ = "To have them read, "
+PICTURES_WAIT = "Pictures and scanned pages that wait to be read: "
+_NUMBER = re.compile(re.escape(PICTURES_WAIT) + r"(\d+)")
+
+
+def waiting_words(count: int) -> str:
+    """What the row of a file says while so many of its pictures wait."""
+    return f"{PICTURES_WAIT}{count}."
+
+
+def waiting_in(reason: str) -> int:
+    """The number of pictures that wait, by the reason of a row."""
+    found = _NUMBER.search(reason)
+    return int(found[1]) if found else 0
+
+
+class PictureHold(StrEnum):
+    """What holds the reading of pictures up."""
+
+    NONE = "none"
+    PAUSED = "paused"
+    # It would take long, and the person has not answered yet, or does not want it now.
+    ASKED = "asked"
+    LATER = "later"
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingPictures:
+    """The number of pictures that wait, an estimate of the time they take, and what holds them."""
+
+    count: int = 0
+    seconds: float = 0.0
+    hold: PictureHold = PictureHold.NONE
+
+
+# The text that was read from one picture, or why it could not be read. Pure.
+
+
+@dataclass(frozen=True, slots=True)
+class PictureText:
+    """The text of a picture, "" where there is none; `failure` says why reading it failed."""
+
+    text: str
+    failure: str = ""
+
+    def to_json(self) -> list[str]:
+        """The values as JSON holds them."""
+        return [self.text, self.failure]
+
+    @classmethod
+    def from_json(cls, values: object) -> "PictureText":
+        """The inverse of `to_json`; TypeError for anything else."""
+        match values:
+            case [str(text), str(failure)]:
+                return cls(text, failure)
+            case _:
+                raise TypeError("not the text of a picture")
+
+
+def texts_to_json(texts: Mapping[str, PictureText]) -> dict[str, Any]:
+    """The texts of the pictures in a file by their places, as JSON holds them."""
+    return {place: text.to_json() for place, text in texts.items()}
+
+
+def texts_from_json(fields: Mapping[str, Any]) -> dict[str, PictureText]:
+    """The inverse of `texts_to_json`; TypeError for anything else."""
+    return {str(place): PictureText.from_json(values) for place, values in fields.items()}

@@ -1,0 +1,233 @@
+"""Measures how well intents are recognised by examples, and by a model where they are not enough.
+
+Runs on the caller's thread.
+"""
+
+import json
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.features.evaluation.measures.measurement import percentile
+from desktop_rag.features.rails.intent.intent_recognition import (
+    Embed,
+    IntentExample,
+    IntentRecogniser,
+    RecognisedIntent,
+)
+from desktop_rag.features.rails.prompts import stage_prompts
+from desktop_rag.features.rails.rail_events import UserSaid
+from desktop_rag.models.ports import Vectors
+
+# Examples of each intent; None for all of them.
+COUNTS = (1, 3, 5, None)
+DRAWS = 5
+_SEED = 25
+_DIGITS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class AskedSentence:
+    """A test sentence with what was recognised; `ms` of processor time include its embedding.
+
+    `by_model` is the intent that a model gave, None where none was asked.
+    """
+
+    sentence: IntentExample
+    found: RecognisedIntent
+    ms: float
+    by_model: str | None = None
+
+    @property
+    def intent(self) -> str:
+        """The intent that a conversation would go on with."""
+        return self.found.intent if self.by_model is None else self.by_model
+
+
+@dataclass(frozen=True, slots=True)
+class ExamplesAsked:
+    """The sentences asked of all draws of so many examples an intent; None for all."""
+
+    examples: int | None
+    asked: Sequence[AskedSentence]
+    out_of_scope: Sequence[RecognisedIntent]
+    fit_s: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The keys of the command line; shares of the sentences, None without any."""
+        accepted = [one for one in self.asked if one.found.is_accepted]
+        by_model = [one for one in self.asked if one.by_model is not None]
+        figures = {
+            "examples": self.examples or "all",
+            "accuracy": _share([_is_right(one, one.found.intent) for one in self.asked]),
+            "nearest_example": _share([_nearest_is_right(one) for one in self.asked]),
+            "settled": _share([one.found.is_accepted for one in self.asked]),
+            "settled_right": _share([_is_right(one, one.found.intent) for one in accepted]),
+            "out_of_scope_settled": _share([one.is_accepted for one in self.out_of_scope]),
+            "ms": round(percentile([one.ms for one in self.asked], 0.5), 2),
+            "fit_s": round(self.fit_s, 2),
+        }
+        if by_model:
+            figures["with_model"] = _share([_is_right(one, one.intent) for one in self.asked])
+            figures["calls_a_turn"] = round(len(by_model) / len(self.asked), _DIGITS)
+        return figures
+
+
+@dataclass(slots=True)
+class IntentFigures:
+    """The figures of one set, for each number of examples an intent."""
+
+    rows: list[ExamplesAsked] = field(default_factory=list[ExamplesAsked])
+
+    @property
+    def kind(self) -> str:
+        """The kind of the stored run."""
+        return "rails"
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """One object for each number of examples."""
+        return [row.to_json() for row in self.rows]
+
+    def query_rows(self) -> list[dict[str, Any]]:
+        """One object for each sentence asked."""
+        return [
+            {
+                "examples": row.examples or "all",
+                "text": one.sentence.text,
+                "expected": one.sentence.intent,
+                "intent": one.found.intent,
+                "score": round(one.found.score, _DIGITS),
+                "is_accepted": one.found.is_accepted,
+                "model": one.by_model,
+            }
+            for row in self.rows
+            for one in row.asked
+        ]
+
+
+def load_sentences(path: Path) -> list[IntentExample]:
+    """Read rows {text, intent}; AppError names the first line that is none."""
+    return [IntentExample(text, intent) for text, intent in _rows(path, needs_intent=True)]
+
+
+def load_texts(path: Path) -> list[str]:
+    """Read the texts of rows {text}; AppError names the first line that is none."""
+    return [text for text, _ in _rows(path, needs_intent=False)]
+
+
+def evaluate(
+    examples: Sequence[IntentExample],
+    tests: Sequence[IntentExample],
+    embed: Embed,
+    say: Callable[[str], None],
+    *,
+    out_of_scope: Sequence[str] = (),
+    complete: Callable[[str], str] | None = None,
+) -> IntentFigures:
+    """Ask every test with 1, 3, 5 and all examples an intent; fewer than all are drawn five times.
+
+    With `complete`, a model is asked with all examples about what they don't settle. What `embed`
+    and `complete` raise is passed on.
+    """
+    known: dict[str, Vectors] = {}
+
+    def embed_once(texts: Sequence[str]) -> Vectors:
+        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        if missing:
+            known.update(zip(missing, embed(missing), strict=True))
+        return np.stack([known[text] for text in texts])
+
+    figures = IntentFigures()
+    for count in COUNTS:
+        asked: list[AskedSentence] = []
+        foreign: list[RecognisedIntent] = []
+        fit_s = 0.0
+        for drawn in draws(examples, count):
+            embed_once([example.text for example in drawn])
+            began_at = time.monotonic()
+            recogniser = IntentRecogniser(drawn, _either(embed_once, embed))
+            fit_s = max(fit_s, time.monotonic() - began_at)
+            asked += [_ask(recogniser, test, complete if count is None else None) for test in tests]
+            foreign += [recogniser.recognise(text) for text in out_of_scope]
+        figures.rows.append(ExamplesAsked(count, asked, foreign, fit_s))
+        say(f"{count or 'all'} examples an intent: done")
+    return figures
+
+
+def _either(embed_once: Embed, embed: Embed) -> Embed:
+    """Examples are embedded once for all draws, a sentence each time, as in a conversation."""
+    return lambda texts: embed(texts) if len(texts) == 1 else embed_once(texts)
+
+
+def draws(examples: Sequence[IntentExample], count: int | None) -> Iterator[list[IntentExample]]:
+    """The examples of each draw of `count` an intent, the same each time; once all of them."""
+    if count is None:
+        yield list(examples)
+        return
+    intents = {example.intent: None for example in examples}
+    for number in range(DRAWS):
+        pick = random.Random(_SEED + number)
+        drawn: list[IntentExample] = []
+        for intent in intents:
+            own = [example for example in examples if example.intent == intent]
+            drawn += pick.sample(own, min(count, len(own)))
+        yield drawn
+
+
+def _ask(
+    recogniser: IntentRecogniser, test: IntentExample, complete: Callable[[str], str] | None
+) -> AskedSentence:
+    began_at = time.process_time()
+    found = recogniser.recognise(test.text)
+    ms = 1000 * (time.process_time() - began_at)
+    if complete is None or found.is_accepted:
+        return AskedSentence(test, found, ms)
+    nearest = [(near.text, near.intent) for near in found.nearest]
+    prompt = stage_prompts.Prompts("", "", {}).write(
+        "generate_user_intent",
+        examples=stage_prompts.user_examples(nearest),
+        history=stage_prompts.history([UserSaid(test.text)]),
+    )
+    return AskedSentence(test, found, ms, stage_prompts.read_form(complete(prompt)))
+
+
+def _is_right(one: AskedSentence, intent: str) -> bool:
+    return intent == one.sentence.intent
+
+
+def _nearest_is_right(one: AskedSentence) -> bool:
+    return bool(one.found.nearest) and _is_right(one, one.found.nearest[0].intent)
+
+
+def _share(told: Sequence[bool]) -> float | None:
+    return round(sum(told) / len(told), _DIGITS) if told else None
+
+
+def _rows(path: Path, *, needs_intent: bool) -> list[tuple[str, str]]:
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as exc:
+        why = exc.strerror if isinstance(exc, OSError) else "It is no text in UTF-8"
+        raise AppError(f"{path} cannot be read.", f"{why}.") from exc
+    rows: list[tuple[str, str]] = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            row: Any = json.loads(line)
+        except ValueError as exc:
+            raise AppError(f"Line {number} of {path} is no JSON.", str(exc)) from exc
+        text, intent = (row.get(k) if isinstance(row, dict) else None for k in ("text", "intent"))
+        if not isinstance(text, str) or (needs_intent and not isinstance(intent, str)):
+            wanted = "a text and an intent" if needs_intent else "a text"
+            raise AppError(f"Line {number} of {path} is no sentence.", f"It needs {wanted}.")
+        rows.append((text, str(intent or "")))
+    if not rows:
+        raise AppError(f"{path} has no sentences.", 'A line is {"text": …, "intent": …}.')
+    return rows

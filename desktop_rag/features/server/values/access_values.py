@@ -1,0 +1,106 @@
+"""A collection whose readers another application decides about. A frozen value."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+# Only with a public key: with the others, whoever can check a token can make one.
+Algorithm = Literal[
+    "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
+]  # fmt: skip
+ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
+USUAL_ALGORITHMS: tuple[Algorithm, ...] = ("RS256", "ES256", "EdDSA")
+
+
+@dataclass(frozen=True, slots=True)
+class AccessRule:
+    """The application that says who may read which documents of a collection.
+
+    Its users come with a token signed with the key in `key_file`, a public key in PEM or a JWKS, by
+    one of the `algorithms`, from `issuer` and for `audience`. The application is asked at
+    `address` which documents they may read.
+    """
+
+    collection_id: str
+    key_file: str
+    algorithms: tuple[str, ...]
+    issuer: str
+    audience: str
+    address: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The stored form."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> "AccessRule":
+        """The inverse of `to_json`. TypeError or KeyError for anything else."""
+        names = ("collection_id", "key_file", "issuer", "audience", "address")
+        texts = {name: fields[name] for name in names}
+        algorithms = fields["algorithms"]
+        if not all(isinstance(value, str) for value in (*texts.values(), *algorithms)):
+            raise TypeError("not a text")
+        return cls(algorithms=tuple(algorithms), **texts)
+
+
+# What a certificate of the local server says of itself. Frozen values, pure.
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateFacts:
+    """The names and addresses that it is for, and its end in Unix time."""
+
+    names: tuple[str, ...]
+    ends_at: float
+
+    def left_out(self, names: Iterable[str]) -> list[str]:
+        """Those of these names that it is not for: programs refuse it when they ask by one."""
+        return [name for name in names if not any(_is_for(known, name) for known in self.names)]
+
+
+def _is_for(known: str, name: str) -> bool:
+    """True for the same name, and for a name with one word in the place of a star."""
+    known, name = known.casefold(), name.casefold()
+    star, _, rest = known.partition(".")
+    return known == name or (star == "*" and bool(rest) and name.partition(".")[2] == rest)
+
+
+# Tokens of the local server as people see them, without their secrets. Frozen values.
+
+# What a token may allow, the least first; "write" includes "read", "admin" all others.
+ALLOWANCES = ("ask", "read", "write", "admin")
+
+
+@dataclass(frozen=True, slots=True)
+class TokenFacts:
+    """A token. `collections` and `models` are names, none of them means all.
+
+    `models_asked` are the keys behind `models`. Times are Unix time, 0 for never. With
+    `lists_sources` answers end with a list of their sources.
+    """
+
+    token_id: str
+    name: str
+    allows: tuple[str, ...]
+    collections: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    requests_per_minute: int = 0
+    made_at: float = 0.0
+    used_at: float = 0.0
+    ends_at: float = 0.0
+    models: tuple[str, ...] = ()
+    models_asked: tuple[str, ...] = ()
+    lists_sources: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TokenWish:
+    """A token to be made. Without `collection_ids` it covers all; `days` 0 means for ever."""
+
+    name: str
+    allows: tuple[str, ...]
+    collection_ids: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    requests_per_minute: int = 120
+    days: int = 0
+    lists_sources: bool = False

@@ -1,0 +1,216 @@
+"""Frees memory while nobody uses the app, and has it ready again before somebody does. Any thread.
+
+The rooms that own models, indexes and processes free them, and load them again when they are
+needed; here is only the time at which. Owns one thread, which wakes up once a minute.
+"""
+
+import ctypes
+import gc
+import logging
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from desktop_rag.core.errors import AppError
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
+    from desktop_rag.ingest.library import Library
+    from desktop_rag.models.answer_priority import AnswerPriority
+
+log = logging.getLogger(__name__)
+
+# Garbage is collected a little at a time, since nothing else runs meanwhile.
+#
+# Python collects by itself whenever enough objects were made, and now and then looks at all that
+# there are: with a library open that is a million, a third of a second in which the window stands
+# still and answers stop. Here what lived through one look is left out of the next ones, and
+# everything is looked at rarely, or when nobody uses the app.
+
+EVERY_S = 10.0
+# Objects made before the youngest are looked at, and such looks before those of the second age.
+# The third age, everything else, is never looked at by itself.
+_YOUNG, _SECOND, _NEVER = 2_000, 10, 1_000_000
+_LOOKS_BEFORE_ALL = 60
+
+
+class SmallCollections:
+    """Collects from `start` to `close`, if `look` is called every `EVERY_S` seconds. Any thread.
+
+    A window calls it in the Qt thread, where its own parts are best taken down.
+    """
+
+    def __init__(self) -> None:
+        self._usual = gc.get_threshold()
+        self._is_on = False
+        self._looks = 0
+
+    def start(self) -> None:
+        """Begin."""
+        self._is_on = True
+        gc.set_threshold(_YOUNG, _SECOND, _NEVER)
+        self.keep()
+
+    def keep(self) -> None:
+        """Say that what was made so far lives until the end: it is not looked at."""
+        gc.freeze()
+
+    def look(self) -> None:
+        """Collect what became garbage lately, if anything was made since the last look."""
+        if not (self._is_on and gc.get_count()[-1]):
+            return
+        self._looks = (self._looks + 1) % _LOOKS_BEFORE_ALL
+        if self._looks == 0:
+            gc.unfreeze()
+        gc.collect()
+        gc.freeze()
+
+    def close(self) -> None:
+        """Leave it to Python again."""
+        self._is_on = False
+        gc.set_threshold(*self._usual)
+        gc.unfreeze()
+
+
+def collect_all() -> None:
+    """Collect everything, also what the small collections leave out."""
+    gc.unfreeze()
+    gc.collect()
+
+
+_UNUSED_S = 300.0
+_LOOK_S = 60.0
+# mallopt's number of this limit in glibc, and the limit.
+_M_ARENA_MAX, _ARENAS = -8, 2
+
+
+class Rest:
+    """Lets go of what can be loaded again once nothing was used for a while.
+
+    `let_go` is called in its order, once after each time of use.
+    """
+
+    def __init__(
+        self,
+        let_go: Sequence[Callable[[], None]],
+        prepare: Callable[[], None],
+        *,
+        is_busy: Callable[[], bool],
+        uses: Callable[[], int],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`uses` counts what the person asked for; `is_busy` is true during background work.
+
+        `prepare` loads what the first search after a rest needs.
+        """
+        self._let_go = list(let_go)
+        self._prepare = prepare
+        self._is_busy = is_busy
+        self._uses = uses
+        self._clock = clock
+        self._used_at = clock()
+        self._uses_before = uses()
+        # After a start nothing is loaded yet either.
+        self._is_ready = False
+        self._has_let_go = False
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="rest", daemon=True)
+
+    def start(self) -> None:
+        """Begin to look whether anything is used."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Look no more. Idempotent."""
+        self._closing.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def subscribe(self, let_go: Callable[[], None]) -> None:
+        """Call `let_go` too, before the memory is given back to the system."""
+        self._let_go.append(let_go)
+
+    def check(self) -> None:
+        """Let go of everything if nothing was used for a while."""
+        now, uses = self._clock(), self._uses()
+        with self._lock:
+            if uses != self._uses_before or self._is_busy():
+                self._uses_before = uses
+                self._used_at = now
+                self._has_let_go = False
+            if self._has_let_go or now - self._used_at < _UNUSED_S:
+                return
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Free the memory now."""
+        with self._lock:
+            self._has_let_go = True
+            self._is_ready = False
+        for part in self._let_go:
+            part()
+        _return_memory()
+        log.info("nothing is used: memory was freed")
+
+    def prepare(self) -> None:
+        """Somebody is about to ask: load what a search needs, unless that was done before."""
+        with self._lock:
+            self._used_at = self._clock()
+            self._has_let_go = False
+            if self._is_ready:
+                return
+            self._is_ready = True
+        try:
+            self._prepare()
+        except AppError as error:
+            log.info("not prepared: %s", error.title)  # the search says so
+
+    def _run(self) -> None:
+        while not self._closing.wait(_LOOK_S):
+            self.check()
+
+
+def resting(
+    library: "Library",
+    chat: "Chat",
+    priority: "AnswerPriority",
+    load: Callable[[], None],
+    let_go: Sequence[Callable[[], None]],
+) -> Rest:
+    """The rest of an app with this library and chat; `load` loads models, `let_go` frees them."""
+
+    def prepare() -> None:
+        load()
+        # Any word: what is loaded is the same for all.
+        chat.search("a", limit=1)
+
+    return Rest(
+        [library.let_go, *let_go],
+        prepare,
+        is_busy=lambda: priority.is_answering or not library.indexing.is_idle,
+        uses=lambda: priority.answers_ever,
+    )
+
+
+def share_memory() -> None:
+    """Have all threads share two pools of memory; call it before the first thread starts.
+
+    glibc otherwise gives each thread a pool of its own, whose gaps it keeps: 25 MB at rest.
+    """
+    if set_option := _of_c_library("mallopt"):
+        set_option(_M_ARENA_MAX, _ARENAS)
+
+
+def _return_memory() -> None:
+    """Give freed memory back to the system; glibc keeps it otherwise."""
+    collect_all()
+    if trim := _of_c_library("malloc_trim"):
+        trim(0)
+
+
+def _of_c_library(name: str) -> Callable[..., int] | None:
+    """A function of glibc; other C libraries lack these, and need none."""
+    return getattr(ctypes.CDLL(None), name, None) if sys.platform == "linux" else None

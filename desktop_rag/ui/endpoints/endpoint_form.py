@@ -1,0 +1,673 @@
+"""The endpoint section of the settings: address, model, key, limits and test. Qt thread.
+
+Keyring and network are reached through the bridge. The key is never part of a setting, a log or a
+repr.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from desktop_rag.core.domain import EndpointReport
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import count_of, tr
+from desktop_rag.core.model_profile import ExaminationChanged
+from desktop_rag.core.settings import EndpointSettings, Settings
+from desktop_rag.models.endpoint_address import (
+    host_of,
+    is_this_computer,
+    key_in,
+    normalise_base_url,
+)
+from desktop_rag.models.endpoints.endpoint_check import USUAL, LocalServer
+from desktop_rag.models.endpoints.providers import (
+    Provider,
+    blank_in,
+    model_at,
+    provider_at,
+    services,
+)
+from desktop_rag.ui.documents.document_opener import confirm_and_open
+from desktop_rag.ui.endpoints.endpoint_limits import EndpointLimits
+from desktop_rag.ui.endpoints.key_field import KeyField
+from desktop_rag.ui.endpoints.listed_model_box import ListedModelBox
+from desktop_rag.ui.endpoints.model_findings import ModelFindings, ReportCard, nobody_there
+from desktop_rag.ui.foundation.bridge import Bridge, EditEnd, Job
+from desktop_rag.ui.foundation.wording import failure_in_words, one_line
+from desktop_rag.ui.widgets.controls import (
+    Card,
+    PlainLabel,
+    TextButton,
+    add_clear_button,
+    set_property,
+)
+from desktop_rag.ui.widgets.flow_row import FlowRow
+from desktop_rag.ui.widgets.form_fields import (
+    SettingsSection,
+    WheelGuard,
+    note,
+    number_field,
+    show_number,
+)
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
+
+# The choice of a service on the network, and where its key is made. Qt thread.
+
+_NONE = tr("Choose a service…")
+
+
+class ServiceChoice(QWidget):
+    """Lists the services that are known; `chosen` carries a Provider.
+
+    The widget is the note below the row; `fields` are the list and the button in the row.
+    """
+
+    chosen = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._services = services()
+        self._list = QComboBox()
+        self._list.setAccessibleName(tr("Online service"))
+        self._list.addItem(_NONE)
+        self._list.addItems([service.name for service in self._services])
+        self._open = TextButton(tr("Get a key…"))
+        self._open.setAccessibleDescription(tr("Open the service's page for keys in your browser"))
+        self._note = PlainLabel(tone="muted", scale="small", wrap=True)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._note)
+        self._list.activated.connect(self._on_chosen)
+        self._open.clicked.connect(self._on_open_clicked)
+        self._show(None)
+
+    @property
+    def fields(self) -> list[QWidget]:
+        """The list and the button, in Tab order."""
+        return [self._list, self._open]
+
+    def show_address(self, base_url: str) -> None:
+        """Select the service at this address, if it is one."""
+        self._show(provider_at(base_url))
+
+    @property
+    def _service(self) -> Provider | None:
+        place = self._list.currentIndex() - 1
+        return self._services[place] if place >= 0 else None
+
+    def _show(self, service: Provider | None) -> None:
+        is_listed = service in self._services
+        with QSignalBlocker(self._list):
+            place = self._services.index(service) + 1 if service and is_listed else 0
+            self._list.setCurrentIndex(place)
+        self._open.setEnabled(is_listed)
+        self._note.setText(service.note if service else "")
+        self._note.setVisible(bool(self._note.text()))
+
+    @Slot()
+    def _on_chosen(self) -> None:
+        service = self._service
+        self._show(service)
+        if service:
+            self.chosen.emit(service)
+
+    @Slot()
+    def _on_open_clicked(self) -> None:
+        if service := self._service:
+            confirm_and_open(service.key_page, self)
+
+
+# Buttons for the model servers on this computer. Qt thread; the bridge contacts the servers.
+
+# The number of buttons that fit in a row before a search.
+_DEFAULT_COUNT = 3
+
+
+class LocalServerList(QWidget):
+    """One button per known server, and one that searches for running servers.
+
+    `chosen` carries an address, `searched` the servers found.
+    """
+
+    chosen = Signal(str)
+    searched = Signal(object)
+
+    def __init__(self, bridge: Bridge, chat: "Chat", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        self._chat = chat
+        self._search = TextButton(tr("Find running servers"), kind="quiet")
+        self._search.clicked.connect(self.search)
+        self._uses = {name: TextButton(_in_words(name)) for name in USUAL}
+        row = FlowRow(spacing=8)
+        for name, button in self._uses.items():
+            button.setAccessibleDescription(tr("Use {value} and test it", value=USUAL[name]))
+            button.clicked.connect(self._on_use_clicked)
+            row.addWidget(button)
+        for name in list(USUAL)[_DEFAULT_COUNT:]:
+            self._uses[name].hide()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        column.addLayout(row)
+        column.addWidget(self._search, 0, Qt.AlignmentFlag.AlignLeft)
+
+    @property
+    def buttons(self) -> list[TextButton]:
+        """The buttons in Tab order."""
+        return [*self._uses.values(), self._search]
+
+    @Slot()
+    def _on_use_clicked(self) -> None:
+        used = next(name for name, button in self._uses.items() if button is self.sender())
+        self.chosen.emit(USUAL[used])
+
+    @Slot()
+    def search(self) -> None:
+        """Search for running servers, unless a search is running."""
+        if not self._search.isEnabled():
+            return
+        self._search.setEnabled(False)
+        self._search.setText(tr("Searching…"))
+        self._bridge.run(self, self._chat.models.running_servers, self._on_found)
+
+    def _on_found(self, found: Sequence[LocalServer]) -> None:
+        self._search.setEnabled(True)
+        self._search.setText(tr("Find running servers"))
+        models = {server.name: len(server.models) for server in found}
+        for place, (name, button) in enumerate(self._uses.items()):
+            count = models.get(name)
+            has = count_of(count, tr("model"), tr("models")) if count is not None else ""
+            words = _in_words(name)
+            button.setText(f"{words} · {has}" if has else words)
+            button.setVisible(name in models if models else place < _DEFAULT_COUNT)
+        self.searched.emit(found)
+
+
+def _in_words(name: str) -> str:
+    """The name of a server, or those of the programs that share its address."""
+    return tr(" or ").join(name.split(" or "))
+
+
+# Three steps to a model of one's own, for a computer on which none runs. Qt thread.
+
+_PAGE = "https://ollama.com/download"
+_COMMAND = "ollama pull llama3.2"
+_TITLE = tr(
+    "No model server answers at the usual addresses on this computer. Three steps to a free one:"
+)
+_STEPS = (
+    tr("1. Install Ollama. It runs models on your own computer, so nothing leaves it."),
+    tr(
+        "2. Enter in a terminal: {command}\nThis loads a model of 2 GB; it needs 8 GB of memory.",
+        command=_COMMAND,
+    ),
+    tr("3. Search again. The model is found and tested."),
+)
+
+
+class FirstModelGuide(Card):
+    """Shown after a search that found no server; `search_requested` follows the last step."""
+
+    search_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent, kind="notice")
+        self.setAccessibleName(_TITLE)
+        title = PlainLabel(_TITLE, wrap=True)
+        title.setObjectName("noticeTitle")
+        self._page = TextButton(tr("Open ollama.com…"))
+        self._copy = TextButton(tr("Copy command"))
+        self._again = TextButton(tr("Search again"))
+        steps = QGridLayout()
+        steps.setColumnStretch(0, 1)
+        steps.setHorizontalSpacing(12)
+        steps.setVerticalSpacing(8)
+        buttons = (self._page, self._copy, self._again)
+        for row, (text, button) in enumerate(zip(_STEPS, buttons, strict=True)):
+            steps.addWidget(PlainLabel(text, wrap=True, selectable=True), row, 0)
+            steps.addWidget(button, row, 1)
+        ports = PlainLabel(
+            tr(
+                "Looked for {join} at their usual addresses. For any other server enter its"
+                " address below.",
+                join=", ".join(USUAL),
+            ),
+            wrap=True,
+        )
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 10, 12, 12)
+        column.setSpacing(8)
+        column.addWidget(title)
+        column.addLayout(steps)
+        column.addWidget(ports)
+        self.hide()
+        self._page.clicked.connect(self._on_page_clicked)
+        self._copy.clicked.connect(self._on_copy_clicked)
+        self._again.clicked.connect(self.search_requested)
+
+    @Slot()
+    def _on_page_clicked(self) -> None:
+        confirm_and_open(_PAGE, self)
+
+    @Slot()
+    def _on_copy_clicked(self) -> None:
+        QGuiApplication.clipboard().setText(_COMMAND)
+        self._copy.setText(tr("Copied"))
+
+
+# The list of endpoints in the settings, to select, use, add and remove one. Qt thread.
+
+_NEW = tr("New endpoint")
+
+
+class EndpointChoice(QWidget):
+    """A list of endpoints with buttons for the selected one.
+
+    All signals carry an address; `shown` carries "" for a new endpoint.
+    """
+
+    shown = Signal(str)
+    used = Signal(str)
+    removed = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.list = QComboBox(self)
+        self.list.setAccessibleName(tr("Endpoint"))
+        self.list.setMinimumContentsLength(16)
+        self._use = TextButton(tr("Use for answers"))
+        self._add = TextButton(tr("Add endpoint"))
+        self._remove = TextButton(tr("Remove"), kind="quiet")
+        self._remove.setAccessibleDescription(
+            tr("Remove this endpoint; its key stays in the keyring")
+        )
+        # The fields below stay where they are while an endpoint is added.
+        kept = self._add.sizePolicy()
+        kept.setRetainSizeWhenHidden(True)
+        self._add.setSizePolicy(kept)
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        for button in (self._use, self._add, self._remove):
+            row.addWidget(button)
+        row.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        column.addWidget(self.list)
+        column.addLayout(row)
+        self.list.activated.connect(self._on_chosen)
+        self._use.clicked.connect(self._on_use_clicked)
+        self._add.clicked.connect(self._on_add_clicked)
+        self._remove.clicked.connect(self._on_remove_clicked)
+
+    @property
+    def buttons(self) -> list[QWidget]:
+        """The buttons in Tab order, after the list."""
+        return [self._use, self._add, self._remove]
+
+    def show_endpoints(self, settings: Settings, shown: str) -> None:
+        """List the endpoints and select the one at this address; "" for a new one."""
+        used = settings.endpoint.base_url
+        self.list.blockSignals(True)
+        self.list.clear()
+        for endpoint in settings.endpoints:
+            in_use = tr(" · in use") if endpoint.base_url == used else ""
+            self.list.addItem(one_line(f"{endpoint.label}{in_use}"), endpoint.base_url)
+        if not shown:
+            self.list.addItem(_NEW, "")
+        self.list.setCurrentIndex(self.list.findData(shown))
+        self.list.blockSignals(False)
+        self._use.setVisible(bool(shown) and shown != used)
+        self._add.setVisible(bool(shown))
+        self._remove.setVisible(bool(shown))
+
+    @property
+    def _shown(self) -> str:
+        return self.list.currentData() or ""
+
+    @Slot()
+    def _on_chosen(self) -> None:
+        self.shown.emit(self._shown)
+
+    @Slot()
+    def _on_use_clicked(self) -> None:
+        self.used.emit(self._shown)
+
+    @Slot()
+    def _on_add_clicked(self) -> None:
+        self.shown.emit("")
+
+    @Slot()
+    def _on_remove_clicked(self) -> None:
+        self.removed.emit(self._shown)
+
+
+_INTRO = tr(
+    "Any server with an OpenAI-compatible API, on this computer or elsewhere. Without one, answers "
+    "are excerpts from your documents. With one, only the prompt is sent to it: your question, the "
+    "conversation so far and the passages found for it. Each new model is also tested once with "
+    "sample text."
+)
+_DUPLICATE = tr("Another endpoint already has this address. Select it above.")
+_MAX_NAME = 40
+
+
+def privacy_note(base_url: str) -> str:
+    """A sentence on who receives the prompt at a normalised address."""
+    if is_this_computer(base_url):
+        return tr("This is your own computer. Nothing leaves it.")
+    sent = tr(
+        "Your question and the passages found for it are sent to {host_of}",
+        host_of=host_of(base_url),
+    )
+    return (
+        f"{sent}." if base_url.startswith("https:") else tr("{sent} without encryption.", sent=sent)
+    )
+
+
+class EndpointForm(SettingsSection):
+    """Edits one endpoint; `changed` carries a valid EndpointSettings.
+
+    The address of a server on this computer is a draft until something answers there.
+    """
+
+    changed = Signal(object)
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        chat: "Chat",
+        endpoint: EndpointSettings,
+        guard: WheelGuard,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(tr("Model"), _INTRO, parent)
+        self._bridge = bridge
+        self._chat = chat
+        self._endpoint = endpoint
+        self._taken: frozenset[str] = frozenset()
+        self._is_draft = False
+        self._test_job: Job | None = None
+        self._build(guard)
+        self.show_endpoint(endpoint)
+        self._connect()
+
+    def show_endpoint(
+        self, endpoint: EndpointSettings, *, taken: frozenset[str] = frozenset()
+    ) -> None:
+        """Show these settings without emitting `changed`.
+
+        `taken` are the addresses of the other endpoints.
+        """
+        self._is_draft = False
+        self._show(endpoint, taken)
+
+    def _show(self, endpoint: EndpointSettings, taken: frozenset[str]) -> None:
+        before, now = ((e.base_url, e.model) for e in (self._endpoint, endpoint))
+        self._endpoint, self._taken = endpoint, taken
+        self._address.setText(endpoint.base_url)
+        if now != before:
+            # What a test says is about the address and the model that were tested.
+            self._stop_test()
+            self._report.hide()
+        self._name.setText(endpoint.name)
+        self._name.setPlaceholderText(endpoint.label or tr("Any name you like"))
+        self._model.set_address(endpoint.base_url)
+        self._model.setEditText(endpoint.model)
+        show_number(self._context, endpoint.context_tokens)
+        show_number(self._timeout, round(endpoint.timeout_s))
+        self._limits.show_endpoint(endpoint)
+        self._show_address_note()
+        self._key.set_address(endpoint.base_url)
+        self._findings.show_endpoint(endpoint)
+        self._services.show_address(endpoint.base_url)
+        if endpoint.base_url:
+            self._guide.hide()
+
+    def find_servers(self) -> None:
+        """Search for model servers on this computer."""
+        self._servers.search()
+
+    def focus_address(self) -> None:
+        """Let the person type the address."""
+        self._address.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def show_choice(self, *, is_visible: bool) -> None:
+        """Show the list of endpoints, or hide it while there is none."""
+        for widget in (self._choice_label, self.choice, self._name_label, self._name):
+            widget.setVisible(is_visible)
+
+    def on_examination_changed(self, event: ExaminationChanged) -> None:
+        """Show the progress or the result of measuring the model."""
+        self._findings.on_examination_changed(event)
+
+    # --- building --------------------------------------------------------------------------------
+
+    def _build(self, guard: WheelGuard) -> None:
+        self.choice = EndpointChoice(self)
+        self._name = QLineEdit(self)
+        self._name.setMaxLength(_MAX_NAME)
+        self._address = QLineEdit(self)
+        self._address.setPlaceholderText("http://localhost:11434/v1, https://api.example.com/v1")
+        add_clear_button(self._address)
+        self._address_note = note()
+        self._model = ListedModelBox(self._bridge, self._chat, self)
+        self._key = KeyField(self._bridge, self._chat, self)
+        self._findings = ModelFindings(self._bridge, self._chat, lambda: self._key.typed, self)
+        self._context = number_field(0, 2_000_000, 1024, tr(" tokens"))
+        self._context.setSpecialValueText(tr("Automatic"))
+        self._timeout = number_field(1, 3600, 5, tr(" seconds"))
+        for field in (self._model, self._context, self._timeout, self.choice.list):
+            guard.guard(field)
+        self._test = TextButton(tr("Test"), kind="primary")
+        self._report = ReportCard(self)
+        self._servers = LocalServerList(self._bridge, self._chat, self)
+        self._guide = FirstModelGuide(self)
+        self._services = ServiceChoice(self)
+        self._add_rows()
+        self._limits = EndpointLimits(self._bridge, self._chat, self)
+        self._limits.guard(guard)
+        self._order_stops()
+
+    def _add_rows(self) -> None:
+        self._choice_label = self.add_row(tr("Endpoint"), self.choice, is_wide=True, is_tall=True)
+        self._name_label = self.add_row(tr("Name"), self._name, is_wide=True)
+        self.add_row(tr("On this computer"), self._servers, is_tall=True)
+        self.add_note(self._guide)
+        self.add_row(tr("Online service"), *self._services.fields)
+        self.add_note(self._services)
+        self.add_row(tr("Address"), self._address, is_wide=True)
+        self.add_note(self._address_note)
+        self.add_row(tr("API key"), *self._key.fields, is_wide=True)
+        self.add_note(self._key)
+        self.add_row(tr("Model"), self._model, self._test, is_wide=True)
+        self.add_note(self._model.facts)
+        self.add_note(self._report)
+        self.add_row(tr("Capabilities"), self._findings, is_wide=True)
+        self.add_row(tr("Context size"), self._context)
+        self.add_row(tr("Timeout"), self._timeout)
+        self.add_note(
+            note(tr("The longest wait for a response. Large models on small computers need more."))
+        )
+
+    def _order_stops(self) -> None:
+        tests = (self._test, self._findings.button)
+        fields = (self._address, *self._key.fields, self._model, *tests)
+        chosen = (self.choice.list, *self.choice.buttons, self._name)
+        numbers = (self._context, self._timeout, *self._limits.fields)
+        offered = (*self._servers.buttons, *self._services.fields)
+        stops = [*chosen, *offered, *fields, *numbers]
+        for before, after in pairwise(stops):
+            self.setTabOrder(before, after)
+
+    def _connect(self) -> None:
+        self._servers.chosen.connect(self._on_server_chosen)
+        self._servers.searched.connect(self._on_servers_searched)
+        self._guide.search_requested.connect(self._servers.search)
+        self._services.chosen.connect(self._on_service_chosen)
+        self._edits = [EditEnd(field) for field in (self._name, self._address, self._model.edit)]
+        for edit, slot in zip(
+            self._edits,
+            (self._on_field_edited, self._on_address_edited, self._on_field_edited),
+            strict=True,
+        ):
+            edit.ended.connect(slot)
+        self._model.activated.connect(self._on_field_edited)
+        self._context.valueChanged.connect(self._on_field_edited)
+        self._timeout.valueChanged.connect(self._on_field_edited)
+        self._limits.changed.connect(self._on_field_edited)
+        self._test.clicked.connect(self._on_test_clicked)
+
+    # --- address, model and limits ---------------------------------------------------------------
+
+    @Slot(str)
+    def _on_server_chosen(self, base_url: str) -> None:
+        if base_url in self._taken:
+            self.choice.shown.emit(base_url)
+        elif base_url != self._endpoint.base_url:
+            self._keep_shown()
+            self._is_draft = True
+            self._address.setText(base_url)
+            self._apply(replace(self._endpoint, base_url=base_url))
+        self._on_test_clicked()
+
+    def _keep_shown(self) -> None:
+        """Show the form of a new endpoint, unless the one that is shown has no model yet."""
+        if self._endpoint.base_url and self._endpoint.model:
+            self.choice.shown.emit("")
+
+    @Slot(object)
+    def _on_servers_searched(self, found: Sequence[LocalServer]) -> None:
+        self._guide.setVisible(not found)
+        if len(found) == 1 and not self._endpoint.base_url:
+            self._on_server_chosen(found[0].base_url)
+
+    @Slot(object)
+    def _on_service_chosen(self, service: Provider) -> None:
+        if provider_at(self._endpoint.base_url) != service:
+            self._keep_shown()
+        self._address.setText(service.address)
+        if not service.blank:
+            self._on_address_edited()
+            self._key.focus()
+            return
+        self._address.setFocus()
+        self._address.setSelection(service.address.index(service.blank), len(service.blank))
+
+    @Slot()
+    def _on_address_edited(self) -> None:
+        typed = self._address.text().strip()
+        if blank := blank_in(typed):
+            self._reject_address(tr("Replace {blank} in the address.", blank=blank))
+            return
+        try:
+            base_url = normalise_base_url(typed) if typed else ""
+        except AppError as error:
+            self._reject_address(failure_in_words(error))
+            return
+        if base_url in self._taken:
+            self._reject_address(_DUPLICATE)
+            return
+        if base_url != self._endpoint.base_url:
+            self._is_draft = False
+        model = self._endpoint.model or model_at(base_url)
+        self._apply(replace(self._endpoint, base_url=base_url, model=model))
+        if key := key_in(typed):
+            self._key.take(key)
+
+    def _reject_address(self, reason: str) -> None:
+        set_property(self._address, "state", "wrong")
+        self._address_note.set_tone("danger")
+        self._address_note.setText(reason)
+
+    @Slot()
+    def _on_field_edited(self) -> None:
+        self._apply(
+            replace(
+                self._limits.limited(self._endpoint),
+                name=self._name.text().strip(),
+                model=self._model.name,
+                context_tokens=self._context.value(),
+                timeout_s=float(self._timeout.value()),
+            )
+        )
+
+    def _apply(self, endpoint: EndpointSettings) -> None:
+        is_changed = endpoint != self._endpoint
+        if endpoint.base_url != self._endpoint.base_url:
+            self._stop_test()
+        if is_changed or endpoint.base_url != self._address.text():
+            self._show(endpoint, self._taken)
+        else:
+            self._show_address_note()
+        if is_changed and not self._is_draft:
+            self.changed.emit(endpoint)
+
+    def _show_address_note(self) -> None:
+        set_property(self._address, "state", "")
+        self._address_note.set_tone("muted")
+        base_url = self._endpoint.base_url
+        self._address_note.setText(
+            privacy_note(base_url) if base_url else tr("Without an address, answers are excerpts.")
+        )
+
+    # --- test ------------------------------------------------------------------------------------
+
+    @Slot()
+    def _on_test_clicked(self) -> None:
+        for edit in self._edits:
+            edit.settle()
+        self._stop_test()
+        if self._address.property("state") == "wrong":
+            self._address.setFocus()
+            return
+        endpoint, key = self._endpoint, self._key.typed
+        self._test.setEnabled(False)
+        self._test.setText(tr("Testing…"))
+        self._test_job = self._bridge.run(
+            self,
+            lambda: self._chat.models.test_endpoint(endpoint, key),
+            self._on_tested,
+            self._on_failed,
+        )
+
+    def _stop_test(self) -> None:
+        if self._test_job:
+            self._test_job.cancel()
+        self._end_test()
+
+    def _end_test(self) -> None:
+        self._test_job = None
+        self._test.setEnabled(True)
+        self._test.setText(tr("Test"))
+
+    def _on_tested(self, report: EndpointReport) -> None:
+        self._end_test()
+        if self._is_draft:
+            report = self._settled(report)
+        self._report.show_report(report)
+        if report.listed:
+            self._model.show_models(report.listed)
+            if len(report.listed) == 1 and not self._model.name:
+                self._model.setCurrentIndex(0)
+                self._on_field_edited()
+                self._on_test_clicked()
+
+    def _settled(self, report: EndpointReport) -> EndpointReport:
+        """Save the draft if its address is that of an endpoint, else say how one gets there."""
+        if not report.is_endpoint:
+            return nobody_there(self._endpoint.base_url)
+        self._is_draft = False
+        self.changed.emit(self._endpoint)
+        return report
+
+    def _on_failed(self, error: AppError) -> None:
+        self._on_tested(EndpointReport(error.title, error.hint, is_ok=False))

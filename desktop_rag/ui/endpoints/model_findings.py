@@ -1,0 +1,213 @@
+"""The measured capabilities of a model, and the button that measures them. Qt thread.
+
+The examination runs on other threads and gives way to answers.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Slot
+from PySide6.QtGui import QHideEvent
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from desktop_rag.core.domain import EndpointReport
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import told, tr
+from desktop_rag.core.model_profile import ExaminationChanged, ModelProfile
+from desktop_rag.core.settings import EndpointSettings
+from desktop_rag.models.endpoint_address import host_of
+from desktop_rag.models.endpoints.providers import Provider, programs
+from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.foundation.wording import failure_in_words
+from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, set_property, set_tip
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
+
+_NOT_MEASURED = tr("Not measured yet. Default settings are used.")
+_RUNNING = tr("Measuring. This may take a few minutes; your questions take priority.")
+_COST = tr(
+    "Measures the context size and features of the model with about ten short requests and a few"
+    " long ones. Remote endpoints get at most three long ones, of up to 16,384 tokens each."
+)
+_FORGET = tr(
+    "Forgets the limit that was learned from a refusal. The next question is sent with all of its"
+    " sources again."
+)
+
+
+class ModelFindings(QWidget):
+    """Shows what is known about one model of one endpoint."""
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        chat: "Chat",
+        typed_key: Callable[[], str],
+        parent: QWidget | None = None,
+    ) -> None:
+        """`typed_key` returns the key as typed, before it is saved."""
+        super().__init__(parent)
+        self._bridge = bridge
+        self._chat = chat
+        self._endpoint = EndpointSettings()
+        self._typed_key = typed_key
+        self._job: Job | None = None
+        self._label = PlainLabel(wrap=True, selectable=True)
+        self._label.setAccessibleName(tr("Capabilities of the model"))
+        self.button = TextButton(tr("Measure"))
+        self.button.setAccessibleDescription(_COST)
+        set_tip(self.button, _COST)
+        self.button.clicked.connect(self._on_clicked)
+        self.forget_button = TextButton(tr("Try more again"))
+        self.forget_button.setAccessibleDescription(_FORGET)
+        set_tip(self.forget_button, _FORGET)
+        self.forget_button.clicked.connect(self._on_forget_clicked)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(8)
+        row.addWidget(self._label, 1)
+        row.addWidget(self.forget_button)
+        row.addWidget(self.button)
+        self._show_profile(ModelProfile())
+
+    def show_endpoint(self, endpoint: EndpointSettings) -> None:
+        """Show what is known about this endpoint's model."""
+        is_same = (endpoint.base_url, endpoint.model) == self._shown
+        self._endpoint = endpoint
+        if not is_same:
+            self._refresh()
+
+    def on_examination_changed(self, event: ExaminationChanged) -> None:
+        """Show that measuring started, or its result."""
+        if (event.base_url, event.model) == self._shown:
+            if event.is_running:
+                self._show_running()
+            else:
+                self._refresh()
+
+    @property
+    def _shown(self) -> tuple[str, str]:
+        return self._endpoint.base_url, self._endpoint.model
+
+    def _refresh(self) -> None:
+        if self._job:
+            self._job.cancel()
+        endpoint = self._endpoint
+        self._show_profile(ModelProfile())
+        if endpoint.is_set:
+            self._job = self._bridge.run(
+                self, lambda: self._chat.models.profile(endpoint), self._show_profile
+            )
+
+    @Slot()
+    def _on_clicked(self) -> None:
+        endpoint, key = self._endpoint, self._typed_key()
+        if self._job:
+            self._job.cancel()
+        self._show_running()
+
+        def show(profile: ModelProfile) -> None:
+            if endpoint == self._endpoint:
+                self._show_profile(profile)
+
+        def fail(error: AppError) -> None:
+            if endpoint == self._endpoint:
+                self._show_failure(error)
+
+        self._bridge.run(self, lambda: self._chat.models.examine(endpoint, key), show, fail)
+
+    @Slot()
+    def _on_forget_clicked(self) -> None:
+        endpoint = self._endpoint
+        self.forget_button.setEnabled(False)
+
+        def show(profile: ModelProfile) -> None:
+            if endpoint == self._endpoint:
+                self._show_profile(profile)
+
+        self._bridge.run(self, lambda: self._chat.models.forget_limit(endpoint), show)
+
+    def _show_profile(self, profile: ModelProfile) -> None:
+        self.forget_button.setVisible(profile.learned_limit is not None)
+        self.forget_button.setEnabled(True)
+        findings = profile.findings()
+        self._label.setText("\n".join(map(told, findings)) if findings else _NOT_MEASURED)
+        self._label.set_tone("" if findings else "muted")
+        self._show_button(tr("Measure again") if profile.is_examined else tr("Measure"), True)
+
+    def _show_running(self) -> None:
+        self.forget_button.hide()
+        self._label.setText(_RUNNING)
+        self._label.set_tone("muted")
+        self._show_button(tr("Measuring…"), False)
+
+    def _show_failure(self, error: AppError) -> None:
+        self._label.setText(failure_in_words(error))
+        self._label.set_tone("danger")
+        self._show_button(tr("Measure"), True)
+
+    def _show_button(self, text: str, is_usable: bool) -> None:
+        self.button.setText(text)
+        self.button.setEnabled(is_usable and self._endpoint.is_set)
+
+
+# What a test of a server found, below the button that started it. Qt thread.
+
+
+class ReportCard(Card):
+    """The result of testing the endpoint; a success is gone once something else was shown."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent, kind="notice")
+        self._title = PlainLabel(wrap=True, selectable=True)
+        self._title.setObjectName("noticeTitle")
+        self._hint = PlainLabel(wrap=True, selectable=True)
+        words = QVBoxLayout(self)
+        words.setContentsMargins(12, 8, 12, 8)
+        words.setSpacing(2)
+        words.addWidget(self._title)
+        words.addWidget(self._hint)
+        self._is_success = False
+        self.hide()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        if self._is_success and not event.spontaneous():
+            self.hide()
+
+    def show_report(self, report: EndpointReport) -> None:
+        """Show the report's title and hint, as a success, a next step or a failure."""
+        self._is_success = report.is_ok
+        tone = "success" if report.is_ok else "warning" if report.is_reached else "danger"
+        set_property(self, "tone", tone)
+        for label in (self._title, self._hint):
+            # The style sheet selects labels by their own property, not by that of the card.
+            set_property(label, "on", tone)
+        title, hint = told(report.title), told(report.hint)
+        self._title.setText(title)
+        self._hint.setText(hint)
+        self._hint.setVisible(bool(hint))
+        self.setAccessibleName(f"{title} {hint}")
+        self.show()
+
+
+def nobody_there(base_url: str) -> EndpointReport:
+    """What to do when no model server answers at the usual address of a program."""
+    here = [program for program in programs() if program.address == base_url]
+    way = tr(
+        "Start {programs}, then press Test. Nothing is saved until it answers.",
+        programs=tr(" or ").join(map(_started, here)),
+    )
+    other = tr("Nothing installed yet? “Find running servers” shows the steps to a free model.")
+    return EndpointReport(
+        tr("No model server answers at {host}.", host=host_of(base_url)),
+        f"{way} {other}",
+        is_ok=False,
+    )
+
+
+def _started(program: Provider) -> str:
+    """The name of a program, with the command that starts its server where there is one."""
+    is_command = not program.start.endswith(".")
+    return f"{program.name} ({program.start})" if is_command else program.name

@@ -1,0 +1,222 @@
+"""The settings sections for endpoints and the helper model. Qt thread."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
+
+from desktop_rag.core.language.translation import tr
+from desktop_rag.core.model_profile import ExaminationChanged
+from desktop_rag.core.settings import EndpointSettings, HelperSettings, Settings
+from desktop_rag.ui.endpoints.endpoint_form import EndpointForm
+from desktop_rag.ui.foundation.bridge import Bridge, Job
+from desktop_rag.ui.foundation.wording import one_line
+from desktop_rag.ui.widgets.form_fields import SettingsSection, WheelGuard, note
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.chat import Chat
+
+# The settings section for the helper model. Qt thread.
+
+_INTRO = tr(
+    "The helper model does small background tasks: it completes follow-up questions before the"
+    " search, and suggests what to ask next. A small, fast model is enough."
+)
+_SAME = tr("Same as for answers")
+
+
+class HelperForm(SettingsSection):
+    """Chooses an endpoint and one of its models; `changed` carries HelperSettings."""
+
+    changed = Signal(object)
+
+    def __init__(
+        self, bridge: Bridge, chat: "Chat", guard: WheelGuard, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(tr("Helper model"), _INTRO, parent)
+        self._bridge = bridge
+        self._chat = chat
+        self._helper = HelperSettings()
+        self._job: Job | None = None
+        self._endpoints = QComboBox(self)
+        self._endpoints.setAccessibleName(tr("Helper endpoint"))
+        self._model = QComboBox(self)
+        self._name = QLineEdit()
+        self._name.setPlaceholderText(tr("Choose or enter a model"))
+        self._name.setAccessibleName(tr("Helper model"))
+        self._model.setLineEdit(self._name)
+        self._model.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self._model.setMinimumContentsLength(20)
+        self._model.setAccessibleName(tr("Helper model"))
+        self._note = note()
+        for field in (self._endpoints, self._model):
+            guard.guard(field)
+        self.add_row(tr("Endpoint"), self._endpoints, is_wide=True)
+        self._model_label = self.add_row(tr("Model"), self._model, is_wide=True)
+        self.add_note(self._note)
+        self._endpoints.activated.connect(self._on_endpoint_chosen)
+        self._model.activated.connect(self._on_model_edited)
+        self._name.editingFinished.connect(self._on_model_edited)
+
+    def show_settings(self, settings: Settings) -> None:
+        """Show the endpoints and the chosen helper model."""
+        helper = settings.helper
+        is_other_address = helper.base_url != self._helper.base_url
+        self._helper = helper
+        self._endpoints.blockSignals(True)
+        self._endpoints.clear()
+        self._endpoints.addItem(_SAME, "")
+        for endpoint in settings.endpoints:
+            self._endpoints.addItem(one_line(endpoint.label), endpoint.base_url)
+        self._endpoints.setCurrentIndex(max(0, self._endpoints.findData(helper.base_url)))
+        self._endpoints.blockSignals(False)
+        if is_other_address:
+            self._list_models()
+        for widget in (self._model_label, self._model):
+            widget.setVisible(bool(helper.base_url))
+        self._model.setEditText(helper.model)
+        missing = (
+            tr("No model chosen yet. The model for answers is used.") if helper.base_url else ""
+        )
+        self._note.setText("" if helper.model else missing)
+        self._note.setVisible(bool(self._note.text()))
+
+    @Slot()
+    def _on_endpoint_chosen(self) -> None:
+        base_url = self._endpoints.currentData()
+        if base_url != self._helper.base_url:
+            self._apply(HelperSettings(base_url))
+
+    @Slot()
+    def _on_model_edited(self) -> None:
+        self._apply(HelperSettings(self._helper.base_url, self._model.currentText().strip()))
+
+    def _apply(self, helper: HelperSettings) -> None:
+        if helper != self._helper:
+            self.changed.emit(helper)
+
+    def _list_models(self) -> None:
+        if self._job:
+            self._job.cancel()
+        self._model.clear()
+        if base_url := self._helper.base_url:
+            self._job = self._bridge.run(
+                self, lambda: self._chat.models.offered(base_url), self._show_models
+            )
+
+    def _show_models(self, models: Sequence[str]) -> None:
+        self._model.clear()
+        self._model.addItems(list(models))
+        self._model.setCurrentIndex(-1)
+        self._model.setEditText(self._helper.model)
+
+
+_GAP_PX = 14
+
+
+class ModelsForm(QWidget):
+    """Edits the endpoints in Settings; `changed` carries the new Settings.
+
+    It shows one endpoint at a time, at first the one used for answers. `endpoint_shown` follows
+    when the person chose another one to be shown.
+    """
+
+    changed = Signal(object)
+    endpoint_shown = Signal()
+
+    def __init__(
+        self, bridge: Bridge, chat: "Chat", guard: WheelGuard, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._settings = Settings()
+        self._shown = ""
+        self._endpoint = EndpointForm(bridge, chat, EndpointSettings(), guard)
+        self._helper = HelperForm(bridge, chat, guard)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(_GAP_PX)
+        column.addWidget(self._endpoint)
+        column.addWidget(self._helper)
+        self._endpoint.changed.connect(self._on_endpoint_changed)
+        self._endpoint.choice.shown.connect(self._on_shown)
+        self._endpoint.choice.used.connect(self._on_used)
+        self._endpoint.choice.removed.connect(self._on_removed)
+        self._helper.changed.connect(self._on_helper_changed)
+
+    def show_settings(self, settings: Settings) -> None:
+        """Show these settings without emitting `changed`."""
+        known = [endpoint.base_url for endpoint in settings.endpoints]
+        is_switched = settings.endpoint.base_url != self._settings.endpoint.base_url
+        self._settings = settings
+        if is_switched or self._shown not in known:
+            self._shown = settings.endpoint.base_url or next(iter(known), "")
+        self._show(self._shown)
+
+    def connect_model(self) -> None:
+        """Look for a model server on this computer, unless an endpoint is set."""
+        if not self._settings.endpoints:
+            self._endpoint.find_servers()
+
+    def add_endpoint(self) -> None:
+        """Show the empty form of a new endpoint; the first one has its form already."""
+        self._on_shown("")
+
+    def on_examination_changed(self, event: ExaminationChanged) -> None:
+        """Show the progress or the result of measuring a model."""
+        self._endpoint.on_examination_changed(event)
+
+    @property
+    def shown(self) -> str:
+        """The address of the endpoint that is shown; "" for a new one."""
+        return self._shown
+
+    @Slot(str)
+    def _on_shown(self, base_url: str) -> None:
+        self._show(base_url)
+        if not base_url:
+            self._endpoint.focus_address()
+        self.endpoint_shown.emit()
+
+    @Slot(str)
+    def _show(self, base_url: str) -> None:
+        settings, self._shown = self._settings, base_url
+        known = {endpoint.base_url: endpoint for endpoint in settings.endpoints}
+        # Choices made before an address is entered are kept.
+        unset = EndpointSettings() if known else settings.endpoint
+        self._endpoint.show_endpoint(
+            known.get(base_url, unset), taken=frozenset(known) - {base_url}
+        )
+        self._endpoint.choice.show_endpoints(settings, base_url)
+        self._endpoint.show_choice(is_visible=bool(known))
+        self._helper.show_settings(settings)
+        self._helper.setVisible(bool(known))
+
+    def _change_to(self, settings: Settings, shown: str) -> None:
+        self._settings = settings
+        self._show(shown)
+        self.changed.emit(settings)
+
+    @Slot(object)
+    def _on_endpoint_changed(self, endpoint: EndpointSettings) -> None:
+        is_new = not self._shown and bool(self._settings.endpoints)
+        if is_new and not endpoint.base_url:
+            return  # it is added once it has an address
+        changed = self._settings.with_endpoint(self._shown, endpoint)
+        first = next((e.base_url for e in changed.endpoints), "")
+        self._change_to(changed, endpoint.base_url or changed.endpoint.base_url or first)
+
+    @Slot(str)
+    def _on_used(self, base_url: str) -> None:
+        self._change_to(self._settings.using(base_url), base_url)
+
+    @Slot(str)
+    def _on_removed(self, base_url: str) -> None:
+        changed = self._settings.without(base_url)
+        first = next((e.base_url for e in changed.endpoints), "")
+        self._change_to(changed, changed.endpoint.base_url or first)
+
+    @Slot(object)
+    def _on_helper_changed(self, helper: HelperSettings) -> None:
+        self._change_to(replace(self._settings, helper=helper), self._shown)
