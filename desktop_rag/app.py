@@ -7,11 +7,12 @@ point needs; `window_app` adds the window.
 import logging
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from threading import RLock
+from typing import Any, NamedTuple, TypeVar, cast
 
 from desktop_rag.activity.activity import Activity
 from desktop_rag.activity.event_files import EventFiles
@@ -20,6 +21,7 @@ from desktop_rag.activity.recorder import LibraryRecorder, Recorder
 from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
 from desktop_rag.answer.conversations.answer_memory import Memory
+from desktop_rag.answer.conversations.answer_rails import AnswerRails
 from desktop_rag.answer.conversations.assistants import Assistants
 from desktop_rag.answer.conversations.personal import COLLECTION, Personal, PromptLibrary, Rewrites
 from desktop_rag.answer.endpoints.chat_models import ChatModels
@@ -33,16 +35,6 @@ from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import IndexSettings, Settings
-from desktop_rag.features.evaluation.experiments.run_worker import RunWorker
-from desktop_rag.features.evaluation.measures.stored_runs import StoredRuns
-from desktop_rag.features.rails.assistants.rail_service import AssistantRails
-from desktop_rag.features.rails.commands.commands import Commands
-from desktop_rag.features.schedules.notes.notes import Notes
-from desktop_rag.features.schedules.schedule_runner import ScheduleRunner
-from desktop_rag.features.schedules.standing_questions import StandingQuestions
-from desktop_rag.features.server.served import Served
-from desktop_rag.features.server.switch import ServerSwitch
-from desktop_rag.features.shared_library.joined.shared_connection import SharedLibrary
 from desktop_rag.idle_memory import Rest, resting
 from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry
 from desktop_rag.ingest.library import Library
@@ -58,46 +50,45 @@ from desktop_rag.models.connection_states import Connection, Facts, connections
 from desktop_rag.models.embedding.joined_embedding import (
     EmbedderOpener,
     bundled_folders,
-    rail_embeddings,
 )
 from desktop_rag.models.embedding.remote_embedder import is_address
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.client.rate_limits import Allowances
 from desktop_rag.models.endpoints.keys import KeyStore
-from desktop_rag.models.library_access import LibraryPasswords, SharedLibraryAccess
 from desktop_rag.models.system_keyring import FilePasswords
 from desktop_rag.models.transcription_client import TranscriptionClient
-from desktop_rag.scratch_library import scratch_library
+from desktop_rag.registry import WingServices, hooks
 from desktop_rag.settings_changes import SettingsChanges
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.inspection import IndexRepair
-from desktop_rag.store.opening import (
-    check_shared_library,
-    join_shared_library,
-    open_engine,
-    restored_notices,
-)
+from desktop_rag.store.joining import LibraryInUse
+from desktop_rag.store.opening import open_engine, restored_notices
 
 log = logging.getLogger(__name__)
 
 _MEGABYTE = 1 << 20
 
 
-@dataclass(frozen=True)
-class Services:
-    """The two faces over one open store, and the evaluation runs in it.
+W = TypeVar("W", bound=WingServices)
 
-    `notices` say what went wrong during the start. `engine` is for the composition root alone.
-    `recorder` writes the event log that `activity` reads.
+
+@dataclass
+class Services:
+    """The two faces over one open store, and what the features open over them.
+
+    `notices` say what went wrong during the start. `engine` is for the composition root and the
+    wings. `in_use` is the library that questions search. `recorder` writes the event log that
+    `activity` reads. `now` gives the local time.
     """
 
     home: Home
     settings: Settings
     engine: Engine
+    in_use: LibraryInUse
+    embedders: EmbedderRegistry
     library: Library
     chat: Chat
     retriever: Retriever
-    evaluation_runs: StoredRuns
     keys: KeyStore
     backups: Backups
     snapshots: Snapshots
@@ -106,16 +97,47 @@ class Services:
     recorder: Recorder
     activity: Activity
     rest: Rest
-    standing: StandingQuestions
-    schedule: ScheduleRunner
-    run_worker: RunWorker
-    settings_changes: SettingsChanges
-    server: ServerSwitch
-    notes: Notes
-    rails: AssistantRails
-    commands: Commands
-    shared: SharedLibrary
-    shared_access: SharedLibraryAccess
+    now: Callable[[], datetime]
+    settings_changes: SettingsChanges = field(init=False)
+    is_running: bool = False
+    # Hears what happens in the wings; the window brings it to its own thread.
+    tell: Callable[[object], None] = lambda _event: None
+
+    def __post_init__(self) -> None:
+        self._wings: dict[type[WingServices], WingServices] = {}
+        self._lock = RLock()
+        appliers = [self.library.apply, self.chat.apply, self.follow]
+        self.settings_changes = SettingsChanges(
+            self.home.settings, lambda: self.chat.models.settings, appliers, self.recorder
+        )
+
+    def wing(self, kind: "Callable[[Services], W]") -> W:
+        """The services of a wing, made when they are first asked for. Any thread."""
+        with self._lock:
+            if kind not in self._wings:
+                self._wings[cast("type[W]", kind)] = kind(self)
+            return cast("W", self._wings[cast("type[W]", kind)])
+
+    def has_opened(self, wing: str) -> bool:
+        """True when the services of the wing of this name were asked for."""
+        prefix = f"desktop_rag.features.{wing}."
+        return any(kind.__module__.startswith(prefix) for kind in self._wings)
+
+    def run(self) -> None:
+        """Begin what the app does by itself. Once, on a worker thread."""
+        self.library.start()
+        self.is_running = True
+        self.follow(self.chat.models.settings)
+
+    def follow(self, settings: Settings) -> None:
+        """Have each wing do what the settings want. Worker thread."""
+        for hook in hooks("follow").values():
+            hook(self, settings)
+
+    def release_memory(self) -> None:
+        """Have the wings free what can be loaded again."""
+        for opened in self._opened():
+            opened.release_memory()
 
     def repair_index(self) -> IndexRepair:
         """Mend the index of the open library and read the files concerned again."""
@@ -132,23 +154,31 @@ class Services:
                 self.library.collections.all(),
                 self.chat.assistants.all(),
                 self.settings.index.model_folder,
-                self.server.rights_addresses,
+                tuple(a for opened in self._opened() for a in opened.rights_addresses),
             )
         )
 
+    def stop(self) -> None:
+        """Give up what the wings have in progress."""
+        for opened in self._opened():
+            opened.stop()
+
     def close(self) -> None:
-        """Stop serving and indexing, give up connections, then close the store."""
-        self.commands.close()
-        self.server.close()
-        self.schedule.close()
-        self.run_worker.close()
+        """Stop the wings and indexing, give up connections, then close the store."""
+        self.stop()
+        for opened in self._opened():
+            opened.close()
         self.rest.close()
         self.snapshots.close()
         self.library.close()
         self.chat.close()
-        self.shared.close()
         self.engine.close()
         self.recorder.close()
+
+    def _opened(self) -> list[WingServices]:
+        """The services of the wings, those opened last first."""
+        with self._lock:
+            return [*reversed(self._wings.values())]
 
 
 Verb = Callable[[Services, dict[str, Any]], Any]
@@ -164,46 +194,60 @@ def build_services(
     settings, notices = _settings(home)
     engine, event_log = open_engine(home, settings), EventLog(EventFiles(home.activity))
     recorder = Recorder(event_log, is_on=settings.activity.is_recorded)
-    access = SharedLibraryAccess(check_shared_library, LibraryPasswords())
-    joined, shared = join_shared_library(home, settings, engine, access.password_of)
     try:
         backups = Backups(home, engine.precious, engine.sources.collections)
         snapshots = Snapshots(home, backups, engine.precious)
         if lost := snapshots.restore_lost():
             settings, notices = load_settings(home.settings)
-        priority, keys = AnswerPriority(), KeyStore()
+        in_use, priority, keys = LibraryInUse(engine), AnswerPriority(), KeyStore()
         opener = embedder_opener(keys, recorder)
-        dense = _make_dense(engine, settings.index, opener, shared)
-        stores = _library_stores(home, engine, _findable(joined, shared), keys, recorder)
+        dense = _make_dense(engine, settings.index, opener, in_use)
+        stores = _library_stores(home, in_use, keys, recorder)
         library = _make_library(home, settings, stores, dense, priority, times, recorder)
-        commands = Commands(home, library)
-        retriever = _make_retriever(joined, dense, priority, shared, library)
+        retriever = _make_retriever(in_use, dense, priority, library)
         models = _make_models(home, settings, keys, recorder)
-        embeds = rail_embeddings(home.rail_vectors, dense.bundled)
-        checker, rails = ClaimChecker(dense.bundled), AssistantRails(*embeds, home.rails, commands)
+        checker, rails = ClaimChecker(dense.bundled), _RailsOnDemand()
         personal = _make_personal(home, engine, library, dense)
-        chat = _make_chat(joined, retriever, dense, models, personal, recorder, checker, rails)
+        chat = _make_chat(
+            in_use.engine,
+            retriever,
+            dense,
+            models,
+            personal,
+            recorder,
+            checker,
+            cast("AnswerRails", rails),
+        )
         faults = _faults(dense, [*restored_notices(engine), *lost], recorder)
-        backups.leave_to(library.sources.look_again, commands.take)
     except BaseException:
         engine.close()
         recorder.close()
         raise
-    let_go = [opener.let_go, checker.let_go, engine.storage.let_go, shared.let_go]
-    standing = StandingQuestions(engine.standing, chat, now)
-    activity = Activity(event_log, chat.history.feedback.newest_first, chat.history.titles)
-    server = ServerSwitch(Served(home, chat, library, dense.embedder, activity))
-    appliers = [library.apply, chat.apply, server.follow, shared.apply]
-    shared.apply(settings)
-    changes = SettingsChanges(home.settings, lambda: models.settings, appliers, recorder)
-    return Services(
-        home, settings, engine, library, chat, retriever, StoredRuns(engine.evaluations), keys,
-        backups, snapshots, (*notices, *faults), tuple(notices), recorder, activity,
-        resting(library, chat, priority, opener.prepare, let_go), standing,
-        ScheduleRunner(standing, library, now),
-        RunWorker(engine.experiments, chat, library, partial(scratch_library, build_services, home)
-        ), changes, server, Notes(home.notes, chat, library), rails, commands, shared, access,
+    let_go = [opener.let_go, checker.let_go, engine.storage.let_go]
+    services = Services(
+        home, settings, engine, in_use, dense, library, chat, retriever, keys, backups, snapshots,
+        (*notices, *faults), tuple(notices), recorder,
+        Activity(event_log, chat.history.feedback.newest_first, chat.history.titles),
+        resting(library, chat, priority, opener.prepare, let_go), now,
     )  # fmt: skip
+    services.rest.subscribe(services.release_memory)
+    rails.find = partial(_answer_rails, services)
+    backups.subscribe(lambda _merged: library.sources.look_again())
+    services.follow(settings)
+    return services
+
+
+def _answer_rails(services: Services) -> AnswerRails | None:
+    return next((hook(services) for hook in hooks("answer_rails").values()), None)
+
+
+class _RailsOnDemand:
+    """The rails of assistants, which a wing opens when one has some."""
+
+    find: Callable[[], AnswerRails | None]
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  whatever the port has
+        return getattr(self.find(), name)
 
 
 def _settings(home: Home) -> tuple[Settings, list[Notice]]:
@@ -254,7 +298,7 @@ def _make_chat(  # noqa: PLR0917  each is made once, in this order
     personal: Personal,
     recorder: Recorder,
     checker: ClaimChecker,
-    rails: AssistantRails,
+    rails: AnswerRails,
 ) -> Chat:
     # Extractive answers embed sentence by sentence: too many requests for an endpoint.
     embedder = None if is_address(models.settings.index.model_folder) else dense.embedder
@@ -272,9 +316,10 @@ make_claim_checker = ClaimChecker
 
 
 def _make_retriever(
-    engine: Engine, dense: EmbedderRegistry, priority: AnswerPriority, shared: SharedLibrary,
-    library: Library,
-) -> Retriever:  # fmt: skip
+    in_use: LibraryInUse, dense: EmbedderRegistry, priority: AnswerPriority, library: Library
+) -> Retriever:
+    engine = in_use.engine
+
     def answering() -> list[AnsweringIndex]:
         return [
             AnsweringIndex(
@@ -289,7 +334,7 @@ def _make_retriever(
     fusion = FusionModel.load(resources_dir() / "retrieval" / "fusion.toml")
     names = FilenameMatcher(engine.names)
     return Retriever(
-        engine.lexical, answering, priority, names, fusion, shared.missed,
+        engine.lexical, answering, priority, names, fusion, in_use.missed,
         not_ready=library.readiness.missing,
     )  # fmt: skip
 
@@ -322,7 +367,7 @@ def _make_personal(
 
 
 def _make_dense(
-    engine: Engine, settings: IndexSettings, opener: EmbedderOpener, shared: SharedLibrary
+    engine: Engine, settings: IndexSettings, opener: EmbedderOpener, in_use: LibraryInUse
 ) -> EmbedderRegistry:
     return EmbedderRegistry(
         engine.models,
@@ -331,7 +376,7 @@ def _make_dense(
         opener.open,
         default=settings.model_folder,
         threads=settings.embedding_threads,
-        elsewhere=shared.models,
+        elsewhere=in_use.models,
     )
 
 
@@ -342,19 +387,17 @@ def _make_searchable(library: Library, rewrites: Path) -> None:
         library.sources.add(rewrites, collection.collection_id)
 
 
-def _findable(joined: Engine, shared: SharedLibrary) -> Findable:
-    return Findable(joined.documents, joined.sources, lambda: shared.status)
-
-
 def _library_stores(
-    home: Home, engine: Engine, findable: Findable, keys: KeyStore, recorder: Recorder
+    home: Home, in_use: LibraryInUse, keys: KeyStore, recorder: Recorder
 ) -> LibraryStores:
+    own, joined = in_use.own, in_use.engine
     return LibraryStores(
-        engine.documents, engine.sources, engine.web_pages, engine.tags, engine.upkeep,
+        own.documents, own.sources, own.web_pages, own.tags, own.upkeep,
         pages=home.pages, sent=home.sent.absolute(),
         recordings=RecordingKit(home.transcripts, TranscriptionClient(keys.get, recorder)),
         pictures=home.pictures,
-        joined=findable, server=engine.server,
+        joined=Findable(joined.documents, joined.sources, lambda: in_use.status),
+        server=own.server,
     )  # fmt: skip
 
 

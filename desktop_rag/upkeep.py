@@ -6,8 +6,6 @@ A part of the composition root. Worker threads.
 import logging
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
-from dataclasses import replace
-from pathlib import Path
 
 from desktop_rag.activity.activity import Activity
 from desktop_rag.activity.event_files import EventFiles
@@ -23,7 +21,6 @@ from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import EndpointSettings, IndexSettings, Settings
 from desktop_rag.diagnosis.finding import OpenLibrary, Outside, Subject
 from desktop_rag.diagnosis.home_repair import HomeRepair, RepairRequest
-from desktop_rag.features.shared_library.copy.library_copy import Copied, OpenHome, copy_library
 from desktop_rag.ingest.library import sandbox_report
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.endpoint_check import probe_endpoint
@@ -32,7 +29,6 @@ from desktop_rag.models.system_keyring import FilePasswords
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.inspection import NoLibraryError, NotReadableNowError
 from desktop_rag.store.opening import (
-    ENGINE_NAMES,
     library_bytes,
     open_engine,
     open_engine_to_read,
@@ -115,38 +111,6 @@ def repair_home(home: Home) -> HomeRepair:
         _record_repair(home, settings, report)
     with closing(open_engine(home, settings)) as engine:
         return HomeRepair(report, engine.restored, engine.inspection.repair())
-
-
-def copied_library(
-    home: Home, source: str, target: str, *, collection: str = "", tell: Callable[[str], None]
-) -> Copied:
-    """Copy a library into another one, which is made if it isn't there; see `copy_library`.
-
-    Each is named by an engine, for the library of `home` in it, or by the folder of another home.
-    AppError when the two are the same or one is in use.
-    """
-    here, there = _named_library(home, source), _named_library(home, target)
-    if (here[0].root.resolve(), here[1].store) == (there[0].root.resolve(), there[1].store):
-        raise AppError(
-            "A library can't be copied into itself.", "Name another engine, or another folder."
-        )
-    with closing(open_engine_to_read(*here)) as before:
-        there[0].create()
-        with closing(open_engine(*there)) as after:
-            return copy_library(
-                OpenHome(here[0], before),
-                OpenHome(there[0], after),
-                collection=collection,
-                tell=tell,
-            )
-
-
-def _named_library(home: Home, name: str) -> tuple[Home, Settings]:
-    if name in ENGINE_NAMES:
-        settings, _ = load_settings(home.settings)
-        return home, replace(settings, store=replace(settings.store, engine=name))
-    other = Home(Path(name).expanduser().absolute())
-    return other, load_settings(other.settings)[0]
 
 
 def _record_repair(home: Home, settings: Settings, report: RepairReport) -> None:

@@ -10,9 +10,9 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from functools import cached_property, partial
+from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
@@ -23,16 +23,14 @@ from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.errors import AppError, DiskFullError
 from desktop_rag.core.files.own_files import read_object, write_object
 from desktop_rag.core.language.translation import tr
-from desktop_rag.core.library_events import NothingUsed, Notice, ServerSwitched
+from desktop_rag.core.library_events import NothingUsed, Notice
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.settings import Settings
-from desktop_rag.core.shared_library import SharedLibraryChanged
 from desktop_rag.demo_library import add_demo
 from desktop_rag.desktop.launching import set_autostart, starts_at_login
 from desktop_rag.desktop.requests import RequestHandled, request_of_verb
-from desktop_rag.features.rails.ui.command_card import CommandActions
-from desktop_rag.features.schedules.ui.standing_actions import StandingActions
 from desktop_rag.ingest.read.foundation.format_table import kinds_read
+from desktop_rag.registry import hooks
 from desktop_rag.running_app import AppEnding, AppServer
 from desktop_rag.settings_changes import Change
 from desktop_rag.ui.foundation.bridge import Bridge
@@ -41,10 +39,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.tray.app_icon import AppIcon, name_app
 from desktop_rag.ui.tray.presence import Presence
 from desktop_rag.ui.window.main_window import MainWindow, place_of, place_window
-from desktop_rag.ui.window.window_pages import LIBRARY, SETTINGS, import_pages
-
-if TYPE_CHECKING:
-    from desktop_rag.settings_pages import SettingsPages
+from desktop_rag.ui.window.window_pages import SETTINGS, import_pages
 
 log = logging.getLogger(__name__)
 
@@ -82,24 +77,21 @@ class WindowApp:
         home, settings = services.home, services.settings
         library, chat = self.services.library, self.services.chat
         self.bridge = Bridge()
-        self._theme = theme = Theme(qt, resources_dir(), settings.appearance)
+        self.theme = theme = Theme(qt, resources_dir(), settings.appearance)
         self.window = MainWindow(
             self.bridge, library, chat, theme, settings, home, self._save_settings, kinds_read()
         )
         place_window(self.window, read_object(home.window))
         self._garbage = GarbageTimer(self.window).collections
         self.presence = Presence(self.bridge, library, chat, theme, self.window, app_icon, home)
-        self.standing = self._make_standing()
-        # The card of commands in the chat.
-        CommandActions(self.bridge, services.commands, self.window.pages)
         self.window.pages.built.connect(self._on_page_built)
-        experiments, commands = services.run_worker.experiments, services.commands
-        tell = (library, services.activity, chat.models, chat, services.standing, experiments)
-        self._unsubscribe = [each.subscribe(self.bridge.post) for each in (*tell, commands)]
-        services.shared.subscribe(lambda now: self.bridge.post(SharedLibraryChanged(now)))
+        tell = (library, services.activity, chat.models, chat)
+        self._unsubscribe = [each.subscribe(self.bridge.post) for each in tell]
+        services.tell = self.bridge.post
+        for join in hooks("join_window").values():
+            join(self)
         self.services.backups.subscribe(self._on_merged)
         services.settings_changes.leave_to(self._change_settings)
-        self.services.server.subscribe(lambda: self.bridge.post(ServerSwitched()))
         self.services.rest.subscribe(lambda: self.bridge.post(NothingUsed()))
         self.window.notices.shown.connect(self._on_notice_shown)
         self._previous_hook = sys.excepthook
@@ -144,30 +136,13 @@ class WindowApp:
 
     def _on_page_built(self, position: int) -> None:
         if position == SETTINGS:
-            self._beside_settings.add()
+            self._add_pages()
 
-    @cached_property
-    def _beside_settings(self) -> "SettingsPages":
-        make = _settings_pages()
-        return make(self.services, self.bridge, self._theme, self.window, self.standing)
+    def _add_pages(self) -> None:
+        """Add the pages beside the settings, each built when it is first shown."""
+        from desktop_rag.settings_pages import SettingsPages
 
-    def _make_standing(self) -> StandingActions:
-        """What schedules questions, from any page."""
-        services = self.services
-        actions = StandingActions(
-            self.bridge, services.standing, services.schedule, services.library, services.chat,
-            self.window,
-        )  # fmt: skip
-        actions.offered.connect(self.window.notices.offer)
-        actions.page_requested.connect(self._show_schedule)
-        actions.library_requested.connect(lambda: self.window.show_page(LIBRARY))
-        self.presence.notifications.schedule_requested.connect(self._show_schedule)
-        return actions
-
-    def _show_schedule(self, question_id: str) -> None:
-        self.window.raise_window()
-        self.window.show_page(SETTINGS)
-        self._beside_settings.show_schedule(question_id)
+        SettingsPages(self.services, self.bridge, self.theme, self.window).add()
 
     def _on_merged(self, merged: BackupMerged) -> None:
         """On the thread that imports."""
@@ -235,7 +210,7 @@ class WindowApp:
         self._keep_place()
         # First the services that jobs of the bridge may be waiting for, then the bridge.
         self.services.chat.stop()
-        self.services.commands.close()
+        self.services.stop()
         if library_page := self.window.pages.built_library:
             library_page.make_removals()
         self.services.library.close()
@@ -252,26 +227,19 @@ class WindowApp:
         write_object(self.services.home.window, place_of(self.window))
 
     def _start_services(self) -> None:
+        services = self.services
         try:
-            self.services.chat.history.purge_deleted()
-            self.services.chat.assistants.purge_deleted()
-            self.services.standing.purge_deleted()
-            chats = self.services.chat.history.all()
-            self.services.commands.keep_only({chat.conversation_id for chat in chats})
+            services.chat.history.purge_deleted()
+            services.chat.assistants.purge_deleted()
         except DiskFullError as error:
             log.info("what was deleted is removed at the next start: %s", error.title)
-        self.services.chat.warm_up()
+        services.chat.warm_up()
         self._garbage.keep()
-        self.services.library.start()
-        self.services.snapshots.start(self.bridge.post)
-        self.services.rest.start()
-        # Those in use: the person may have changed some since the start.
-        self.services.server.follow(self.services.chat.models.settings)
-        self.services.schedule.start()
-        self.services.run_worker.start()
+        services.run()
+        services.snapshots.start(self.bridge.post)
+        services.rest.start()
         # So that the first look at each page is quick.
         import_pages()
-        _settings_pages()
 
     def _change_settings(self, change: Change) -> Settings:
         """Have the window change its settings for another process. A thread of its own.
@@ -335,9 +303,3 @@ class WindowApp:
         logs = self.services.home.logs
         hint = tr("Your files are safe. The details are in {logs}.", logs=logs)
         self.bridge.post(AppError(tr("An error in the app interrupted this."), hint))
-
-
-def _settings_pages() -> "type[SettingsPages]":
-    from desktop_rag.settings_pages import SettingsPages
-
-    return SettingsPages

@@ -33,6 +33,7 @@ from desktop_rag.features.matrix.library_server import (  # noqa: E402
 )
 from desktop_rag.features.server.access.access_tokens import TokenScope, new_token  # noqa: E402
 from desktop_rag.features.server.access.token_book import TokenBook  # noqa: E402
+from desktop_rag.features.server.services import ServerServices  # noqa: E402
 from tests.servers.chat_server import ChatServer  # noqa: E402
 from tests.servers.matrix_bot import MatrixBot  # noqa: E402
 from tests.servers.matrix_people import Person  # noqa: E402
@@ -128,11 +129,17 @@ def _measure(
         services.library.sources.add(papers)
         services.library.indexing.wait_until_idle(60)
         services.chat.apply(replace(Settings(), endpoint=endpoint.endpoint()))
-        services.server.apply(ServerSettings(is_on=True, port=0))
+        services.wing(ServerServices).switch.apply(ServerSettings(is_on=True, port=0))
         scopes = (TokenScope.ASK, TokenScope.READ)
         token, secret = new_token("bench", scopes, requests_per_minute=0)
         TokenBook(services.home.tokens).add(token)
-        bot = MatrixBot(homeserver, "library", folder / "bot", services.server.address, secret)
+        bot = MatrixBot(
+            homeserver,
+            "library",
+            folder / "bot",
+            services.wing(ServerServices).switch.address,
+            secret,
+        )
         bot.set_rates(person=100_000, room=100_000)
         homeserver.register("ann")
         try:
@@ -140,7 +147,7 @@ def _measure(
         finally:
             bot.stop()
     finally:
-        services.server.close()
+        services.wing(ServerServices).switch.close()
         services.close()
 
 

@@ -17,6 +17,7 @@ from desktop_rag.core.conversation import Role
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.features.server.access.access_tokens import TokenScope
 from desktop_rag.features.server.asked import message_of
+from desktop_rag.features.server.services import ServerServices
 
 _THINGS = ("lamp", "ferry", "engine", "harbour", "crane", "bell", "boiler", "anchor", "mast", "net")
 _PEOPLE = ("keeper", "cook", "apprentice", "captain", "carpenter", "clerk", "diver")
@@ -28,7 +29,10 @@ def main() -> None:
     endpoint = EndpointSettings(base_url=f"http://127.0.0.1:{port}/v1", model="wait-0-pieces-2")
     with served(texts(documents), endpoint) as services:
         secret = secret_for(services, TokenScope.ASK)
-        print(json.dumps({"address": services.server.address, "secret": secret}), flush=True)
+        print(
+            json.dumps({"address": services.wing(ServerServices).switch.address, "secret": secret}),
+            flush=True,
+        )
         for line in sys.stdin:
             print(json.dumps(done(services, endpoint, json.loads(line))), flush=True)
 

@@ -16,6 +16,7 @@ from desktop_rag.core.settings import (
 )
 from desktop_rag.features.server.access.access_tokens import TokenScope, new_token
 from desktop_rag.features.server.access.token_book import TokenBook
+from desktop_rag.features.server.services import ServerServices
 
 LAMP = {"lamp.md": "The lamp of the lighthouse is lit at dusk by the keeper. " * 40}
 
@@ -34,7 +35,7 @@ def served(texts: Mapping[str, str], endpoint: EndpointSettings) -> Generator[Se
             assert services.library.indexing.wait_until_idle(300)
             answers = AnswerSettings(suggests_questions=False)
             services.chat.apply(replace(Settings(), endpoint=endpoint, answers=answers))
-            services.server.apply(ServerSettings(is_on=True, port=0))
+            services.wing(ServerServices).switch.apply(ServerSettings(is_on=True, port=0))
             yield services
         finally:
             services.close()

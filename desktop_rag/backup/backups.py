@@ -264,14 +264,9 @@ class Backups:
         """Call `listener` after each import, on the thread that imports."""
         self._listeners.append(listener)
 
-    def leave_to(
-        self, look_again: Callable[[], None], take: Callable[[Sequence[Command]], int]
-    ) -> None:
-        """From now on have `take` merge the history of commands, which returns how many are new,
-        and `look_again` find the files of new sources after each import.
-        """
+    def leave_commands_to(self, take: Callable[[Sequence[Command]], int]) -> None:
+        """Have `take` merge the history of commands, which returns how many are new."""
         self._take_commands = take
-        self._listeners.append(lambda _: look_again())
 
     def collections(self) -> list[Collection]:
         """The collections that can be backed up alone, the oldest first."""

@@ -4,8 +4,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from desktop_rag.cli.answered_verbs import answered_verbs
 from desktop_rag.cli.terminal import add_json, print_document
+from desktop_rag.cli.verb_table import answered_verbs
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.paths import Home, find_home, resources_dir

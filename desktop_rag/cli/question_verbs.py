@@ -1,9 +1,10 @@
 """The verbs `ask`, `search` and `status`: answered by the running app, else by this process."""
 
 import argparse
+import sys
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from desktop_rag.cli import output, verbs
 from desktop_rag.cli.terminal import (
@@ -15,20 +16,17 @@ from desktop_rag.cli.terminal import (
     say,
     saying_what_is_waited_for,
 )
+from desktop_rag.cli.verb_table import after_ask
 from desktop_rag.core.domain import SearchMode
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import find_home
 from desktop_rag.core.query import parse_query
 from desktop_rag.core.question_scope import WITHOUT_DOCUMENTS, QuestionScope, ScopeItem
 from desktop_rag.core.search_syntax import syntax_lines
-from desktop_rag.features.rails.cli.command_verbs import (
-    ask_for_consent,
-    decide_there,
-    decided,
-    may_ask,
-    proposal_of,
-)
 from desktop_rag.running_app import ask_running_app
+
+if TYPE_CHECKING:
+    from desktop_rag.app import Services
 
 # A process that ends with its answer waits for the shared library, if there is one.
 _CONNECTING_S = 8.0
@@ -97,7 +95,7 @@ def _ask(arguments: argparse.Namespace) -> int:
     verb = "popup" if arguments.popup else "ask"
     if not arguments.popup:
         request["goes_on"] = arguments.json
-        request["may_change"] = may_ask(as_json=arguments.json)
+        request["may_change"] = _may_ask(as_json=arguments.json)
     with saying_what_is_waited_for("Waiting for the answer"):
         is_answered, answer = ask_running_app(find_home(), verb, request)
     if arguments.popup:
@@ -106,20 +104,26 @@ def _ask(arguments: argparse.Namespace) -> int:
         return 0
     if not is_answered:
         with open_services() as services:
-            services.shared.wait_until_known(_CONNECTING_S)
+            services.in_use.wait_until_known(_CONNECTING_S)
             asking = verbs.asking(services, **request)
-            answer = proposal_of(services, verbs.outcome(asking, say))
-            _print_answer(arguments, answer)
-            ask_for_consent(answer, lambda yes: decided(services, _id(answer), is_agreed=yes))
+            answer = verbs.completed(services, verbs.outcome(asking, say))
+            _follow_up(services, arguments, answer)
     else:
-        _print_answer(arguments, answer)
-        ask_for_consent(answer, decide_there(_id(answer)))
+        _follow_up(None, arguments, answer)
     return 0 if "state" not in answer else 1
 
 
-def _id(answer: dict[str, Any]) -> str:
-    """The id of the command that the answer proposes, if it does."""
-    return str(answer.get("proposal", {}).get("command_id", ""))
+def _may_ask(*, as_json: bool) -> bool:
+    """True when a person is at the terminal who can agree to a change."""
+    return not as_json and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _follow_up(
+    services: "Services | None", arguments: argparse.Namespace, answer: dict[str, Any]
+) -> None:
+    _print_answer(arguments, answer)
+    for module in after_ask():
+        module.follow_up(services, answer)
 
 
 def _print_answer(arguments: argparse.Namespace, answer: dict[str, Any]) -> None:
@@ -151,7 +155,7 @@ def _search(arguments: argparse.Namespace) -> int:
     is_answered, found = ask_running_app(find_home(), "search", request)
     if not is_answered:
         with open_services() as services:
-            services.shared.wait_until_known(_CONNECTING_S)
+            services.in_use.wait_until_known(_CONNECTING_S)
             found = verbs.search(services.library, services.chat, **request)
     if arguments.json:
         for line in output.notes_lines(found):

@@ -11,6 +11,7 @@ from typing import Any, get_args
 from desktop_rag import app
 from desktop_rag.answer.chat import Chat
 from desktop_rag.cli import output
+from desktop_rag.cli.verb_table import after_ask
 from desktop_rag.core.conversation import (
     AnswerChanged,
     AnswerDone,
@@ -21,7 +22,6 @@ from desktop_rag.core.conversation import (
 from desktop_rag.core.domain import SearchMode
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.question_scope import QuestionScope
-from desktop_rag.features.rails.cli.command_verbs import proposal_of
 from desktop_rag.ingest.library import Library
 
 # A finished answer is not held longer for what a model may add to it.
@@ -31,10 +31,17 @@ _JOBS_LIMIT_S = 8.0
 def running_app_verbs() -> Mapping[str, app.Verb]:
     """The handlers of these verbs in the running app; arguments come from another process."""
     return {
-        "ask": lambda services, asked: proposal_of(services, outcome(asking(services, **asked))),
+        "ask": lambda services, asked: completed(services, outcome(asking(services, **asked))),
         "search": lambda services, asked: search(services.library, services.chat, **asked),
         "status": lambda services, asked: status(services.library, **asked),
     }
+
+
+def completed(services: app.Services, answer: dict[str, Any]) -> dict[str, Any]:
+    """The JSON of an answer with what the wings add to it."""
+    for module in after_ask():
+        answer = module.completed(services, answer)
+    return answer
 
 
 def asking(

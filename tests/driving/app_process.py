@@ -25,6 +25,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import keep_files_private
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import EndpointSettings
+from desktop_rag.features.evaluation.services import EvaluationServices
 from desktop_rag.features.evaluation.values.experiment_events import RunWentOn
 from desktop_rag.features.evaluation.values.run import SetQuestion, SetUp
 from desktop_rag.idle_memory import share_memory
@@ -181,7 +182,7 @@ def _ask(
 
 
 def _begin_runs(services: Services, questions: int, set_ups: int) -> None:
-    experiments = services.run_worker.experiments
+    experiments = services.wing(EvaluationServices).worker.experiments
     asked = [SetQuestion(f"q{n}", f"Which lamp has number {n}?") for n in range(questions)]
     kept = experiments.add("Lamps", asked)
     experiments.begin(kept, [SetUp(f"up{n}", instructions=f"Set-up {n}.") for n in range(set_ups)])
@@ -196,14 +197,14 @@ def _go_on_with_runs(services: Services, cancel: threading.Event, say: Callable[
         if isinstance(event, RunWentOn) and not event.doing:
             say(in_all=next(more))
 
-    services.run_worker.experiments.subscribe(tell)
-    services.run_worker.start()
+    services.wing(EvaluationServices).worker.experiments.subscribe(tell)
+    services.wing(EvaluationServices).worker.start()
     cancel.wait()
 
 
 def _run_answers(services: Services) -> dict[str, list[str]]:
     """The questions that are answered, by the name of the set-up."""
-    store = services.run_worker.experiments.store
+    store = services.wing(EvaluationServices).worker.experiments.store
     return {
         run.set_up.name: [answer.question_id for answer in store.answers(run.run_id)]
         for run in store.runs()

@@ -25,6 +25,7 @@ from desktop_rag.features.server.access.access_rules import AccessRules
 from desktop_rag.features.server.access.access_tokens import TokenScope, new_token
 from desktop_rag.features.server.access.token_book import TokenBook
 from desktop_rag.features.server.access.user_rights import USER_HEADER
+from desktop_rag.features.server.services import ServerServices
 from desktop_rag.features.server.values.access_values import AccessRule
 from tests.servers.rights_app import AUDIENCE, ISSUER, RightsProcess, signed
 
@@ -137,7 +138,7 @@ class TwoUsers:
         self._conversations: list[str] = []
         self._clients = [
             httpx2.Client(
-                base_url=services.server.address,
+                base_url=services.wing(ServerServices).switch.address,
                 headers={"authorization": f"Bearer {_secret(services, seed, scopes)}"},
                 trust_env=False,
                 timeout=60,

@@ -19,7 +19,8 @@ from desktop_rag.models.endpoints.client.chat_client import ChatClient
 from desktop_rag.models.endpoints.client.endpoint_errors import mapping_endpoint_errors
 from desktop_rag.models.endpoints.client.endpoint_faults import EndpointFaultError, Fault
 from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
-from desktop_rag.models.endpoints.providers import list_shape_at, listed_models, programs
+from desktop_rag.models.endpoints.model_list import listed_models
+from desktop_rag.models.endpoints.providers import list_shape_at, programs
 from desktop_rag.models.ports import ChatTurn
 
 _QUESTION = ChatTurn("user", "Reply with the word yes.")

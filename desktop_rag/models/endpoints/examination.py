@@ -31,7 +31,8 @@ from desktop_rag.models.endpoints.client.endpoint_faults import (
 from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
 from desktop_rag.models.endpoints.client.request_shape import learned_from
 from desktop_rag.models.endpoints.client.streams.thinking import ThinkingSplitter
-from desktop_rag.models.endpoints.providers import list_shape_at, stated_tokens, with_quirks
+from desktop_rag.models.endpoints.model_list import stated_tokens
+from desktop_rag.models.endpoints.providers import list_shape_at, with_quirks
 from desktop_rag.models.ports import HeardAnswer
 
 log = logging.getLogger(__name__)

@@ -362,33 +362,33 @@ class ChatPage(QWidget):
         self.feed, self.sessions, self.overview = state.feed, state.sessions, state.overview
         self._actions = ConversationActions(bridge, chat, self)
         self._memory = MemoryActions(bridge, chat, self)
-        self._assistants = AssistantActions(bridge, library, chat, theme, self)
+        self.assistants = AssistantActions(bridge, library, chat, theme, self)
         self._build(library, remembered)
         self._scope = ChatScope(
             bridge, chat, self._composer, self.sessions,
-            choice=self._assistants.choice, empty=self._empty,
+            choice=self.assistants.choice, empty=self._empty,
         )  # fmt: skip
         self.prompts = PromptActions(bridge, chat, self._composer.prompts, self)
         self._attachments = ChatAttachments(
             bridge, library, chat, self._composer, self.sessions, self._opener,
-            choice=self._assistants.choice, page=self,
+            choice=self.assistants.choice, page=self,
         )  # fmt: skip
         self._connect()
         self.sessions.show_current()
-        self._assistants.refresh()
+        self.assistants.refresh()
         if self.feed.conversations is not None:
             self._on_conversations_loaded(self.feed.conversations)
 
     def _build(self, library: "Library", remembered: Path | None) -> None:
         self._list = ConversationList(self._theme)
         self.models = ModelChoice(self._theme, self._bridge, self._chat)
-        self._header = ChatHeader(self._theme, self._assistants.choice, self.models)
+        self._header = ChatHeader(self._theme, self.assistants.choice, self.models)
         self._empty = EmptyChat(self._theme)
-        self._messages = MessageView(self._theme, FormulaDrawer(self._bridge, self))
+        self.messages = MessageView(self._theme, FormulaDrawer(self._bridge, self))
         self._composer = Composer(self._theme)
         self._stack = QStackedWidget()
         self._stack.addWidget(self._empty)
-        self._found = FoundMessages(self._bridge, self._theme, self._messages)
+        self._found = FoundMessages(self._bridge, self._theme, self.messages)
         self._stack.addWidget(self._found)
         centre = QWidget()
         column = QVBoxLayout(centre)
@@ -418,7 +418,7 @@ class ChatPage(QWidget):
     def _connect(self) -> None:
         self._connect_messages()
         self._connect_sessions()
-        self._assistants.choice.chosen.connect(self._on_assistant_chosen)
+        self.assistants.choice.chosen.connect(self._on_assistant_chosen)
         self.overview.tell(self._on_overview_loaded)
         self.feed.loaded.connect(self._on_conversations_loaded)
         self.feed.restored.connect(self.open_conversation)
@@ -442,7 +442,7 @@ class ChatPage(QWidget):
         self._header.pin_requested.connect(self._on_pin_requested)
         self._header.export_requested.connect(self._on_export_requested)
         self._empty.question_chosen.connect(self.ask)
-        for part in (self._empty, self._messages):
+        for part in (self._empty, self.messages):
             part.folder_requested.connect(self.folder_requested)
             part.settings_requested.connect(self.settings_requested)
         self._composer.submitted.connect(self._on_submitted)
@@ -452,35 +452,29 @@ class ChatPage(QWidget):
         self._scope.library_requested.connect(self.library_requested)
 
     def _connect_messages(self) -> None:
-        self._messages.retry_requested.connect(lambda e: self._session.retry(as_excerpts=e))
-        self._messages.teach_requested.connect(self._assistants.teaching.show_menu)
-        self._assistants.teaching.taught.connect(self.undo_offered)
-        self._messages.every_file_requested.connect(
+        self.messages.retry_requested.connect(lambda e: self._session.retry(as_excerpts=e))
+        self.messages.every_file_requested.connect(
             lambda: self._actions.ask_every_file(self._session)
         )
-        self._messages.sources_requested.connect(self.reading.show_sources)
-        self._messages.edit_requested.connect(self._composer.edit)
-        self._messages.attachment_opened.connect(self._attachments.open)
-        self._messages.fork_requested.connect(lambda m: self._actions.fork(m, self._show_copy))
-        self._messages.feedback_given.connect(
+        self.messages.sources_requested.connect(self.reading.show_sources)
+        self.messages.edit_requested.connect(self._composer.edit)
+        self.messages.attachment_opened.connect(self._attachments.open)
+        self.messages.fork_requested.connect(lambda m: self._actions.fork(m, self._show_copy))
+        self.messages.feedback_given.connect(
             lambda m, f: self._session.give_feedback(m, feedback=f)
         )
-        self._messages.rewrite_requested.connect(self._on_rewrite_requested)
-        self._messages.schedule_requested.connect(
-            lambda q, a: self._actions.ask_regularly(q, a, self._session)
-        )
-        self._messages.removal_requested.connect(
+        self.messages.rewrite_requested.connect(self._on_rewrite_requested)
+        self.messages.removal_requested.connect(
             lambda m: self._actions.remove_answer(m, self._reload_later())
         )
-        self._messages.follow_up_chosen.connect(self.ask)
-        self._messages.view_requested.connect(self.reading.read)
-        self._messages.verification_requested.connect(self._actions.find_best_passage)
-        self._messages.past_answers_requested.connect(self._memory.show_past_answers)
-        self._messages.citation_clicked.connect(self.reading.read_citation)
-        self._messages.address_clicked.connect(self.reading.open_address)
+        self.messages.follow_up_chosen.connect(self.ask)
+        self.messages.view_requested.connect(self.reading.read)
+        self.messages.verification_requested.connect(self._actions.find_best_passage)
+        self.messages.past_answers_requested.connect(self._memory.show_past_answers)
+        self.messages.citation_clicked.connect(self.reading.read_citation)
+        self.messages.address_clicked.connect(self.reading.open_address)
 
     def _connect_sessions(self) -> None:
-        self.sessions.shown.connect(lambda s: self._assistants.teaching.follow(s.model))
         self.sessions.shown.connect(self._on_session_shown)
         self.sessions.messages_changed.connect(self._on_messages_changed)
         self.sessions.conversation_stored.connect(self._on_conversation_stored)
@@ -496,12 +490,12 @@ class ChatPage(QWidget):
     def apply(self, settings: Settings) -> None:
         """Apply the settings that affect this page."""
         self.models.show_settings(settings)
-        self._assistants.apply(settings)
+        self.assistants.apply(settings)
         self._empty.apply(settings)
         self._caution.apply(settings)
         self._attachments.check()
         answers = settings.answers
-        self._messages.hide_unsupported(
+        self.messages.hide_unsupported(
             is_wanted=answers.checks_claims and answers.hides_unsupported
         )
 
@@ -512,7 +506,7 @@ class ChatPage(QWidget):
     def refresh(self) -> None:
         """Load the conversations, the assistants and the library overview."""
         self._state.refresh()
-        self._assistants.refresh()
+        self.assistants.refresh()
 
     @Slot()
     def new_chat(self) -> None:
@@ -552,7 +546,7 @@ class ChatPage(QWidget):
         def ask(question: Question) -> None:
             self.sessions.show_new()
             # The person confirmed the request as it is, without an assistant.
-            self._assistants.choice.choose("")
+            self.assistants.choice.choose("")
             self._on_submitted(question)
 
         self._actions.ask_about_files(Question(tr("Summarise"), scope=scope), ask)
@@ -587,7 +581,7 @@ class ChatPage(QWidget):
         self.reading.leave()
         self._found.set_model(session.model)
         self._composer.set_busy(session.is_busy)
-        self._assistants.choice.choose(session.assistant_id)
+        self.assistants.choice.choose(session.assistant_id)
         self._composer.end_editing()
         self._list.choose(session.conversation_id)
         self._show_header()
@@ -624,20 +618,20 @@ class ChatPage(QWidget):
     @Slot(object)
     def _on_submitted(self, question: Question) -> None:
         if not self._session.is_busy:
-            self._session.ask(replace(question, assistant_id=self._assistants.choice.assistant_id))
+            self._session.ask(replace(question, assistant_id=self.assistants.choice.assistant_id))
             self._composer.choose_documents(question.collection_id, question.scope)
-            self._messages.scroll_to_end()
+            self.messages.scroll_to_end()
 
     @Slot(object, object)
     def _on_edit_submitted(self, message: Message, question: Question) -> None:
-        assistant_id = self._assistants.choice.assistant_id
+        assistant_id = self.assistants.choice.assistant_id
 
         def ask(copy: Conversation, messages: list[Message]) -> None:
             self._show_copy(copy, messages)
             ask_here()
 
         def ask_here() -> None:
-            self._assistants.choice.choose(assistant_id)
+            self.assistants.choice.choose(assistant_id)
             self._on_submitted(question)
 
         if self._session.model.turn(0).message == message:
@@ -687,5 +681,5 @@ class ChatPage(QWidget):
     @Slot(object, int, int)
     def _on_overview_loaded(self, collections: list[Collection], sources: int, files: int) -> None:
         self._composer.set_collections(collections)
-        self._assistants.set_collections(collections)
+        self.assistants.set_collections(collections)
         self._empty.show_library(sources, files)

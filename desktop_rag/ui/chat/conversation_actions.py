@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
-from desktop_rag.core.conversation import Conversation, Message, MessageState
+from desktop_rag.core.conversation import Conversation, Message
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import persons_mask
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.question import Question
 from desktop_rag.core.settings import FEW_FILES
-from desktop_rag.features.schedules.values.standing_question import StandingQuestion
-from desktop_rag.features.schedules.values.standing_run import AskRegularlyRequested
 from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.chat.conversation_model import title_of
 from desktop_rag.ui.foundation.bridge import Bridge
@@ -55,15 +53,6 @@ class ConversationActions(QObject):
     def fork(self, message: Message, copied: Copied) -> None:
         """Copy the conversation up to and including this message."""
         self._copy(lambda: self._history.fork(message.conversation_id, message.message_id), copied)
-
-    def ask_regularly(self, question: Message, answer: Message, session: ChatSession) -> None:
-        """Let the person schedule a question; a complete answer is its first one."""
-        asked = StandingQuestion(
-            "", "", question.text, scope=question.scope, assistant_id=session.assistant_id
-        )
-        chat = session.conversation
-        known = answer if answer.state is MessageState.DONE else None
-        self._bridge.post(AskRegularlyRequested(asked, chat.collection_id if chat else "", known))
 
     def fork_before(self, message: Message, copied: Copied) -> None:
         """Copy the conversation up to, but not including, this message."""

@@ -30,8 +30,6 @@ from desktop_rag.core.library_events import (
 from desktop_rag.core.pictures import PictureHold, WaitingPictures
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.core.settings import LongReading
-from desktop_rag.core.shared_library import SharedLibraryChanged
-from desktop_rag.features.shared_library.ui.shared_line import SharedLine
 from desktop_rag.progress_words import (
     duration_left,
     headline,
@@ -396,9 +394,7 @@ class LibraryPage(QWidget):
     @Slot(object)
     def on_library_event(self, event: object) -> None:
         """Apply an event of the library; other events are ignored."""
-        if isinstance(event, SharedLibraryChanged):
-            self._shared.show_status(event.status)
-        elif not isinstance(event, NothingUsed):
+        if not isinstance(event, NothingUsed):
             self._feed.handle_event(event)
             self._files.on_library_event(event)
         elif not self.window().isVisible():
@@ -421,7 +417,7 @@ class LibraryPage(QWidget):
         self.setProperty("kind", "page")
         # Created from top to bottom, which sets the Tab order.
         self._header = LibraryHeader(self._theme, self)
-        self._shared = SharedLine(self._theme, self._library.collections.shared_status, self)
+        self.below_header = QVBoxLayout()
         self._first_run = FirstRun(self._theme, kinds_read)
         self._empty = QScrollArea(self, widgetResizable=True)
         self._empty.setWidget(self._first_run)
@@ -455,7 +451,7 @@ class LibraryPage(QWidget):
         column.setContentsMargins(22, 18, 22, 18)
         column.setSpacing(12)
         column.addWidget(self._header)
-        column.addWidget(self._shared)
+        column.addLayout(self.below_header)
         column.addWidget(self._opening, 1)
         column.addWidget(self._empty, 1)
         column.addWidget(self._content, 1)

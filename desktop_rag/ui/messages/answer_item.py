@@ -296,7 +296,7 @@ class AnswerFooter(QWidget):
     sources_requested = Signal()
     fork_requested = Signal()
     rewrite_requested = Signal()
-    schedule_requested = Signal()
+    offered_requested = Signal()
     removal_requested = Signal()
     feedback_given = Signal(object)
 
@@ -304,6 +304,7 @@ class AnswerFooter(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._turn: Turn | None = None
+        self._is_last = False
         self._build()
         self._connect()
 
@@ -323,7 +324,7 @@ class AnswerFooter(QWidget):
         self._more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self._more)
         self._every_file = menu.addAction(tr("Ask every file"))
-        self._schedule = menu.addAction(tr("Ask this regularly…"))
+        self._offered = menu.addAction("")
         self._fork = menu.addAction(tr("Continue in a copy of this chat"))
         self._remove = menu.addAction(tr("Remove this answer"))
         self._more.setMenu(menu)
@@ -342,7 +343,7 @@ class AnswerFooter(QWidget):
 
     def _connect(self) -> None:
         self._every_file.triggered.connect(self.every_file_requested)
-        self._schedule.triggered.connect(self.schedule_requested)
+        self._offered.triggered.connect(self.offered_requested)
         self._fork.triggered.connect(self.fork_requested)
         self._remove.triggered.connect(self.removal_requested)
         self._retry.clicked.connect(self.retry_requested)
@@ -352,8 +353,15 @@ class AnswerFooter(QWidget):
         self._opinions[Feedback.LIKED].clicked.connect(self._on_like_clicked)
         self._opinions[Feedback.DISLIKED].clicked.connect(self._on_dislike_clicked)
 
+    def offer(self, words: str) -> None:
+        """Offer something more with stored answers, in these words."""
+        self._offered.setText(words)
+        if self._turn:
+            self.show_turn(self._turn, is_last=self._is_last)
+
     def show_turn(self, turn: Turn, *, is_last: bool) -> None:
         """Show the current state of the answer; the last one can be asked again."""
+        self._is_last = is_last
         self._turn, message, is_over = turn, turn.message, not turn.is_live
         words = one_line(byline(message)) if is_over else ""
         self._byline.set_full_text(words)
@@ -371,7 +379,7 @@ class AnswerFooter(QWidget):
         has_ended = is_last and is_over and message.state not in BROKEN_OFF
         self._retry.setVisible(has_ended)
         self._every_file.setVisible(has_ended and _may_ask_every_file(message))
-        self._schedule.setVisible(is_stored)
+        self._offered.setVisible(is_stored and bool(self._offered.text()))
         self._fork.setVisible(bool(message.message_id) and is_over)
         self._remove.setVisible(is_over and message.is_of_every_file)
         self._more.setVisible(any(map(QAction.isVisible, self._more.menu().actions())))
@@ -497,7 +505,7 @@ class AnswerItem(QWidget):
     sources_requested = Signal()
     fork_requested = Signal()
     rewrite_requested = Signal()
-    schedule_requested = Signal()
+    offered_requested = Signal()
     removal_requested = Signal()
     follow_up_chosen = Signal(str)
     view_requested = Signal(object)
@@ -523,6 +531,10 @@ class AnswerItem(QWidget):
         self._build()
         self._connect()
         self.show_turn(turn)
+
+    def offer(self, words: str) -> None:
+        """Offer something more with this answer, in these words."""
+        self._footer.offer(words)
 
     @property
     def body(self) -> AnswerBody:
@@ -585,7 +597,7 @@ class AnswerItem(QWidget):
         self._footer.sources_requested.connect(self.sources_requested)
         self._footer.fork_requested.connect(self.fork_requested)
         self._footer.rewrite_requested.connect(self.rewrite_requested)
-        self._footer.schedule_requested.connect(self.schedule_requested)
+        self._footer.offered_requested.connect(self.offered_requested)
         self._footer.feedback_given.connect(self.feedback_given)
         self._remembered.clicked.connect(self.past_answers_requested)
         self._follow_ups.chosen.connect(self.follow_up_chosen)

@@ -371,7 +371,7 @@ class MessageView(QScrollArea):
     fork_requested = Signal(object)
     feedback_given = Signal(object, object)
     rewrite_requested = Signal(object)
-    schedule_requested = Signal(object, object)
+    offered_requested = Signal(object, object)
     removal_requested = Signal(object)
     follow_up_chosen = Signal(str)
     view_requested = Signal(object)
@@ -460,6 +460,7 @@ class MessageView(QScrollArea):
 
     def hide_unsupported(self, *, is_wanted: bool) -> None:
         """Set to True to hide answers of which no sentence is supported."""
+        self._offered = ""
         self._hides_unsupported = is_wanted
         for item in self._items.values():
             if isinstance(item, AnswerItem):
@@ -599,6 +600,13 @@ class MessageView(QScrollArea):
         elif bar.maximum() - bar.value() < bar.pageStep() and self._end < self._model.rowCount():
             self._on_later_clicked()
 
+    def offer(self, words: str) -> None:
+        """Offer something more with each answer, in these words; see `offered_requested`."""
+        self._offered = words
+        for item in self._items.values():
+            if isinstance(item, AnswerItem):
+                item.offer(words)
+
     def _add_item(self, row: int, *, at_end: bool) -> None:
         turn = self._model.turn(row)
         if turn.message.role is Role.USER:
@@ -607,26 +615,7 @@ class MessageView(QScrollArea):
             item.teach_requested.connect(self.teach_requested)
             item.attachment_opened.connect(self.attachment_opened)
         else:
-            item = AnswerItem(self._theme, turn, self._drawer)
-            item.citation_clicked.connect(self._on_citation_clicked)
-            item.sources_requested.connect(self._on_sources_requested)
-            item.address_clicked.connect(self.address_clicked)
-            item.retry_requested.connect(self.retry_requested)
-            item.every_file_requested.connect(self.every_file_requested)
-            item.settings_requested.connect(self.settings_requested)
-            item.folder_requested.connect(self.folder_requested)
-            item.fork_requested.connect(self._on_fork_requested)
-            item.feedback_given.connect(self._on_feedback_given)
-            item.rewrite_requested.connect(self._on_rewrite_requested)
-            item.schedule_requested.connect(self._on_schedule_requested)
-            item.removal_requested.connect(self._on_removal_requested)
-            item.follow_up_chosen.connect(self.follow_up_chosen)
-            item.view_requested.connect(self.view_requested)
-            item.verification_requested.connect(self.verification_requested)
-            item.past_answers_requested.connect(self._on_past_answers_requested)
-            item.claim_shown.connect(self._place.show_widget)
-            item.hide_unsupported(is_wanted=self._hides_unsupported)
-            item.show_as_last(is_last=row == self._model.rowCount() - 1)
+            item = self._answer_item(row, turn)
         if self._words:
             item.mark_words(self._words, self._hit_in(row))
         self._items[row] = item
@@ -683,19 +672,43 @@ class MessageView(QScrollArea):
     def _on_removal_requested(self) -> None:
         self.removal_requested.emit(self._message_of_sender())
 
+    def _answer_item(self, row: int, turn: Turn) -> AnswerItem:
+        item = AnswerItem(self._theme, turn, self._drawer)
+        item.citation_clicked.connect(self._on_citation_clicked)
+        item.sources_requested.connect(self._on_sources_requested)
+        item.address_clicked.connect(self.address_clicked)
+        item.retry_requested.connect(self.retry_requested)
+        item.every_file_requested.connect(self.every_file_requested)
+        item.settings_requested.connect(self.settings_requested)
+        item.folder_requested.connect(self.folder_requested)
+        item.fork_requested.connect(self._on_fork_requested)
+        item.feedback_given.connect(self._on_feedback_given)
+        item.rewrite_requested.connect(self._on_rewrite_requested)
+        item.offered_requested.connect(self._on_offered_requested)
+        item.offer(self._offered)
+        item.removal_requested.connect(self._on_removal_requested)
+        item.follow_up_chosen.connect(self.follow_up_chosen)
+        item.view_requested.connect(self.view_requested)
+        item.verification_requested.connect(self.verification_requested)
+        item.past_answers_requested.connect(self._on_past_answers_requested)
+        item.claim_shown.connect(self._place.show_widget)
+        item.hide_unsupported(is_wanted=self._hides_unsupported)
+        item.show_as_last(is_last=row == self._model.rowCount() - 1)
+        return item
+
     @Slot()
     def _on_rewrite_requested(self) -> None:
         self.rewrite_requested.emit(self._message_of_sender())
 
     @Slot()
-    def _on_schedule_requested(self) -> None:
+    def _on_offered_requested(self) -> None:
         """Emit the question and the answer."""
         answer, turns = self._message_of_sender(), range(self._model.rowCount())
         messages = [self._model.turn(row).message for row in turns]
         before = messages[: messages.index(answer)]
         question = next((m for m in reversed(before) if m.role is Role.USER), None)
         if question:
-            self.schedule_requested.emit(question, answer)
+            self.offered_requested.emit(question, answer)
 
     def _message_of_sender(self) -> Message:
         sender = self.sender()

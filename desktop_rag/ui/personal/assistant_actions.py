@@ -32,13 +32,11 @@ from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.search_syntax import limits_in_words
 from desktop_rag.core.settings import Settings
-from desktop_rag.features.rails.assistants.rail_names import BUILT_IN
-from desktop_rag.features.rails.ui.teaching import Teaching
 from desktop_rag.ui.composer.model_choice import AssistantChoice
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
-from desktop_rag.ui.personal.assistant_dialog import AssistantDialog
+from desktop_rag.ui.personal.assistant_dialog import AssistantDialog, RailsField
 from desktop_rag.ui.personal.assistant_documents import (
     AssistantDocuments,
     OwnDocument,
@@ -56,7 +54,17 @@ if TYPE_CHECKING:
 # A one-line summary of an assistant. Pure; any thread.
 
 
-def summary_of(assistant: Assistant, collections: Mapping[str, str]) -> str:
+# The words for rails: by default the name of their folder.
+RailsTitle = Callable[[str], str]
+
+
+def _folder_name(rails: str) -> str:
+    return Path(rails).name
+
+
+def summary_of(
+    assistant: Assistant, collections: Mapping[str, str], rails_title: RailsTitle = _folder_name
+) -> str:
     """The assistant's model, documents and options on one line; `collections` maps ids to names."""
     parts = [assistant.model if assistant.has_model else tr("Same model as the chat")]
     names = [collections[i] for i in assistant.collection_ids if i in collections]
@@ -74,9 +82,7 @@ def summary_of(assistant: Assistant, collections: Mapping[str, str]) -> str:
     if assistant.is_open:
         parts.append(tr("may answer from its own knowledge"))
     if assistant.rails:
-        titles = {known.name: known.title for known in BUILT_IN}
-        title = titles.get(assistant.rails) or Path(assistant.rails).name
-        parts.append(tr("rails: {title}", title=title))
+        parts.append(tr("rails: {title}", title=rails_title(assistant.rails)))
     return one_line(" · ".join(parts))
 
 
@@ -91,8 +97,11 @@ class AssistantModel(QAbstractListModel):
 
     AssistantRole = Qt.ItemDataRole.UserRole + 1
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(
+        self, parent: QObject | None = None, rails_title: RailsTitle = _folder_name
+    ) -> None:
         super().__init__(parent)
+        self._rails_title = rails_title
         self._assistants: list[Assistant] = []
         self._collections: Mapping[str, str] = {}
 
@@ -107,7 +116,7 @@ class AssistantModel(QAbstractListModel):
             case Qt.ItemDataRole.DisplayRole:
                 return one_line(assistant.name)
             case Qt.ItemDataRole.ToolTipRole:
-                summary = summary_of(assistant, self._collections)
+                summary = summary_of(assistant, self._collections, self._rails_title)
                 return plain_tooltip(f"{one_line(assistant.name)}\n{summary}")
             case self.AssistantRole:
                 return assistant
@@ -145,12 +154,15 @@ class AssistantsDialog(QDialog):
     copy_requested = Signal(object)
     delete_requested = Signal(object)
 
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
+    def __init__(
+        self, theme: Theme, parent: QWidget, rails_title: RailsTitle = _folder_name
+    ) -> None:
         super().__init__(parent)
+        self._rails_title = rails_title
         self.setObjectName("assistantsDialog")
         self.setWindowTitle(tr("Assistants"))
         self._collections: Mapping[str, str] = {}
-        self._model = AssistantModel(self)
+        self._model = AssistantModel(self, rails_title)
         self._notices = NoticeBar(theme)
         self._view = QListView()
         self._view.setObjectName("assistants")
@@ -261,7 +273,9 @@ class AssistantsDialog(QDialog):
     @Slot()
     def _on_current_changed(self) -> None:
         selected = self.selected
-        self._summary.setText(summary_of(selected, self._collections) if selected else "")
+        self._summary.setText(
+            summary_of(selected, self._collections, self._rails_title) if selected else ""
+        )
         for button in (self._edit, self._copy, self._delete):
             button.setEnabled(selected is not None)
 
@@ -294,7 +308,7 @@ _REMOVAL = tr(
 class AssistantActions(QObject):
     """`choice` is the button above the chat; it is updated after every change.
 
-    `teaching` makes questions examples of the chosen assistant's rails.
+    `make_rails_field` makes the field for the rails of an assistant; without it the form has none.
     """
 
     def __init__(
@@ -311,8 +325,8 @@ class AssistantActions(QObject):
         self._collections: Sequence[Collection] = ()
         self._assistants: Sequence[Assistant] = ()
         self.choice = AssistantChoice(theme)
-        self.teaching = Teaching(bridge, chat, window)
-        self.choice.chosen.connect(self.teaching.choose)
+        self.rails_title: RailsTitle = _folder_name
+        self.make_rails_field: Callable[[str], RailsField] | None = None
         self.choice.new_requested.connect(self.create)
         self.choice.list_requested.connect(self.show_all)
         self._load_job: Job | None = None
@@ -336,7 +350,7 @@ class AssistantActions(QObject):
     @Slot()
     def show_all(self) -> None:
         """Open the dialog with all assistants."""
-        self._list = dialog = AssistantsDialog(self._theme, self._window)
+        self._list = dialog = AssistantsDialog(self._theme, self._window, self.rails_title)
         dialog.edit_requested.connect(self._on_edit_requested)
         dialog.copy_requested.connect(self._on_copy_requested)
         dialog.delete_requested.connect(self._on_delete_requested)
@@ -376,8 +390,9 @@ class AssistantActions(QObject):
 
     def _edit(self, assistant: Assistant, offers: dict[str, list[str]]) -> None:
         dialog = AssistantDialog(
-            assistant, self._settings, offers, self._collections, self._list or self._window
-        )
+            assistant, self._settings, offers, self._collections, self._list or self._window,
+            self.make_rails_field(assistant.rails) if self.make_rails_field else None,
+        )  # fmt: skip
         is_new = not assistant.assistant_id
         saving = _Saving(self._chat, self._documents, assistant)
 
@@ -395,7 +410,6 @@ class AssistantActions(QObject):
 
         dialog.submitted.connect(save)
         self._connect_documents(dialog, assistant)
-        self._connect_rails(dialog)
         _open(dialog)
 
     def _connect_documents(self, dialog: AssistantDialog, assistant: Assistant) -> None:
@@ -414,23 +428,6 @@ class AssistantActions(QObject):
             lambda: self._bridge.run(dialog, look_again, field.show_documents, dialog.show_error)
         )
         show_states()
-
-    def _connect_rails(self, dialog: AssistantDialog) -> None:
-        """Try the sentences of its form."""
-        field, rails = dialog.rails, self._chat.assistants.rails
-        if rails is None:
-            return
-
-        def try_sentence(chosen: str, text: str) -> None:
-            self._bridge.run(
-                dialog,
-                lambda: rails.try_sentence(chosen, text).in_words(),
-                field.show_tried,
-                field.show_error,
-            )
-
-        field.try_requested.connect(try_sentence)
-        self._bridge.run(dialog, rails.folders, field.offer, field.show_error)
 
     @Slot(object)
     def _on_copy_requested(self, assistant: Assistant) -> None:

@@ -6,6 +6,7 @@ It stays open until the assistant is saved, so that nothing typed is lost.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import (
@@ -30,7 +31,6 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.search_syntax import limits_in_words
 from desktop_rag.core.settings import Settings
-from desktop_rag.features.rails.ui.rails_field import RailsField
 from desktop_rag.ui.foundation.wording import counts_in_words, failure_in_words, one_line
 from desktop_rag.ui.library.collection_field import CollectionCheckboxes
 from desktop_rag.ui.personal.assistant_documents import OwnDocument, WishedDocuments
@@ -260,6 +260,19 @@ _FILTERS_NOTE = tr(
 )
 
 
+class RailsField(Protocol):
+    """The field for the rails of an assistant, a widget."""
+
+    @property
+    def choice(self) -> QComboBox:
+        """Where it is chosen."""
+        ...
+
+    @property
+    def rails(self) -> str:
+        """What the person chose."""
+
+
 class AssistantDialog(QDialog):
     """`submitted` carries the Assistant as entered; a new one has no id.
 
@@ -275,6 +288,7 @@ class AssistantDialog(QDialog):
         offers: Mapping[str, Sequence[str]],
         collections: Sequence[Collection],
         parent: QWidget,
+        rails: RailsField | None = None,
     ) -> None:
         """`offers` maps the address of each endpoint to the models it offers."""
         super().__init__(parent)
@@ -293,8 +307,9 @@ class AssistantDialog(QDialog):
         self.own_documents = OwnDocumentsField()
         self._kinds = radio_group(self, tr("Answers"), _KINDS)
         self._kinds[_OPEN if assistant.is_open else _STRICT].setChecked(True)
-        self.rails = RailsField(assistant.rails)
-        guard.guard(self.rails.choice)
+        self.rails = rails
+        if rails:
+            guard.guard(rails.choice)
         self._memory = QCheckBox(tr("Learn from earlier answers"))
         self._memory.setChecked(assistant.uses_memory)
         self._has_retrieval = QCheckBox(tr("Use separate search settings"))
@@ -359,7 +374,8 @@ class AssistantDialog(QDialog):
         section.add_row(tr("Model"), self._model, is_wide=True)
         section.add_row(tr("Answers"), *self._kinds.values(), spacing_px=20)
         section.add_note(note(_KIND_NOTE))
-        section.add_row(tr("Rails"), self.rails, is_wide=True)
+        if isinstance(self.rails, QWidget):
+            section.add_row(tr("Rails"), self.rails, is_wide=True)
         section.add_row(tr("Memory"), self._memory)
         return section
 
@@ -402,7 +418,7 @@ class AssistantDialog(QDialog):
             retrieval=self._retrieval.retrieval if self._has_retrieval.isChecked() else None,
             is_open=selected_value(self._kinds) == _OPEN,
             uses_memory=self._memory.isChecked(),
-            rails=self.rails.rails,
+            rails=self.rails.rails if self.rails else self._assistant.rails,
         )
 
     @Slot()

@@ -22,7 +22,6 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.markup.snippet import marked_words
 from desktop_rag.core.places import Places
 from desktop_rag.core.shared_library import is_shared
-from desktop_rag.features.schedules.values.note_sources import listed_place
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.shortcuts import INSIDE, PLACE, bind
 from desktop_rag.ui.foundation.theme import Theme
@@ -303,6 +302,7 @@ class ReadingHistory:
 
 # What a link to a file leads to: a document of the library, as in notes. Worker threads.
 
+_ESCAPED = re.compile(r"\\(.)")
 _NUMBER = re.compile(r"\[(\d{1,4})\]")
 
 
@@ -324,6 +324,13 @@ def linked_document(
     stored = library.documents.stored_text(found.document_id) if label else None
     start, end = _span_of(stored, label) if stored else (0, 0)
     return DocumentSpan(found.document_id, start, end)
+
+
+def listed_place(text: str, number: int, target: str) -> str:
+    """The place that a list of sources names for a number and its file: `page 4`; "" for none."""
+    line = re.compile(rf"{number}\. \[.*\]\({re.escape(target)}\), (.*)")
+    found = [match[1] for match in map(line.fullmatch, text.splitlines()) if match]
+    return _ESCAPED.sub(r"\1", found[-1]) if found else ""
 
 
 def _path_of(document: Document, target: str) -> Path | None:

@@ -28,7 +28,6 @@ from desktop_rag.desktop.requests import (
     QuitRequested,
     WindowRequested,
 )
-from desktop_rag.features.schedules.values.standing_run import AnswerHasChanged
 from desktop_rag.ui.composer.name_completion import NameFeed
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
@@ -52,19 +51,14 @@ if TYPE_CHECKING:
 _TITLE = "desktop-rag"
 _ANSWER = tr("Your answer is ready.")
 _FAILED = tr("Something needs your attention.")
-_CHANGED = tr("The answer to a scheduled question has changed.")
 _INDEXED = tr("Your documents are indexed. You can ask about all of them.")
 
 
 class Notifications(QObject):
-    """`shown` carries a title and a text; `conversation_requested` the chat of a pressed one.
-
-    `schedule_requested` carries the id of the scheduled question that a pressed one is about.
-    """
+    """`shown` carries a title and a text; `conversation_requested` the chat of a pressed one."""
 
     shown = Signal(str, str)
     conversation_requested = Signal(object)
-    schedule_requested = Signal(str)
     window_requested = Signal()
 
     def __init__(self, is_wanted: Callable[[], bool], parent: QObject | None = None) -> None:
@@ -73,7 +67,7 @@ class Notifications(QObject):
         self._offline: frozenset[str] = frozenset()
         self._is_first_indexing = False
         self._answered: Conversation | None = None
-        self._schedule_id = ""
+        self._on_press: Callable[[], None] | None = None
 
     def begin(self, sources: Sequence[Source]) -> None:
         """Know the folders of the start: what was offline before is no news."""
@@ -94,8 +88,6 @@ class Notifications(QObject):
                 if is_done and self._is_first_indexing:
                     self._is_first_indexing = False
                     self._show(_INDEXED)
-            case AnswerHasChanged(question=question):
-                self._show(_CHANGED, schedule_id=question.question_id)
             case AppError():
                 self._show(_FAILED)
             case _:
@@ -108,18 +100,25 @@ class Notifications(QObject):
     @Slot()
     def on_pressed(self) -> None:
         """The person pressed the notification shown last."""
-        if self._schedule_id:
-            self.schedule_requested.emit(self._schedule_id)
+        if self._on_press:
+            self._on_press()
         elif self._answered:
             self.conversation_requested.emit(self._answered)
         else:
             self.window_requested.emit()
 
+    def tell(self, text: str, on_press: Callable[[], None]) -> None:
+        """Say something that a press leads to."""
+        self._show(text, on_press=on_press)
+
     def _show(
-        self, text: str, conversation: Conversation | None = None, schedule_id: str = ""
+        self,
+        text: str,
+        conversation: Conversation | None = None,
+        on_press: Callable[[], None] | None = None,
     ) -> None:
         if self._is_wanted() and QGuiApplication.focusWindow() is None:
-            self._answered, self._schedule_id = conversation, schedule_id
+            self._answered, self._on_press = conversation, on_press
             self.shown.emit(_TITLE, text)
 
 

@@ -12,6 +12,7 @@ from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.conversation import Message
 from desktop_rag.features.rails.commands.command import Command
 from desktop_rag.features.rails.commands.registered_program import RegisteredProgram
+from desktop_rag.features.rails.services import RailServices
 from tests.asking import answer_of
 from tests.indexed import index_texts
 
@@ -60,7 +61,7 @@ def register(
     services: Services, script: Path, *arguments: str, name: str = "Backup", **more: object
 ) -> RegisteredProgram:
     program = RegisteredProgram("", name, str(script), arguments)
-    return services.commands.programs.put(replace(program, **more))  # type: ignore[arg-type]
+    return services.wing(RailServices).commands.programs.put(replace(program, **more))  # type: ignore[arg-type]
 
 
 def says(services: Services, text: str, helper: str, chat: str = "") -> Message:
@@ -73,6 +74,6 @@ def says(services: Services, text: str, helper: str, chat: str = "") -> Message:
 
 def proposal(services: Services, message: Message) -> Command:
     assert message.notes, message
-    command = services.commands.get(message.notes.proposal)
+    command = services.wing(RailServices).commands.get(message.notes.proposal)
     assert command, message.text
     return command

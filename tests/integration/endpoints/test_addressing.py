@@ -16,7 +16,8 @@ from desktop_rag.models.endpoints.client.chat_client import ChatClient
 from desktop_rag.models.endpoints.client.connection import LIST_PATH, EndpointTransport
 from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
 from desktop_rag.models.endpoints.endpoint_check import list_models, probe_endpoint
-from desktop_rag.models.endpoints.providers import ListShape, listed_models
+from desktop_rag.models.endpoints.model_list import listed_models
+from desktop_rag.models.endpoints.providers import ListShape
 from desktop_rag.models.ports import ChatTurn
 from tests.servers.chat_server import ChatServer
 

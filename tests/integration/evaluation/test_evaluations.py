@@ -15,6 +15,7 @@ from desktop_rag.core.paths import HOME_VARIABLE, Home, resources_dir
 from desktop_rag.core.settings import Settings
 from desktop_rag.features.evaluation.cli.eval_verbs import in_scratch_home, running_app_verbs
 from desktop_rag.features.evaluation.measures import pages, query_sets, spans
+from desktop_rag.features.evaluation.services import EvaluationServices
 from desktop_rag.running_app import AppServer
 from tests.command_line import run as run_verb
 from tests.command_line import run_json as run_verb_json
@@ -139,7 +140,7 @@ def test_a_run_is_kept_through_the_window_that_holds_the_library(
     finally:
         server.close()
     assert [kept["results"] for kept in listed] == [results]
-    assert services.evaluation_runs.listed() == listed
+    assert services.wing(EvaluationServices).runs.listed() == listed
 
 
 def test_a_run_that_cannot_be_kept_is_shown_all_the_same(

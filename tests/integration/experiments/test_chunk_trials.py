@@ -10,6 +10,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.settings import Settings
 from desktop_rag.features.evaluation.experiments.chunk_measurement import ChunkPlan
+from desktop_rag.features.evaluation.services import EvaluationServices
 from desktop_rag.features.evaluation.values.chunk_advice import advice
 from desktop_rag.features.evaluation.values.chunk_trial import (
     ChunkComparison,
@@ -44,7 +45,7 @@ def island(services: app.Services, tmp_path: Path) -> app.Services:
 
 
 def compared(services: app.Services, plan: ChunkPlan) -> ChunkComparison:
-    trials = services.run_worker.chunk_trials
+    trials = services.wing(EvaluationServices).worker.chunk_trials
     trials.begin(plan)
     assert trials.wait(120)
     assert trials.progress.stage is TrialStage.DONE, trials.progress

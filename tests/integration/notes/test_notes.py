@@ -11,6 +11,7 @@ from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.question_scope import ALL_DOCUMENTS
 from desktop_rag.core.settings import PreferenceSettings, Settings
 from desktop_rag.features.schedules.notes.notes import NoteDraft
+from desktop_rag.features.schedules.services import ScheduleServices
 from desktop_rag.features.schedules.values.note_page import SectionChange, note_words
 from tests.asking import ask
 from tests.servers.chat_server import ChatServer
@@ -47,20 +48,22 @@ def writer(indexed: app.Services, server: ChatServer) -> app.Services:
 
 
 def drafted(services: app.Services, folder: Path) -> NoteDraft:
-    return services.notes.write(
+    return services.wing(ScheduleServices).notes.write(
         TOPIC, folder, ALL_DOCUMENTS, tell=lambda _: None, cancel=threading.Event()
     )
 
 
 def saved(services: app.Services, folder: Path) -> Path:
     draft = drafted(services, folder)
-    path = services.notes.save(draft, draft.unasked)
+    path = services.wing(ScheduleServices).notes.save(draft, draft.unasked)
     assert services.library.indexing.wait_until_idle(30)
     return path
 
 
 def refreshed(services: app.Services, path: Path) -> NoteDraft:
-    return services.notes.refresh(path, tell=lambda _: None, cancel=threading.Event())
+    return services.wing(ScheduleServices).notes.refresh(
+        path, tell=lambda _: None, cancel=threading.Event()
+    )
 
 
 def test_a_note_is_written_with_links_and_found_as_the_persons(
@@ -180,10 +183,10 @@ def german(services: app.Services, tmp_path: Path, server: ChatServer) -> app.Se
 
 
 def written_about(services: app.Services, folder: Path, topic: str) -> Path:
-    draft = services.notes.write(
+    draft = services.wing(ScheduleServices).notes.write(
         topic, folder, ALL_DOCUMENTS, tell=lambda _: None, cancel=threading.Event()
     )
-    return services.notes.save(draft, draft.unasked)
+    return services.wing(ScheduleServices).notes.save(draft, draft.unasked)
 
 
 def asked_of(server: ChatServer) -> str:

@@ -12,6 +12,8 @@ import pytest
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import ServerSettings
 from desktop_rag.features.server.access.access_tokens import TokenScope
+from desktop_rag.features.server.services import ServerServices
+from desktop_rag.features.server.switch import ServerSwitch
 from tests.integration.serving.admin.admin_browser import AdminBrowser
 from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer
@@ -21,9 +23,13 @@ _CHAT = "/v1/chat/completions"
 _ASKED = {"model": "desktop-rag", "messages": [{"role": "user", "content": "When is it lit?"}]}
 
 
+def switch_of(server: Server) -> ServerSwitch:
+    return server.services.wing(ServerServices).switch
+
+
 def change(server: Server, **settings: object) -> None:
     present = ServerSettings(is_on=True, port=0)
-    server.services.server.apply(replace(present, **settings))  # type: ignore[arg-type]
+    switch_of(server).apply(replace(present, **settings))  # type: ignore[arg-type]
 
 
 def test_a_login_and_the_address_outlive_a_switch(server: Server) -> None:
@@ -31,7 +37,7 @@ def test_a_login_and_the_address_outlive_a_switch(server: Server) -> None:
         browser.log_in()
         assert "Questions and answers are not kept" in browser.get("/admin/log").text
         change(server, logs_text=True, exposes_models=True, origins=("https://wiki.example",))
-        assert server.services.server.address == server.address
+        assert switch_of(server).address == server.address
         assert "Questions and answers are kept" in browser.get("/admin/log").text
 
 
@@ -70,7 +76,7 @@ def test_an_origin_and_a_name_are_let_in_at_once(server: Server) -> None:
 def test_without_a_filter_that_is_wanted_nothing_is_served(server: Server) -> None:
     with pytest.raises(AppError, match="no filter"):
         change(server, filters=("nowhere",))
-    assert not server.services.server.address
+    assert not switch_of(server).address
 
 
 def test_another_port_starts_it_anew(serve: Serve) -> None:
@@ -78,12 +84,12 @@ def test_another_port_starts_it_anew(serve: Serve) -> None:
     with AdminBrowser(server) as browser:
         browser.log_in(server.token(TokenScope.ADMIN))
         serve(port=0, host="localhost")
-        assert server.services.server.address
-        assert server.services.server.address != server.address
+        assert switch_of(server).address
+        assert switch_of(server).address != server.address
 
 
 def test_a_port_of_another_program_changes_nothing(server: Server) -> None:
-    switch = server.services.server
+    switch = switch_of(server)
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(AppError, match=f"Port {port} is taken by another program"):
@@ -95,14 +101,14 @@ def test_a_port_of_another_program_changes_nothing(server: Server) -> None:
 
 def test_an_address_of_another_computer_is_told(server: Server) -> None:
     with pytest.raises(AppError, match="no address of this computer"):
-        server.services.server.check(ServerSettings(is_on=True, port=0, host="192.0.2.1"))
+        switch_of(server).check(ServerSettings(is_on=True, port=0, host="192.0.2.1"))
 
 
 def test_a_certificate_starts_it_anew_with_https(serve: Serve, tmp_path: Path) -> None:
     files = certificate_files(tmp_path, "good")
     settings = {"certificate": str(files.certificate), "certificate_key": str(files.key)}
     server = serve(**settings)
-    facts = server.services.server.check(replace(ServerSettings(port=0), **settings))
+    facts = switch_of(server).check(replace(ServerSettings(port=0), **settings))
     assert facts
     assert facts.names == ("localhost", "127.0.0.1")
     trusted = ssl.create_default_context(cafile=files.certificate)

@@ -8,6 +8,7 @@ import openai
 import pytest
 
 from desktop_rag.core.assistant import Assistant
+from desktop_rag.features.rails.services import RailServices
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
 
@@ -115,5 +116,5 @@ def test_nothing_is_proposed_to_a_program(
     said = answer.choices[0].message.content
     assert said.startswith("Nothing is changed from here, since nobody could agree to it.")
     assert not endpoint.chats
-    assert server.services.commands.all() == []
+    assert server.services.wing(RailServices).commands.all() == []
     assert server.services.library.sources.all() == before

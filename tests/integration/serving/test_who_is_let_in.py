@@ -16,6 +16,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.features.server.access.access_tokens import TokenScope
 from desktop_rag.features.server.access.token_book import TokenBook
 from desktop_rag.features.server.guards import request_guard
+from desktop_rag.features.server.services import ServerServices
 from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer
 
@@ -251,7 +252,7 @@ def test_open_streams_end_with_the_server(server: Server, endpoint: ChatServer) 
     ):
         lines = answer.iter_lines()
         next(line for line in lines if "The" in line)
-        server.services.server.close()
+        server.services.wing(ServerServices).switch.close()
         with contextlib.suppress(httpx2.HTTPError):
             assert not [line for line in lines if 'finish_reason":"stop' in line]
     assert endpoint.has_lost_client.wait(10)

@@ -16,6 +16,7 @@ from desktop_rag.core.question import SearchScope
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem, ScopeKind
 from desktop_rag.core.settings import Settings
 from desktop_rag.core.shared_library import SharedState, is_shared, shared_id
+from desktop_rag.features.shared_library.services import SharedLibraryServices
 from tests.conftest import FAST_TIMES
 from tests.engines import UNTESTED
 from tests.stored_rows import put
@@ -59,8 +60,8 @@ def opened(home: Home) -> Generator[app.Services]:
         services.library.sources.add(home.root.parent / "docs")
         services.library.start()
         assert services.library.indexing.wait_until_idle(WAIT_S)
-        services.shared.wait_until_known(WAIT_S)
-        assert services.shared.status.state is SharedState.ONLINE
+        services.wing(SharedLibraryServices).library.wait_until_known(WAIT_S)
+        assert services.wing(SharedLibraryServices).library.status.state is SharedState.ONLINE
         yield services
 
 

@@ -13,6 +13,9 @@ from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.paths import Home
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.core.settings import Settings
+from desktop_rag.features.schedules.schedule_runner import ScheduleRunner
+from desktop_rag.features.schedules.services import ScheduleServices
+from desktop_rag.features.schedules.standing_questions import StandingQuestions
 from desktop_rag.features.schedules.values.standing_question import Rhythm, StandingQuestion
 from desktop_rag.features.schedules.values.standing_run import AnswerHasChanged, SentenceChange
 from tests.conftest import FAST_TIMES
@@ -79,18 +82,26 @@ def services(start: Callable[[], app.Services], folder: Path) -> app.Services:
     return started
 
 
+def questions_of(services: app.Services) -> StandingQuestions:
+    return services.wing(ScheduleServices).questions
+
+
+def runner_of(services: app.Services) -> ScheduleRunner:
+    return services.wing(ScheduleServices).runner
+
+
 def answers(services: app.Services) -> list[str]:
-    [standing] = services.standing.all()
-    return [run.answer for run in services.standing.runs(standing.question.question_id)]
+    [standing] = questions_of(services).all()
+    return [run.answer for run in questions_of(services).runs(standing.question.question_id)]
 
 
 def test_a_question_is_asked_at_once_and_then_once_a_day(
     services: app.Services, days: Days
 ) -> None:
-    services.standing.add(QUESTION)
+    questions_of(services).add(QUESTION)
     for hours in (0, 1, 22, 24, 25):
         days.now = datetime(2026, 11, 23, 9, 0) + timedelta(hours=hours)
-        services.schedule.check()
+        runner_of(services).check()
     assert answers(services) == ["The lamp is lit at dusk [1]."] * 2
 
 
@@ -99,26 +110,26 @@ def test_a_run_above_the_sum_of_the_person_waits_for_them(
 ) -> None:
     priced = replace(server.endpoint(), price_in=5.0, price_out=5.0, ask_above=0.001)
     services.chat.apply(Settings(endpoint=priced))
-    question = services.standing.add(QUESTION)
-    services.schedule.check()
-    [standing] = services.standing.all()
+    question = questions_of(services).add(QUESTION)
+    runner_of(services).check()
+    [standing] = questions_of(services).all()
     assert "more than the 0.001 that you set" in standing.state.error_title
     assert (answers(services), server.chats) == ([], [])
-    services.schedule.run_soon(question.question_id)
-    services.schedule.check()
+    runner_of(services).run_soon(question.question_id)
+    runner_of(services).check()
     assert answers(services) == ["The lamp is lit at dusk [1]."]
     cheap = replace(priced, ask_above=1.0)
     services.chat.apply(Settings(endpoint=cheap))
-    services.standing.add(replace(QUESTION, name="Again"))
-    services.schedule.check()
-    assert {bool(s.last) for s in services.standing.all()} == {True}
+    questions_of(services).add(replace(QUESTION, name="Again"))
+    runner_of(services).check()
+    assert {bool(s.last) for s in questions_of(services).all()} == {True}
 
 
 def test_what_was_missed_is_made_up_once_after_a_start(
     services: app.Services, days: Days, start: Callable[[], app.Services]
 ) -> None:
-    services.standing.add(QUESTION)
-    services.schedule.check()
+    questions_of(services).add(QUESTION)
+    runner_of(services).check()
     days.now += timedelta(days=9)
     again = start()
     again.schedule.check()
@@ -130,15 +141,15 @@ def test_a_change_is_told_with_what_changed(
     services: app.Services, days: Days, server: ChatServer
 ) -> None:
     told: list[object] = []
-    services.standing.subscribe(told.append)
-    services.standing.add(QUESTION)
+    questions_of(services).subscribe(told.append)
+    questions_of(services).add(QUESTION)
     for text in (
         "The lamp is lit at dusk [1].",
         "At dusk, the lamp is lit [1].",
         "The lamp is lit at noon [1].",
     ):
         server.answer = text
-        services.schedule.check()
+        runner_of(services).check()
         days.now += timedelta(days=1)
     [change] = [event for event in told if isinstance(event, AnswerHasChanged)]
     [sentence] = change.run.compared
@@ -152,17 +163,17 @@ def test_a_failure_is_on_the_entry_and_tried_again(
     services: app.Services, days: Days, server: ChatServer
 ) -> None:
     server.mode, server.status = "status", 401
-    services.standing.add(QUESTION)
-    services.schedule.check()
-    services.schedule.check()
-    [failed] = services.standing.all()
+    questions_of(services).add(QUESTION)
+    runner_of(services).check()
+    runner_of(services).check()
+    [failed] = questions_of(services).all()
     assert failed.state.failures == 1
     assert all((failed.state.error_title, failed.state.error_hint))
     assert failed.state.retry_at == (days.now + timedelta(minutes=5)).timestamp()
     server.mode = "answer"
     days.now += timedelta(minutes=6)
-    services.schedule.check()
-    [done] = services.standing.all()
+    runner_of(services).check()
+    [done] = questions_of(services).all()
     assert not done.state.has_failed
     assert done.last is not None
 
@@ -171,12 +182,12 @@ def test_a_changed_folder_is_asked_about_once_it_rests(
     services: app.Services, days: Days, folder: Path
 ) -> None:
     scope = QuestionScope.of(ScopeItem.of_folder(folder))
-    services.standing.add(replace(QUESTION, rhythm=Rhythm.ON_CHANGE, scope=scope))
+    questions_of(services).add(replace(QUESTION, rhythm=Rhythm.ON_CHANGE, scope=scope))
 
     def looks() -> int:
-        services.schedule.check()
+        runner_of(services).check()
         days.now += LATER
-        services.schedule.check()
+        runner_of(services).check()
         return len(answers(services))
 
     assert looks() == 1
@@ -186,7 +197,7 @@ def test_a_changed_folder_is_asked_about_once_it_rests(
     [source] = services.library.sources.all()
     services.library.sources.rescan(source.source_id)
     assert services.library.indexing.wait_until_idle(30)
-    services.schedule.check()
+    runner_of(services).check()
     assert len(answers(services)) == 1
     assert looks() == 2
 
@@ -194,8 +205,8 @@ def test_a_changed_folder_is_asked_about_once_it_rests(
 def test_an_answer_to_the_person_goes_first(services: app.Services, server: ChatServer) -> None:
     """It waits for the one under way, and gives up its own for one that begins."""
     server.mode = "stall"
-    services.standing.add(QUESTION)
-    runner = threading.Thread(target=services.schedule.check)
+    questions_of(services).add(QUESTION)
+    runner = threading.Thread(target=runner_of(services).check)
     runner.start()
     while not server.chats:
         threading.Event().wait(0.01)
@@ -213,9 +224,9 @@ def test_closing_gives_a_run_up_and_it_is_due_again(
     services: app.Services, server: ChatServer, start: Callable[[], app.Services]
 ) -> None:
     server.mode = "stall"
-    services.standing.add(QUESTION)
-    services.schedule.start()
-    services.schedule.wake()
+    questions_of(services).add(QUESTION)
+    runner_of(services).start()
+    runner_of(services).wake()
     while not server.chats:
         threading.Event().wait(0.01)
     server.mode = "answer"
@@ -228,48 +239,48 @@ def test_closing_gives_a_run_up_and_it_is_due_again(
 def test_a_known_answer_is_the_first_run(services: app.Services, days: Days) -> None:
     asked = services.chat.background
     known = asked.answer(QUESTION.question, QUESTION.scope, "", threading.Event())
-    services.standing.add(QUESTION, known)
-    services.schedule.check()
+    questions_of(services).add(QUESTION, known)
+    runner_of(services).check()
     assert len(answers(services)) == 1
     days.now += timedelta(days=1)
-    services.schedule.check()
+    runner_of(services).check()
     assert len(answers(services)) == 2
 
 
 def test_another_question_is_not_compared_with_the_one_before(
     services: app.Services, days: Days, server: ChatServer
 ) -> None:
-    kept = services.standing.add(QUESTION)
-    services.schedule.check()
-    services.standing.change(replace(kept, question="Who lights the lamp of the lighthouse?"))
+    kept = questions_of(services).add(QUESTION)
+    runner_of(services).check()
+    questions_of(services).change(replace(kept, question="Who lights the lamp of the lighthouse?"))
     server.answer = "The keeper lights it [1]."
     days.now += timedelta(days=1)
-    services.schedule.check()
-    [standing] = services.standing.all()
+    runner_of(services).check()
+    [standing] = questions_of(services).all()
     assert standing.last is not None
     assert (bool(standing.last.note), standing.last.is_changed) == (True, False)
 
 
 def test_a_paused_question_is_asked_only_by_hand(services: app.Services, days: Days) -> None:
-    kept = services.standing.add(replace(QUESTION, is_paused=True))
-    services.schedule.check()
+    kept = questions_of(services).add(replace(QUESTION, is_paused=True))
+    runner_of(services).check()
     assert answers(services) == []
-    services.schedule.run_soon(kept.question_id)
-    services.schedule.check()
+    runner_of(services).run_soon(kept.question_id)
+    runner_of(services).check()
     assert len(answers(services)) == 1
 
 
 def test_a_cancelled_run_stores_nothing(services: app.Services) -> None:
-    kept = services.standing.add(QUESTION)
+    kept = questions_of(services).add(QUESTION)
     cancel = threading.Event()
     cancel.set()
     with pytest.raises(Cancelled):
-        services.standing.run(kept, cancel)
+        questions_of(services).run(kept, cancel)
     assert answers(services) == []
 
 
 def test_a_name_finds_its_question(services: app.Services) -> None:
-    kept = services.standing.add(QUESTION)
-    assert services.standing.find(" lamps ").question == kept
+    kept = questions_of(services).add(QUESTION)
+    assert questions_of(services).find(" lamps ").question == kept
     with pytest.raises(AppError, match="Lamps"):
-        services.standing.find("tides")
+        questions_of(services).find("tides")

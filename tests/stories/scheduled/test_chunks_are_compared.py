@@ -7,6 +7,7 @@ import pytest
 from PySide6.QtWidgets import QTabBar
 
 from desktop_rag.core.parsed import ChunkSettings
+from desktop_rag.features.evaluation.services import EvaluationServices
 from tests.integration.experiments.test_chunk_trials import PLACES, TINY, paper
 from tests.stories.conftest import Person
 
@@ -47,7 +48,7 @@ def test_better_chunks_are_found_used_and_taken_back(reader: Person) -> None:
     reader.clicks("Pause")
     reader.sees("paused · ")
     reader.clicks("Resume")
-    assert reader.app.services.run_worker.chunk_trials.wait(_COMPARING_S)
+    assert reader.app.services.wing(EvaluationServices).worker.chunk_trials.wait(_COMPARING_S)
     reader.sees("answers here, the present chunks")
     reader.sees("headings and sentences of the documents, without a model")
     rows = [row[0] for row in reader.rows("Chunk settings")]

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QTextBrowser
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
+from desktop_rag.features.evaluation.services import EvaluationServices
 from desktop_rag.features.evaluation.ui.experiments_page import ExperimentsPage, MatrixView, RunList
 from desktop_rag.features.evaluation.values.run import Preference
 from desktop_rag.ui.reading.reading_pane import ReadingWindow
@@ -124,7 +125,7 @@ def test_the_better_set_up_is_found(asker: Person, tmp_path: Path) -> None:
 
     looks_beside(asker)
     judges_blind(asker)
-    experiments = asker.app.services.run_worker.experiments
+    experiments = asker.app.services.wing(EvaluationServices).worker.experiments
     [kept] = experiments.sets()
     results = experiments.results(kept.set_id)
     first, second = (scores.run.run_id for scores in results.runs)
@@ -170,7 +171,7 @@ def test_a_set_is_saved_with_a_question(asker: Person) -> None:
     lines = dialog.field("Questions, one a line")
     assert dialog.place.focusWidget() is lines
     assert isinstance(lines, QPlainTextEdit)
-    assert not asker.app.services.run_worker.experiments.sets()
+    assert not asker.app.services.wing(EvaluationServices).worker.experiments.sets()
     lines.setPlainText("When is the lamp lit?")
     dialog.clicks("Save")
     asker.sees("Press “Ask…” to have the questions answered.")
@@ -178,7 +179,7 @@ def test_a_set_is_saved_with_a_question(asker: Person) -> None:
 
 def test_a_small_window_shows_a_set_without_questions_in_full(asker: Person) -> None:
     asker.place.resize(900, 600)
-    asker.app.services.run_worker.experiments.add("Empty")
+    asker.app.services.wing(EvaluationServices).worker.experiments.add("Empty")
     asker.sees("This set has no questions yet.")
     page = asker.place.findChild(ExperimentsPage)
     assert page is not None

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 from desktop_rag import cli
-from desktop_rag.cli.answered_verbs import answered_verbs
+from desktop_rag.cli.verb_table import answered_verbs
 
 FOLDER = Path(cli.__path__[0])
 
@@ -30,12 +30,12 @@ def test_every_verb_that_a_module_answers_is_in_the_table() -> None:
 def test_the_table_imports_none_of_them() -> None:
     script = (
         "import sys\n"
-        "from desktop_rag.cli.answered_verbs import answered_verbs\n"
+        "from desktop_rag.cli.verb_table import answered_verbs\n"
         "answered_verbs()\n"
         "print(*(m for m in sys.modules if m.startswith('desktop_rag.')))"
     )
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert set(done.stdout.split()) == {
-        "desktop_rag.cli", "desktop_rag.cli.programs", "desktop_rag.cli.answered_verbs"
+        "desktop_rag.cli", "desktop_rag.cli.programs", "desktop_rag.cli.verb_table"
     }  # fmt: skip

@@ -49,6 +49,7 @@ from desktop_rag.features.evaluation.measures.intents import IntentFigures
 from desktop_rag.features.evaluation.measures.judge_agreement import AgreementFigures
 from desktop_rag.features.evaluation.measures.measurement import MODES, Measurements, index_folder
 from desktop_rag.features.evaluation.measures.query_sets import write_feedback_set
+from desktop_rag.features.evaluation.services import EvaluationServices
 from desktop_rag.features.evaluation.values.chunk_advice import advice, comparison_json
 from desktop_rag.features.evaluation.values.experiment_events import ChunkTrialChanged, TrialStage
 from desktop_rag.features.rails.cli.opened_world import bundled_embeddings, completion
@@ -383,7 +384,7 @@ def _chunks(arguments: argparse.Namespace) -> int:
 
 
 def _trials(services: app.Services) -> ChunkTrials:
-    return services.run_worker.chunk_trials
+    return services.wing(EvaluationServices).worker.chunk_trials
 
 
 def _begun(services: app.Services, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -397,7 +398,7 @@ def _begun(services: app.Services, asked: Mapping[str, Any]) -> dict[str, Any]:
         names = ", ".join(f"“{each.name}”" for each in every) or "none yet"
         raise AppError("Choose a collection with --collection.", f"There are: {names}.")
     name = str(asked["set"])
-    question_set = services.run_worker.experiments.find(name) if name else None
+    question_set = services.wing(EvaluationServices).worker.experiments.find(name) if name else None
     plan = ChunkPlan(
         chosen.collection_id, question_set, int(asked["count"]), bool(asked["uses_model"])
     )
@@ -585,7 +586,9 @@ def running_app_verbs() -> Mapping[str, app.Verb]:
         **feedback_verbs(),
         **run_verbs(),
         **chunk_verbs(),
-        "eval_runs": lambda services, asked: services.evaluation_runs.listed(str(asked["id"])),
+        "eval_runs": lambda services, asked: services.wing(EvaluationServices).runs.listed(
+            str(asked["id"])
+        ),
         "eval_keep": lambda services, asked: keep_file(services, Path(str(asked["file"]))),
     }
 
@@ -650,7 +653,7 @@ def _runs(arguments: argparse.Namespace) -> int:
     is_answered, found = ask_running_app(find_home(), "eval_runs", {"id": arguments.id})
     if not is_answered:
         with open_services() as services:
-            found = services.evaluation_runs.listed(arguments.id)
+            found = services.wing(EvaluationServices).runs.listed(arguments.id)
     print_document(found, _run_lines, as_json=arguments.json)
     return 0
 

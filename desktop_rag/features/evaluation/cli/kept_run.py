@@ -12,6 +12,7 @@ from desktop_rag.cli.terminal import open_services, say
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import persons_mask
 from desktop_rag.core.paths import find_home
+from desktop_rag.features.evaluation.services import EvaluationServices
 from desktop_rag.running_app import ask_running_app
 
 ID_CHARS = 8
@@ -27,7 +28,7 @@ def keep(run: dict[str, Any]) -> None:
             is_kept, _ = ask_running_app(find_home(), "eval_keep", {"file": str(file)})
         if not is_kept:
             with open_services() as services:
-                services.evaluation_runs.add(run)
+                services.wing(EvaluationServices).runs.add(run)
     except AppError as error:
         say(f"This run was not stored. {error.title} {error.hint}")
     else:
@@ -40,7 +41,7 @@ def keep_file(services: app.Services, path: Path) -> None:
         run = json.loads(path.read_bytes())
     except (OSError, ValueError) as exc:
         raise AppError("The run could not be read.", str(exc)) from exc
-    services.evaluation_runs.add(run)
+    services.wing(EvaluationServices).runs.add(run)
 
 
 @contextmanager

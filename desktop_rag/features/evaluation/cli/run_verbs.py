@@ -19,6 +19,7 @@ from desktop_rag.features.evaluation.experiments.set_files import (
     read_questions,
     read_set_ups,
 )
+from desktop_rag.features.evaluation.services import EvaluationServices
 from desktop_rag.features.evaluation.values.experiment_events import RunWentOn
 from desktop_rag.features.evaluation.values.run import QuestionSet, RunState, SetUp
 from desktop_rag.features.evaluation.values.run_summary import compare_runs, summary
@@ -65,9 +66,11 @@ def run_verbs() -> Mapping[str, app.Verb]:
     """The handlers of these verbs in the running app, whose worker answers."""
     return {
         _RUN: _begun,
-        _STATE: lambda s, asked: _state(s.run_worker.experiments, list(asked["runs"])),
-        _COMPARE: lambda s, asked: _compared(s.run_worker.experiments, asked),
-        _REPORT: lambda s, asked: _reported(s.run_worker.experiments, asked),
+        _STATE: lambda s, asked: _state(
+            s.wing(EvaluationServices).worker.experiments, list(asked["runs"])
+        ),
+        _COMPARE: lambda s, asked: _compared(s.wing(EvaluationServices).worker.experiments, asked),
+        _REPORT: lambda s, asked: _reported(s.wing(EvaluationServices).worker.experiments, asked),
     }
 
 
@@ -98,7 +101,7 @@ def _is_file(name: str) -> bool:
 
 
 def _begun(services: app.Services, asked: Mapping[str, Any]) -> dict[str, Any]:
-    experiments = services.run_worker.experiments
+    experiments = services.wing(EvaluationServices).worker.experiments
     question_set = _set(services, str(asked["set"]))
     set_ups = [SetUp(services.chat.models.endpoint.model or "excerpts")]
     if asked["setups"]:
@@ -114,7 +117,10 @@ def _begun(services: app.Services, asked: Mapping[str, Any]) -> dict[str, Any]:
 
 def _set(services: app.Services, name: str) -> QuestionSet:
     """The set of this name; that of a file is made or brought up to date."""
-    experiments, documents = services.run_worker.experiments, services.library.documents
+    experiments, documents = (
+        services.wing(EvaluationServices).worker.experiments,
+        services.library.documents,
+    )
     if not _is_file(name):
         return experiments.find(name)
     questions = read_questions(Path(name), lambda path: documents.parsed(path, cancel=Event()))
@@ -148,14 +154,14 @@ def _awaited(run_ids: list[str]) -> dict[str, Any]:
 
 
 def _worked_off(services: app.Services, run_ids: list[str]) -> dict[str, Any]:
-    experiments = services.run_worker.experiments
+    experiments = services.wing(EvaluationServices).worker.experiments
 
     def tell(event: object) -> None:
         if isinstance(event, RunWentOn):
             say(event.doing or f"{event.answered:,} of {event.total:,} answered")
 
     unsubscribe = experiments.subscribe(tell)
-    services.run_worker.work_off(lambda run: run.run_id in run_ids)
+    services.wing(EvaluationServices).worker.work_off(lambda run: run.run_id in run_ids)
     unsubscribe()
     return _state(experiments, run_ids)
 
@@ -184,7 +190,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     is_answered, found = ask_running_app(find_home(), _COMPARE, asked)
     if not is_answered:
         with open_services() as services:
-            found = _compared(services.run_worker.experiments, asked)
+            found = _compared(services.wing(EvaluationServices).worker.experiments, asked)
     print_document(found, lambda row: [str(row["words"])], as_json=arguments.json)
     return 0
 
@@ -220,7 +226,7 @@ def _report(arguments: argparse.Namespace) -> int:
     is_answered, done = ask_running_app(find_home(), _REPORT, asked)
     if not is_answered:
         with open_services() as services:
-            done = _reported(services.run_worker.experiments, asked)
+            done = _reported(services.wing(EvaluationServices).worker.experiments, asked)
     print_document(done, lambda row: [f"Written: {row['file']}"], as_json=arguments.json)
     return 0
 

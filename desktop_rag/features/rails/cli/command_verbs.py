@@ -1,9 +1,9 @@
 """The verbs about commands with consent: `command list` and `forget`; and the question in `ask`."""
 
 import argparse
-import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from desktop_rag import app
@@ -11,9 +11,9 @@ from desktop_rag.cli.terminal import add_json, open_services, print_document, sa
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import find_home
 from desktop_rag.features.rails.commands.command import Command, CommandState
+from desktop_rag.features.rails.commands.commands import Commands
+from desktop_rag.features.rails.services import RailServices
 from desktop_rag.running_app import ask_running_app
-
-Decide = Callable[[bool], dict[str, Any]]
 
 
 def add_commands(parser: argparse.ArgumentParser) -> None:
@@ -39,37 +39,33 @@ def running_app_verbs() -> Mapping[str, app.Verb]:
     }
 
 
-def may_ask(*, as_json: bool) -> bool:
-    """Whether a person is at the terminal who can agree."""
-    return not as_json and sys.stdin.isatty() and sys.stdout.isatty()
+def _commands(services: app.Services) -> Commands:
+    return services.wing(RailServices).commands
 
 
 def decided(services: app.Services, command_id: str, *, is_agreed: bool) -> dict[str, Any]:
     """The command after the person's word."""
-    return services.commands.decide(str(command_id), is_agreed=is_agreed is True).to_json()
+    return _commands(services).decide(str(command_id), is_agreed=is_agreed is True).to_json()
 
 
-def proposal_of(services: app.Services, answer: dict[str, Any]) -> dict[str, Any]:
+def completed(services: app.Services, answer: dict[str, Any]) -> dict[str, Any]:
     """The answer with the command that it proposes, in full."""
-    command = services.commands.get(str(answer.get("proposal", "")))
+    proposal = str(answer.get("proposal", ""))
+    command = _commands(services).get(proposal) if proposal else None
     return answer | {"proposal": command.to_json()} if command else answer
 
 
-def decide_there(command_id: str) -> Decide:
-    """Decides in the running app."""
-
-    def decide(is_agreed: bool) -> dict[str, Any]:
-        request = {"command_id": command_id, "is_agreed": is_agreed}
-        is_answered, command = ask_running_app(find_home(), "command_decide", request)
-        if not is_answered:
-            raise AppError("The app has ended, so nothing is done.", "Ask again.")
-        return command
-
-    return decide
+def _decided_there(command_id: str, *, is_agreed: bool) -> dict[str, Any]:
+    """The command after the person's word, which the running app is told."""
+    request = {"command_id": command_id, "is_agreed": is_agreed}
+    is_answered, command = ask_running_app(find_home(), "command_decide", request)
+    if not is_answered:
+        raise AppError("The app has ended, so nothing is done.", "Ask again.")
+    return command
 
 
-def ask_for_consent(answer: dict[str, Any], decide: Decide) -> None:
-    """Show exactly what would be done, and ask. Anything but `y` declines."""
+def follow_up(services: app.Services | None, answer: dict[str, Any]) -> None:
+    """Show exactly what a proposed command would do, and ask. Anything but `y` declines."""
     proposal = answer.get("proposal")
     if not isinstance(proposal, dict):
         return
@@ -79,7 +75,8 @@ def ask_for_consent(answer: dict[str, Any], decide: Decide) -> None:
         is_agreed = input("Do it? [y/N] ").strip().casefold() == "y"
     except EOFError:
         is_agreed = False
-    done = Command.from_json(decide(is_agreed))
+    decide = partial(decided, services) if services else _decided_there
+    done = Command.from_json(decide(command.command_id, is_agreed=is_agreed))
     say("\n".join(filter(None, (f"{done.state.in_words()}.", done.outcome))))
 
 
@@ -100,7 +97,7 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _listed(services: app.Services) -> list[dict[str, Any]]:
-    return [command.to_json() for command in services.commands.all()]
+    return [command.to_json() for command in _commands(services).all()]
 
 
 def _lines(rows: Sequence[dict[str, Any]]) -> list[str]:
@@ -132,8 +129,8 @@ def _forgotten(services: app.Services, prefixes: Sequence[str]) -> int:
     starts = tuple(map(str, prefixes)) or ("",)
     ids = [
         command.command_id
-        for command in services.commands.all()
+        for command in _commands(services).all()
         if command.command_id.startswith(starts) and command.state is not CommandState.RUNNING
     ]
-    services.commands.forget(ids)
+    _commands(services).forget(ids)
     return len(ids)

@@ -18,11 +18,12 @@ from desktop_rag.features.rails.commands.command import Command, CommandsChanged
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import Card, PlainLabel, TextButton, centred
-from desktop_rag.ui.window.window_pages import CHAT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from desktop_rag.features.rails.commands.commands import Commands
-    from desktop_rag.ui.window.window_pages import WindowPages
+    from desktop_rag.ui.chat.chat_page import ChatPage
 
 _LINE_CHARS = 90
 _MOST_LINES = 8
@@ -154,35 +155,33 @@ _WIDTH_PX = 780
 class CommandActions(QObject):
     """Shows the command that the last answer of the open chat proposes, and passes on the word."""
 
-    def __init__(self, bridge: Bridge, commands: "Commands", pages: "WindowPages") -> None:
-        super().__init__(pages)
+    def __init__(
+        self, bridge: Bridge, commands: "Callable[[], Commands]", page: "ChatPage"
+    ) -> None:
+        """`commands` opens the commands, which happens for an answer that proposes one."""
+        super().__init__(page)
         self._bridge = bridge
-        self._commands = commands
-        self._pages = pages
+        self._open = commands
+        self._page = page
         self._card = CommandCard()
         self._wanted = ""
         self._card.decided.connect(self._on_decided)
         self._card.undo_wanted.connect(self._on_undo_wanted)
         bridge.posted.connect(self._on_posted)
-        pages.built.connect(self._on_built)
-        if pages.built_chat:
-            self._on_built(CHAT)
-
-    @Slot(int)
-    def _on_built(self, position: int) -> None:
-        if position != CHAT or self._pages.built_chat is None:
-            return
         row = centred(self._card, _WIDTH_PX)
         row.setContentsMargins(16, 4, 16, 4)
-        self._pages.built_chat.above_composer.addLayout(row)
-        self._pages.built_chat.sessions.messages_changed.connect(self._follow)
+        page.above_composer.addLayout(row)
+        page.sessions.messages_changed.connect(self._follow)
         self._follow()
+
+    @property
+    def _commands(self) -> "Commands":
+        return self._open()
 
     @Slot()
     def _follow(self) -> None:
         """Show the command of the last answer, if it proposes one."""
-        assert self._pages.built_chat is not None
-        model = self._pages.built_chat.sessions.current.model
+        model = self._page.sessions.current.model
         turn = model.turn(-1) if model.rowCount() else None
         notes = turn.message.notes if turn and not turn.is_live else None
         wanted = notes.proposal if notes else ""

@@ -13,7 +13,7 @@ from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import one_line, shortened
 
 if TYPE_CHECKING:
-    from desktop_rag.answer.chat import Chat
+    from desktop_rag.features.rails.assistants.rail_service import AssistantRails
     from desktop_rag.ui.messages.message_model import MessageModel
 
 _MOST_NAME = 60
@@ -27,10 +27,13 @@ class Teaching(QObject):
 
     taught = Signal(object, object)
 
-    def __init__(self, bridge: Bridge, chat: "Chat", parent: QWidget) -> None:
+    def __init__(
+        self, bridge: Bridge, rails: "Callable[[], AssistantRails]", parent: QWidget
+    ) -> None:
+        """`rails` opens the rails, which happens for an assistant that has some."""
         super().__init__(parent)
         self._bridge = bridge
-        self._rails = chat.assistants.rails
+        self._rails = rails
         self._window = parent
         self._chosen = ""
         self._has_topics = False
@@ -45,9 +48,8 @@ class Teaching(QObject):
     @Slot(object)
     def choose(self, assistant: Assistant | None) -> None:
         """Look whether this assistant's rails have topics."""
-        rails, chosen = self._rails, assistant.rails if assistant else ""
-        self._chosen = chosen
-        if rails is None or not chosen:
+        self._chosen = chosen = assistant.rails if assistant else ""
+        if not chosen:
             self._offer(has_topics=False)
             return
 
@@ -56,14 +58,12 @@ class Teaching(QObject):
                 self._offer(has_topics=bool(names))
 
         # Rails that are broken or gone have none; an answer says what is wrong with them.
-        self._bridge.run(self, lambda: rails.topic_names(chosen), show, lambda _: show(()))
+        self._bridge.run(self, lambda: self._rails().topic_names(chosen), show, lambda _: show(()))
 
     @Slot(str, QWidget)
     def show_menu(self, question: str, button: QWidget) -> None:
         """Let the person choose the topic, below the button."""
-        rails, chosen = self._rails, self._chosen
-        if rails is None:
-            return
+        chosen = self._chosen
 
         def show(names: Sequence[str]) -> None:
             menu = QMenu(self._window)
@@ -74,12 +74,10 @@ class Teaching(QObject):
                 action.triggered.connect(lambda _=False, topic=name: self._teach(topic, question))
             menu.popup(button.mapToGlobal(QPoint(0, button.height())))
 
-        self._bridge.run(button, lambda: rails.topic_names(chosen), show)
+        self._bridge.run(button, lambda: self._rails().topic_names(chosen), show)
 
     def _teach(self, name: str, question: str) -> None:
-        rails, chosen = self._rails, self._chosen
-        if rails is None:
-            return
+        chosen = self._chosen
 
         def offer(undo: Callable[[], None]) -> None:
             notice = Notice(
@@ -87,7 +85,7 @@ class Teaching(QObject):
             )
             self.taught.emit(notice, lambda: self._bridge.run(self, undo))
 
-        self._bridge.run(self, lambda: rails.teach(chosen, name, question), offer)
+        self._bridge.run(self, lambda: self._rails().teach(chosen, name, question), offer)
 
     def _offer(self, *, has_topics: bool) -> None:
         self._has_topics = has_topics

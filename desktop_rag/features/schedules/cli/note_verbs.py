@@ -12,6 +12,7 @@ from desktop_rag import app
 from desktop_rag.cli.terminal import add_json, not_empty, open_services, print_document, say
 from desktop_rag.core.paths import find_home
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
+from desktop_rag.features.schedules.services import ScheduleServices
 from desktop_rag.features.schedules.values.note_page import ProposedSection
 from desktop_rag.progress_words import Waiting
 from desktop_rag.running_app import ask_running_app
@@ -138,7 +139,7 @@ def _silent(_heading: str) -> None:
 def _written(
     services: app.Services, asked: Mapping[str, Any], tell: Tell = _silent
 ) -> dict[str, Any]:
-    notes = services.notes
+    notes = services.wing(ScheduleServices).notes
     folder = Path(asked["folder"]) if asked["folder"] else notes.suggested_folder()
     paths = [Path(path) for path in asked["about"]]
     items = (
@@ -151,17 +152,24 @@ def _written(
 
 
 def _drafted(services: app.Services, file: str, tell: Tell = _silent) -> dict[str, Any]:
-    draft = services.notes.keep(services.notes.refresh(Path(file), tell=tell, cancel=Event()))
+    draft = services.wing(ScheduleServices).notes.keep(
+        services.wing(ScheduleServices).notes.refresh(Path(file), tell=tell, cancel=Event())
+    )
     return {"file": file, "changes": [_change_json(change) for change in draft.changes]}
 
 
 def _accepted(services: app.Services, asked: Mapping[str, Any]) -> dict[str, Any]:
-    path = services.notes.accept(Path(asked["file"]), [str(h) for h in asked["headings"]])
+    path = services.wing(ScheduleServices).notes.accept(
+        Path(asked["file"]), [str(h) for h in asked["headings"]]
+    )
     return {"file": str(path)}
 
 
 def _listed(services: app.Services) -> list[dict[str, Any]]:
-    return [{"topic": note.topic, "file": str(note.path)} for note in services.notes.all()]
+    return [
+        {"topic": note.topic, "file": str(note.path)}
+        for note in services.wing(ScheduleServices).notes.all()
+    ]
 
 
 def _change_json(change: ProposedSection) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from desktop_rag.cli.terminal import add_json, not_empty, open_services, print_d
 from desktop_rag.core.errors import AppError, InterruptedAnswer
 from desktop_rag.core.paths import find_home
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
+from desktop_rag.features.schedules.services import ScheduleServices
 from desktop_rag.features.schedules.standing_questions import Standing
 from desktop_rag.features.schedules.values.standing_question import (
     RUNS_KEPT,
@@ -147,14 +148,16 @@ def _added(services: app.Services, asked: Mapping[str, Any]) -> dict[str, Any]:
     scope = _scope(services, asked["about"])
     name = str(asked["assistant"])
     assistant_id = services.chat.assistants.find(name).assistant_id if name else ""
-    kept = services.standing.add(
+    kept = services.wing(ScheduleServices).questions.add(
         StandingQuestion(
             "", str(asked["name"]), str(asked["question"]), Rhythm(asked["rhythm"]),
             int(asked["minute"]), int(asked["weekday"]), scope, assistant_id,
         )
     )  # fmt: skip
-    services.schedule.wake()
-    return _row(Standing(kept, services.standing.state_of(kept.question_id)))
+    services.wing(ScheduleServices).runner.wake()
+    return _row(
+        Standing(kept, services.wing(ScheduleServices).questions.state_of(kept.question_id))
+    )
 
 
 def _scope(services: app.Services, about: Sequence[str]) -> QuestionScope:
@@ -171,26 +174,31 @@ def _scope(services: app.Services, about: Sequence[str]) -> QuestionScope:
 
 
 def _listed(services: app.Services) -> list[dict[str, Any]]:
-    return [_row(standing) for standing in services.standing.all()]
+    return [_row(standing) for standing in services.wing(ScheduleServices).questions.all()]
 
 
 def _ran(services: app.Services, name: str) -> dict[str, Any]:
-    question = services.standing.find(name).question
+    question = services.wing(ScheduleServices).questions.find(name).question
     try:
-        return _run_json(services.standing.run(question, Event(), has_consent=True))
+        return _run_json(
+            services.wing(ScheduleServices).questions.run(question, Event(), has_consent=True)
+        )
     except InterruptedAnswer as exc:
         raise AppError("Other questions came first.", "Try again in a while.") from exc
 
 
 def _removed(services: app.Services, name: str) -> dict[str, Any]:
-    row = _row(services.standing.find(name))
-    services.standing.delete(row["id"])
+    row = _row(services.wing(ScheduleServices).questions.find(name))
+    services.wing(ScheduleServices).questions.delete(row["id"])
     return row
 
 
 def _past(services: app.Services, name: str) -> list[dict[str, Any]]:
-    found = services.standing.find(name)
-    return [_run_json(run) for run in services.standing.runs(found.question.question_id)]
+    found = services.wing(ScheduleServices).questions.find(name)
+    return [
+        _run_json(run)
+        for run in services.wing(ScheduleServices).questions.runs(found.question.question_id)
+    ]
 
 
 def _row(standing: Standing) -> dict[str, Any]:

@@ -13,10 +13,6 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.features.schedules.ui.standing_dialog import StandingDialog, cost_in_words
 from desktop_rag.features.schedules.values.standing_question import StandingQuestion
-from desktop_rag.features.schedules.values.standing_run import (
-    AnswerHasChanged,
-    AskRegularlyRequested,
-)
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import one_line
 
@@ -55,7 +51,6 @@ class StandingActions(QObject):
         self._library = library
         self._chat = chat
         self._window = window
-        bridge.posted.connect(self._on_posted)
 
     @Slot()
     def create(self) -> None:
@@ -134,14 +129,8 @@ class StandingActions(QObject):
     def _offer_to_show(self, notice: Notice, question_id: str) -> None:
         self.offered.emit(notice, tr("Show"), lambda: self.page_requested.emit(question_id))
 
-    @Slot(object)
-    def _on_posted(self, event: object) -> None:
-        match event:
-            case AskRegularlyRequested(question, collection_id, answer):
-                self.edit(question, collection_id, answer)
-            case AnswerHasChanged(question):
-                name = one_line(question.name)
-                notice = Notice(tr("The answer to “{name}” has changed.", name=name))
-                self._offer_to_show(notice, question.question_id)
-            case _:
-                pass
+    def tell_of_change(self, question: StandingQuestion) -> None:
+        """Say that the answer to a question has changed, and offer to show it."""
+        name = one_line(question.name)
+        notice = Notice(tr("The answer to “{name}” has changed.", name=name))
+        self._offer_to_show(notice, question.question_id)

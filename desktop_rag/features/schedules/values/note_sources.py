@@ -21,7 +21,6 @@ _LINK = re.compile(r"\[\[(\d{1,4})\]\]\(")
 _WHOLE_LINK = re.compile(r" ?(\[\[\d{1,4}\]\]\([^)\s]*\))")
 _LINK_TO_FILE = re.compile(r"\[\[(\d{1,4})\]\]\([^)\s]*\)")
 _LISTED = re.compile(r"(\d{1,4})\. (.*)")
-_ESCAPED = re.compile(r"\\(.)")
 _LISTED_LINK = re.compile(r"\d{1,4}\. \[.*\]\(.*\).*")
 
 
@@ -115,13 +114,6 @@ def note_citations(text: str) -> NoteCitations:
         {n: int(match[1]) for n, match in enumerate(_LINK_TO_FILE.finditer(plain), 1)},
         _LINK_TO_FILE.sub(r"\\[\1\\]", plain),
     )
-
-
-def listed_place(text: str, number: int, target: str) -> str:
-    """The place that the list of a note names for a number and its file: `page 4`; "" for none."""
-    line = re.compile(rf"{number}\. \[.*\]\({re.escape(target)}\), (.*)")
-    found = [match[1] for match in map(line.fullmatch, text.splitlines()) if match]
-    return _ESCAPED.sub(r"\1", found[-1]) if found else ""
 
 
 def without_links(text: str) -> str:

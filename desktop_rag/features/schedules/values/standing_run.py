@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from desktop_rag.core.conversation import Message, SourceRef
+from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.features.schedules.values.standing_question import StandingQuestion
 
@@ -111,15 +111,3 @@ class AnswerHasChanged(StandingEvent):
 
     question: StandingQuestion
     run: StandingRun
-
-
-@dataclass(frozen=True, slots=True)
-class AskRegularlyRequested(StandingEvent):
-    """The person wants to schedule this question; `collection_id` is the one it was asked in.
-
-    `answer` is the first run, if it is complete.
-    """
-
-    question: StandingQuestion
-    collection_id: str = ""
-    answer: Message | None = None

@@ -20,6 +20,7 @@ from desktop_rag.features.server.access.access_tokens import (
     new_token,
 )
 from desktop_rag.features.server.access.token_book import TokenBook
+from desktop_rag.features.server.services import ServerServices
 from desktop_rag.idle_memory import EVERY_S, SmallCollections
 from desktop_rag.running_app import AppServer
 
@@ -91,12 +92,12 @@ def _serve(arguments: argparse.Namespace) -> int:
             say(f"Warning: {warning}")
         services.library.start()
         services.chat.warm_up()
-        services.server.hold(settings)
+        services.wing(ServerServices).switch.hold(settings)
         if not TokenBook(services.home.tokens).all():
             say("There are no tokens yet: make one with “desktop-rag token add NAME”.")
         collections = SmallCollections()
         with closing(_answering(services, ended)), closing(collections):
-            say(f"Serving at {services.server.address}. Ctrl+C ends it.")
+            say(f"Serving at {services.wing(ServerServices).switch.address}. Ctrl+C ends it.")
             # Streams would wait while all garbage is collected.
             collections.start()
             while not ended.wait(EVERY_S):
@@ -108,7 +109,7 @@ def _serve(arguments: argparse.Namespace) -> int:
 
 def _answering(services: "Services", ended: threading.Event) -> AppServer:
     """Answers the command line, as an open window does: `index`, `status`, `ask`, `quit`."""
-    from desktop_rag.cli.answered_verbs import answered_verbs
+    from desktop_rag.cli.verb_table import answered_verbs
 
     handlers = {name: partial(verb, services) for name, verb in answered_verbs().items()}
     return AppServer(services.home, {**handlers, "quit": lambda _asked: ended.set()})

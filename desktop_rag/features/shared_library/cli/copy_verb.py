@@ -1,11 +1,19 @@
 """The verb `copy`: a library into another engine or another home, or a collection of it."""
 
 import argparse
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from desktop_rag.cli.terminal import add_json, not_empty, print_document, say
-from desktop_rag.core.paths import find_home
-from desktop_rag.upkeep import copied_library
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.files.settings_file import load_settings
+from desktop_rag.core.paths import Home, find_home
+from desktop_rag.core.settings import Settings
+from desktop_rag.features.shared_library.copy.library_copy import Copied, OpenHome, copy_library
+from desktop_rag.store.opening import engine_names, open_engine, open_engine_to_read
 
 _NOUNS = {"documents": "documents", "passages": "passages", "vectors": "vectors"}
 
@@ -39,3 +47,35 @@ def _lines(done: dict[str, Any]) -> list[str]:
     entries = sum(done["added"].values())
     lines += [f"Chats, folders and the like that were added: {entries:,}."] if entries else []
     return [*lines, *(f"Left out, a part is there: {path}" for path in done["left_out"])]
+
+
+def copied_library(
+    home: Home, source: str, target: str, *, collection: str = "", tell: Callable[[str], None]
+) -> Copied:
+    """Copy a library into another one, which is made if it isn't there; see `copy_library`.
+
+    Each is named by an engine, for the library of `home` in it, or by the folder of another home.
+    AppError when the two are the same or one is in use.
+    """
+    here, there = _named_library(home, source), _named_library(home, target)
+    if (here[0].root.resolve(), here[1].store) == (there[0].root.resolve(), there[1].store):
+        raise AppError(
+            "A library can't be copied into itself.", "Name another engine, or another folder."
+        )
+    with closing(open_engine_to_read(*here)) as before:
+        there[0].create()
+        with closing(open_engine(*there)) as after:
+            return copy_library(
+                OpenHome(here[0], before),
+                OpenHome(there[0], after),
+                collection=collection,
+                tell=tell,
+            )
+
+
+def _named_library(home: Home, name: str) -> tuple[Home, Settings]:
+    if name in engine_names():
+        settings, _ = load_settings(home.settings)
+        return home, replace(settings, store=replace(settings.store, engine=name))
+    other = Home(Path(name).expanduser().absolute())
+    return other, load_settings(other.settings)[0]

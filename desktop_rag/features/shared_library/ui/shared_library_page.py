@@ -21,6 +21,7 @@ from desktop_rag.core.shared_library import (
     SharedLibraryStatus,
     SharedState,
 )
+from desktop_rag.features.shared_library.ui.shared_line import SHARED_LIBRARY
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 from desktop_rag.ui.foundation.days import clock_in_words
 from desktop_rag.ui.foundation.wording import hint_of, one_line, size_in_words, title_of
@@ -30,8 +31,8 @@ from desktop_rag.ui.widgets.form_fields import SettingsSection, WheelGuard, note
 from desktop_rag.ui.widgets.scrolled_page import ScrolledPage
 
 if TYPE_CHECKING:
+    from desktop_rag.features.shared_library.library_access import SharedLibraryAccess
     from desktop_rag.ingest.library import Library
-    from desktop_rag.models.library_access import SharedLibraryAccess
 
 # The shared library as it is now: online or since when not, and its collections. Qt thread.
 
@@ -192,7 +193,6 @@ def _slow_in_words(report: SharedLibraryReport) -> list[str]:
     return [tr("Slowest queries:"), *rows]
 
 
-SHARED_LIBRARY = tr("Shared library")
 _INTRO = tr(
     "A library on a PostgreSQL server that several people use. Whoever runs it tells you these"
     " values. Your own library stays on this computer."

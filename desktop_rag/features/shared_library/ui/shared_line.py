@@ -3,15 +3,21 @@
 Qt thread.
 """
 
+from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from desktop_rag.core.language.translation import tr
-from desktop_rag.core.shared_library import SharedLibraryStatus, SharedState
+from desktop_rag.core.shared_library import (
+    SharedLibraryChanged,
+    SharedLibraryStatus,
+    SharedState,
+)
 from desktop_rag.ui.foundation.days import clock_in_words
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.widgets.controls import ElidedLabel
 
+SHARED_LIBRARY = tr("Shared library")
 _ICON_PX = 16
 
 
@@ -30,6 +36,12 @@ class SharedLine(QWidget):
         row.addWidget(icon)
         row.addWidget(self._words, 1)
         self.show_status(status)
+
+    @Slot(object)
+    def on_posted(self, event: object) -> None:
+        """Follow the changes of the shared library."""
+        if isinstance(event, SharedLibraryChanged):
+            self.show_status(event.status)
 
     def show_status(self, status: SharedLibraryStatus) -> None:
         """Show how it is now."""

@@ -22,10 +22,10 @@ from desktop_rag.features.schedules.values.note_page import (
 from desktop_rag.features.schedules.values.note_sources import (
     NoteSources,
     cited_in,
-    listed_place,
     note_citations,
     without_links,
 )
+from desktop_rag.ui.reading.reading_pane import listed_place
 
 LAMP = NoteSection("Overview", "It is lit at dusk.")
 FEES = NoteSection("Fees", "They are 8 pounds.")

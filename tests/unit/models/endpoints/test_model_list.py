@@ -4,12 +4,8 @@ import pytest
 
 from desktop_rag.core.domain import ListedModel
 from desktop_rag.models.endpoints.client.endpoint_faults import StreamError
-from desktop_rag.models.endpoints.providers import (
-    ListShape,
-    find_provider,
-    listed_models,
-    stated_tokens,
-)
+from desktop_rag.models.endpoints.model_list import listed_models, stated_tokens
+from desktop_rag.models.endpoints.providers import ListShape, find_provider
 
 
 def shape_of(name: str) -> ListShape:

@@ -14,9 +14,9 @@ from desktop_rag.core.settings import Settings, SharedLibrarySettings
 from desktop_rag.core.shared_library import SharedLibraryStatus, SharedState, is_shared
 from desktop_rag.features.shared_library.joined.joined_engine import joined_engine
 from desktop_rag.features.shared_library.joined.shared_connection import OpenedShared, SharedLibrary
+from desktop_rag.features.shared_library.opening import check_shared_library, open_shared_library
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import EVERYWHERE, Scope
-from desktop_rag.store.opening import check_shared_library, open_shared_library
 from tests.engines import UNTESTED, duckdb_in
 from tests.stored_rows import found, put
 from tests.unit.store.joined.team_server import TeamServer, team_server

@@ -8,9 +8,9 @@ from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.settings import Encryption, Settings, SharedLibrarySettings
+from desktop_rag.features.shared_library.library_access import LibraryPasswords, SharedLibraryAccess
+from desktop_rag.features.shared_library.opening import check_shared_library
 from desktop_rag.features.shared_library.ui.shared_library_page import SharedLibrarySection
-from desktop_rag.models.library_access import LibraryPasswords, SharedLibraryAccess
-from desktop_rag.store.opening import check_shared_library
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.settings.edited_settings import EditedSettings

@@ -1,0 +1,31 @@
+"""Runs, comparisons and trials while the app is open."""
+
+from functools import partial
+
+from desktop_rag.app import Services, build_services
+from desktop_rag.features.evaluation.experiments.run_worker import RunWorker
+from desktop_rag.features.evaluation.measures.stored_runs import StoredRuns
+from desktop_rag.registry import WingServices
+from desktop_rag.scratch_library import scratch_library
+
+
+class EvaluationServices(WingServices):
+    """`worker` answers the questions of runs, `runs` keeps the results of measurements."""
+
+    def __init__(self, services: Services) -> None:
+        engine, chat, library = services.engine, services.chat, services.library
+        scratch = partial(scratch_library, build_services, services.home)
+        self.runs = StoredRuns(engine.evaluations)
+        self.worker = RunWorker(engine.experiments, chat, library, scratch)
+        self.worker.experiments.subscribe(services.tell)
+        self._is_started = False
+
+    def start(self) -> None:
+        """Begin to answer what waits, once."""
+        if not self._is_started:
+            self._is_started = True
+            self.worker.start()
+
+    def close(self) -> None:
+        """Give up the answer under way; its question is asked at the next start."""
+        self.worker.close()

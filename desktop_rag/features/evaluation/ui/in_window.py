@@ -1,0 +1,29 @@
+"""Evaluation in the window: the page of the person's own questions. Qt thread."""
+
+from typing import TYPE_CHECKING
+
+from desktop_rag.core.language.translation import tr
+from desktop_rag.ui.settings.page_list import QUESTIONS
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QWidget
+
+    from desktop_rag.window_app import WindowApp
+
+
+def join(app: "WindowApp") -> None:
+    """Add the page, which is imported when it is first shown."""
+
+    def page() -> "QWidget":
+        from desktop_rag.features.evaluation.services import EvaluationServices
+        from desktop_rag.features.evaluation.ui.my_questions_page import MyQuestionsPage
+
+        services = app.services
+        worker = services.wing(EvaluationServices).worker
+        made = MyQuestionsPage(
+            app.bridge, worker, services.library, services.chat, app.theme, app.window
+        )
+        made.endpoint_requested.connect(app.window.settings_page.add_endpoint)
+        return made
+
+    app.window.pages.add_settings_page(tr("My questions"), page, QUESTIONS)

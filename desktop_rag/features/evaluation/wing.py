@@ -1,0 +1,39 @@
+"""The hooks of evaluation: measuring answers and searches, on one's own questions and documents."""
+
+from typing import TYPE_CHECKING
+
+from desktop_rag.registry import Verbs
+
+if TYPE_CHECKING:
+    from desktop_rag.app import Services
+    from desktop_rag.core.settings import Settings
+    from desktop_rag.window_app import WindowApp
+
+
+def verbs() -> Verbs:
+    """Measuring quality."""
+    return Verbs(
+        {"eval": ("cli.eval_verbs:add_evals", "Measure quality.")},
+        {
+            "cli.eval_verbs": (
+                "eval_feedback_set", "eval_run", "eval_state", "eval_compare", "eval_report",
+                "eval_chunks_begin", "eval_chunks_state", "eval_chunks_cancel",
+                "eval_chunks_result", "eval_chunks_use", "eval_runs", "eval_keep",
+            )
+        },
+    )  # fmt: skip
+
+
+def follow(services: "Services", _settings: "Settings") -> None:
+    """Go on with runs that were cut."""
+    if services.is_running:
+        from desktop_rag.features.evaluation.services import EvaluationServices
+
+        services.wing(EvaluationServices).start()
+
+
+def join_window(app: "WindowApp") -> None:
+    """The page of the person's own questions."""
+    from desktop_rag.features.evaluation.ui.in_window import join
+
+    join(app)

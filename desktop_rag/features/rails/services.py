@@ -1,0 +1,30 @@
+"""The rails of assistants and the commands that they propose, while the app is open."""
+
+from desktop_rag.app import Services
+from desktop_rag.features.rails.assistants.rail_service import AssistantRails
+from desktop_rag.features.rails.commands.commands import Commands
+from desktop_rag.models.embedding.joined_embedding import rail_embeddings
+from desktop_rag.registry import WingServices
+
+
+class RailServices(WingServices):
+    """`assistants` runs rails, `commands` keeps and carries out what they proposed."""
+
+    def __init__(self, services: Services) -> None:
+        home = services.home
+        self._history = services.chat.history
+        self.commands = Commands(home, services.library)
+        self.commands.subscribe(services.tell)
+        services.backups.leave_commands_to(self.commands.take)
+        embeddings = rail_embeddings(home.rail_vectors, services.embedders.bundled)
+        self.assistants = AssistantRails(*embeddings, home.rails, self.commands)
+
+    def forget_gone_chats(self) -> None:
+        """Keep only the commands of chats that are still there."""
+        self.commands.keep_only({chat.conversation_id for chat in self._history.all()})
+
+    def stop(self) -> None:
+        """Give up the command that is carried out."""
+        self.commands.close()
+
+    close = stop

@@ -1,0 +1,47 @@
+"""The hooks of rails: flows that conversations keep to, and changes that wait for consent."""
+
+from typing import TYPE_CHECKING
+
+from desktop_rag.registry import Verbs
+
+if TYPE_CHECKING:
+    from desktop_rag.answer.conversations.answer_rails import AnswerRails
+    from desktop_rag.app import Services
+    from desktop_rag.core.settings import Settings
+    from desktop_rag.window_app import WindowApp
+
+
+def verbs() -> Verbs:
+    """Rails and the commands that they proposed."""
+    commands = "List what assistants did for you after you agreed, and forget it."
+    rails = "Check, test and try rails: flows that conversations keep to."
+    return Verbs(
+        {
+            "command": ("cli.command_verbs:add_commands", commands),
+            "rails": ("cli.rails_verbs:add_rails", rails),
+        },
+        {"cli.command_verbs": ("command_list", "command_forget", "command_decide")},
+        after_ask="cli.command_verbs",
+    )
+
+
+def answer_rails(services: "Services") -> "AnswerRails":
+    """Runs the rails of assistants that have some."""
+    from desktop_rag.features.rails.services import RailServices
+
+    return services.wing(RailServices).assistants
+
+
+def follow(services: "Services", _settings: "Settings") -> None:
+    """Forget the commands of chats that are gone."""
+    if services.is_running and services.home.commands.exists():
+        from desktop_rag.features.rails.services import RailServices
+
+        services.wing(RailServices).forget_gone_chats()
+
+
+def join_window(app: "WindowApp") -> None:
+    """The pages of rails and commands, and what they add to the chat."""
+    from desktop_rag.features.rails.ui.in_window import join
+
+    join(app)

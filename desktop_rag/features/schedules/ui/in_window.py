@@ -1,0 +1,116 @@
+"""Schedules and notes in the window: their pages, “Ask this regularly” and its news. Qt thread.
+
+The modules of the pages are imported when these are first shown.
+"""
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Slot
+
+from desktop_rag.core.conversation import Message, MessageState
+from desktop_rag.core.language.translation import tr
+from desktop_rag.features.schedules.services import ScheduleServices
+from desktop_rag.features.schedules.values.standing_question import StandingQuestion
+from desktop_rag.features.schedules.values.standing_run import AnswerHasChanged
+from desktop_rag.ui.settings.page_list import QUESTIONS
+from desktop_rag.ui.window.window_pages import CHAT, LIBRARY, SETTINGS
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QWidget
+
+    from desktop_rag.features.schedules.ui.standing_actions import StandingActions
+    from desktop_rag.window_app import WindowApp
+
+_SCHEDULES = tr("Scheduled questions")
+_CHANGED = tr("The answer to a scheduled question has changed.")
+
+
+def join(app: "WindowApp") -> None:
+    """Add the pages, and hear of changed answers."""
+    parts = _Parts(app)
+    add = app.window.pages.add_settings_page
+    add(_SCHEDULES, parts.schedules_page, QUESTIONS)
+    add(tr("Notes"), parts.notes_page, QUESTIONS)
+
+
+class _Parts(QObject):
+    """What schedules add to the window."""
+
+    def __init__(self, app: "WindowApp") -> None:
+        super().__init__(app.window)
+        self._app = app
+        app.window.pages.built.connect(self._on_built)
+        app.bridge.posted.connect(self._on_posted)
+
+    @cached_property
+    def _services(self) -> ScheduleServices:
+        return self._app.services.wing(ScheduleServices)
+
+    @cached_property
+    def _actions(self) -> "StandingActions":
+        """What schedules questions, from any page."""
+        from desktop_rag.features.schedules.ui.standing_actions import StandingActions
+
+        app, services = self._app, self._services
+        actions = StandingActions(
+            app.bridge, services.questions, services.runner, app.services.library,
+            app.services.chat, app.window,
+        )  # fmt: skip
+        actions.offered.connect(app.window.notices.offer)
+        actions.page_requested.connect(self._show)
+        actions.library_requested.connect(lambda: app.window.show_page(LIBRARY))
+        return actions
+
+    def schedules_page(self) -> "QWidget":
+        """The scheduled questions and their answers."""
+        from desktop_rag.features.schedules.ui.standing_reading import StandingReading
+
+        app = self._app
+        return StandingReading(app.bridge, self._actions, app.services.library, app.theme)
+
+    def notes_page(self) -> "QWidget":
+        """The notes from the library."""
+        from desktop_rag.features.schedules.ui.notes_page import NotesPage
+
+        app, services = self._app, self._app.services
+        return NotesPage(
+            app.bridge, self._services.notes, services.library, services.chat, app.theme
+        )
+
+    @Slot(str)
+    def _show(self, question_id: str) -> None:
+        from desktop_rag.features.schedules.ui.standing_reading import StandingReading
+
+        self._app.window.raise_window()
+        self._app.window.show_page(SETTINGS)
+        page = self._app.window.settings_page.show_named(_SCHEDULES)
+        if isinstance(page, StandingReading):
+            page.choose(question_id)
+
+    @Slot(int)
+    def _on_built(self, position: int) -> None:
+        if position == CHAT:
+            messages = self._app.window.chat_page.messages
+            messages.offer(tr("Ask this regularly…"))
+            messages.offered_requested.connect(self._ask_regularly)
+
+    @Slot(object, object)
+    def _ask_regularly(self, question: Message, answer: Message) -> None:
+        """Let the person schedule a question; a complete answer is its first one."""
+        session = self._app.window.chat_page.sessions.current
+        asked = StandingQuestion(
+            "", "", question.text, scope=question.scope, assistant_id=session.assistant_id
+        )
+        chat = session.conversation
+        known = answer if answer.state is MessageState.DONE else None
+        self._actions.edit(asked, chat.collection_id if chat else "", known)
+
+    @Slot(object)
+    def _on_posted(self, event: object) -> None:
+        if isinstance(event, AnswerHasChanged):
+            question = event.question
+            self._actions.tell_of_change(question)
+            self._app.presence.notifications.tell(
+                _CHANGED, lambda: self._show(question.question_id)
+            )

@@ -1,0 +1,44 @@
+"""The hooks of schedules: questions that are asked regularly, and notes from the library."""
+
+from typing import TYPE_CHECKING
+
+from desktop_rag.registry import Verbs
+
+if TYPE_CHECKING:
+    from desktop_rag.app import Services
+    from desktop_rag.core.settings import Settings
+    from desktop_rag.window_app import WindowApp
+
+
+def verbs() -> Verbs:
+    """Schedules and notes."""
+    notes = "Write notes from the library into files of yours, and refresh them."
+    schedules = "Have questions asked regularly, and see what changed."
+    return Verbs(
+        {
+            "note": ("cli.note_verbs:add_notes", notes),
+            "schedule": ("cli.schedule_verbs:add_schedules", schedules),
+        },
+        {
+            "cli.note_verbs": ("note_write", "note_refresh", "note_accept", "note_list"),
+            "cli.schedule_verbs": (
+                "schedule_add", "schedule_list", "schedule_run", "schedule_remove",
+                "schedule_history",
+            ),
+        },
+    )  # fmt: skip
+
+
+def follow(services: "Services", _settings: "Settings") -> None:
+    """Begin to ask what is due."""
+    if services.is_running:
+        from desktop_rag.features.schedules.services import ScheduleServices
+
+        services.wing(ScheduleServices).start()
+
+
+def join_window(app: "WindowApp") -> None:
+    """The pages of schedules and notes, and “Ask this regularly” below an answer."""
+    from desktop_rag.features.schedules.ui.in_window import join
+
+    join(app)

@@ -1,0 +1,51 @@
+"""The shared library in the window: its page, and a line on the page of the library. Qt thread."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Slot
+
+from desktop_rag.ui.settings.page_list import DOCUMENTS
+from desktop_rag.ui.window.window_pages import LIBRARY
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QWidget
+
+    from desktop_rag.window_app import WindowApp
+
+
+def join(app: "WindowApp") -> None:
+    """Add the page, which is imported when it is first shown, and the line."""
+    from desktop_rag.features.shared_library.ui.shared_line import SHARED_LIBRARY
+
+    parts = _Parts(app)
+    app.window.pages.add_settings_page(SHARED_LIBRARY, parts.page, DOCUMENTS)
+
+
+class _Parts(QObject):
+    """What the shared library adds to the window."""
+
+    def __init__(self, app: "WindowApp") -> None:
+        super().__init__(app.window)
+        self._app = app
+        app.window.pages.built.connect(self._on_built)
+
+    def page(self) -> "QWidget":
+        """Where a shared library is set."""
+        from desktop_rag.features.shared_library.services import SharedLibraryServices
+        from desktop_rag.features.shared_library.ui.shared_library_page import shared_library_page
+
+        app = self._app
+        shared = app.services.wing(SharedLibraryServices)
+        return shared_library_page(
+            app.bridge, app.window.settings, shared.access, shared.library, app.services.library
+        )
+
+    @Slot(int)
+    def _on_built(self, position: int) -> None:
+        if position == LIBRARY:
+            from desktop_rag.features.shared_library.ui.shared_line import SharedLine
+
+            app, page = self._app, self._app.window.library_page
+            line = SharedLine(app.theme, app.services.in_use.status, page)
+            app.bridge.posted.connect(line.on_posted)
+            page.below_header.addWidget(line)

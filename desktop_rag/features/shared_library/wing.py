@@ -1,0 +1,45 @@
+"""The hooks of the shared library: a library on a server, alone or read beside the own one."""
+
+from typing import TYPE_CHECKING
+
+from desktop_rag.registry import Verbs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from desktop_rag.app import Services
+    from desktop_rag.core.settings import Settings, StoreSettings
+    from desktop_rag.store.contract.engine import EngineOpener
+    from desktop_rag.window_app import WindowApp
+
+
+def verbs() -> Verbs:
+    """Copying a library."""
+    text = "Copy the library into another engine or home, and compare."
+    return Verbs({"copy": ("cli.copy_verb:add_copy", text)})
+
+
+def engines() -> "Mapping[str, Callable[[StoreSettings], EngineOpener]]":
+    """PostgreSQL."""
+
+    def opener(store: "StoreSettings") -> "EngineOpener":
+        from desktop_rag.features.shared_library.opening import opener_on_server
+
+        return opener_on_server(store)
+
+    return {"postgres": opener}
+
+
+def follow(services: "Services", settings: "Settings") -> None:
+    """Connect to the shared library of the settings, or leave it."""
+    if settings.shared_library.is_set or services.in_use.is_joined:
+        from desktop_rag.features.shared_library.services import SharedLibraryServices
+
+        services.wing(SharedLibraryServices).apply(settings)
+
+
+def join_window(app: "WindowApp") -> None:
+    """The page of the shared library, and the line about it on the page of the library."""
+    from desktop_rag.features.shared_library.ui.in_window import join
+
+    join(app)

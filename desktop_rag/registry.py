@@ -1,0 +1,80 @@
+"""The one place where the core meets its features.
+
+A feature is a wing: a folder of `features` with a module `wing.py`, whose functions are the hooks
+below, each of which it may leave out. A folder that is missing adds nothing, and nothing else
+changes. `wing.py` imports the rest of its wing inside its functions, so a wing costs nothing until
+it is used.
+
+- `verbs()`: `Verbs` of the command line;
+- `kept()`: the tables and files that a library and a backup keep of the wing;
+- `engines()`: for each name of an engine beside the own one, what opens a library with it;
+- `answer_rails(services)`: what stands between a question and its answer;
+- `follow(services, settings)`: starts, changes or ends what the settings want, on a worker thread:
+  when the services are built, when the app begins to run, and after each change of the settings;
+- `join_window(app)`: adds pages and parts to the window, on the Qt thread.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
+
+# Each wing may stand on those before it, as pyproject.toml says.
+_WINGS = ("shared_library", "rails", "schedules", "evaluation", "server", "matrix")
+
+
+@dataclass(frozen=True, slots=True)
+class Verbs:
+    """The verbs of a wing, in modules below its folder.
+
+    `commands` gives for each verb of the command line the function that adds its arguments, as
+    `cli.module:function`, and its purpose. `answered` gives for each module the verbs that a
+    running app answers for other processes. The module `after_ask` has two functions:
+    `completed(services, answer)` adds to the JSON of an answer, and `follow_up(services, answer)`
+    goes on at the terminal, with None for the services when a running app answered.
+    """
+
+    commands: Mapping[str, tuple[str, str]]
+    answered: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    after_ask: str = ""
+
+
+class WingServices:
+    """The services of a wing, made when they are first used. A wing overrides what it needs.
+
+    `rights_addresses` are asked what users may read.
+    """
+
+    @property
+    def rights_addresses(self) -> tuple[str, ...]:
+        """Addresses of other applications that this wing asks."""
+        return ()
+
+    def stop(self) -> None:
+        """Give up what is in progress, before anything is closed. Idempotent."""
+
+    def close(self) -> None:
+        """End everything. Idempotent."""
+
+    def release_memory(self) -> None:
+        """Free what can be loaded again."""
+
+
+@cache
+def wings() -> Mapping[str, ModuleType]:
+    """The wings that are there, by name, in the order in which they are opened."""
+    found: dict[str, ModuleType] = {}
+    for name in _WINGS:
+        module = f"desktop_rag.features.{name}"
+        if find_spec(module) and find_spec(f"{module}.wing"):
+            found[name] = import_module(f"{module}.wing")
+    return found
+
+
+def hooks(name: str) -> dict[str, Callable[..., Any]]:
+    """The hooks of this name, by their wings."""
+    found = {wing: getattr(module, name, None) for wing, module in wings().items()}
+    return {wing: hook for wing, hook in found.items() if hook}
