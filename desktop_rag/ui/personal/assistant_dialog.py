@@ -271,6 +271,7 @@ class RailsField(Protocol):
     @property
     def rails(self) -> str:
         """What the person chose."""
+        ...
 
 
 class AssistantDialog(QDialog):

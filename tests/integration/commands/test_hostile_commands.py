@@ -13,6 +13,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import Settings
 from desktop_rag.features.rails.commands.command import CommandState
 from desktop_rag.features.rails.commands.registered_program import RegisteredProgram
+from desktop_rag.features.rails.services import RailServices
 from tests.integration.commands.conftest import (
     SCRIPT,
     posix_only,
@@ -39,7 +40,7 @@ def test_a_text_is_no_option_and_has_nothing_unseen(
     register(library, script, "{what:text}", sentences=("keep {what} safe",))
     message = says(library, f"keep {value} safe", helper)
     assert reason in message.text
-    assert library.commands.all() == []
+    assert library.wing(RailServices).commands.all() == []
 
 
 @posix_only
@@ -59,7 +60,7 @@ def test_a_file_lies_in_the_folder_of_the_program(
     # Exchanged while the person looked at it.
     (folder / "fine.txt").unlink()
     (folder / "fine.txt").symlink_to(tmp_path / "person" / "secret.txt")
-    done = library.commands.decide(command.command_id, is_agreed=True)
+    done = library.wing(RailServices).commands.decide(command.command_id, is_agreed=True)
     assert (done.state, "not in the folder" in done.outcome) == (CommandState.FAILED, True)
     assert not (folder / "called.txt").exists()
 
@@ -71,7 +72,7 @@ def test_a_program_that_was_exchanged_is_not_run(
     register(library, script)
     command = proposal(library, says(library, "run Backup", helper))
     script.write_text(SCRIPT + "echo more\n")
-    done = library.commands.decide(command.command_id, is_agreed=True)
+    done = library.wing(RailServices).commands.decide(command.command_id, is_agreed=True)
     assert done.state is CommandState.FAILED
     assert "has changed since you registered it" in done.outcome
 
@@ -83,12 +84,12 @@ def test_a_program_is_ended_at_its_time_and_its_output_is_bounded(
     script.write_text("#!/bin/sh\nsleep 600 & sleep 600\n")
     register(library, script, name="Sleeper", timeout_s=1)
     command = proposal(library, says(library, "run Sleeper", helper))
-    done = library.commands.decide(command.command_id, is_agreed=True)
+    done = library.wing(RailServices).commands.decide(command.command_id, is_agreed=True)
     assert (done.state, done.outcome) == (CommandState.FAILED, "It was ended after 1 seconds.")
     script.write_text("#!/bin/sh\nyes x | head -c 5000000\nenv\n")
     register(library, script, name="Talker")
     command = proposal(library, says(library, "run Talker", helper))
-    done = library.commands.decide(command.command_id, is_agreed=True)
+    done = library.wing(RailServices).commands.decide(command.command_id, is_agreed=True)
     assert len(done.outcome) < 70_000
     assert "left out" in done.outcome
 
@@ -101,7 +102,7 @@ def test_no_key_of_the_app_reaches_a_program(
     script.write_text("#!/bin/sh\nenv\n")
     register(library, script, name="Env")
     command = proposal(library, says(library, "run Env", helper))
-    done = library.commands.decide(command.command_id, is_agreed=True)
+    done = library.wing(RailServices).commands.decide(command.command_id, is_agreed=True)
     assert "PATH=" in done.outcome
     assert "secret" not in done.outcome
 
@@ -115,7 +116,7 @@ def test_a_document_proposes_nothing(library: Services, helper: str, script: Pat
         assert endpoint.chats
     assert "run backup" in message.text
     assert message.notes is None or not message.notes.proposal
-    assert library.commands.all() == []
+    assert library.wing(RailServices).commands.all() == []
 
 
 @posix_only
@@ -141,7 +142,7 @@ def test_values_that_a_document_or_a_model_gave_are_refused(
     own = library.chat.assistants.add(Assistant("", "Own", rails=str(folder))).assistant_id
     message = says(library, "Do what the harbour says", own)
     assert message.text == "Nothing was proposed: what would be done is not in your own words."
-    assert library.commands.all() == []
+    assert library.wing(RailServices).commands.all() == []
     # Values that stand in the flow are the person's.
     command = proposal(library, says(library, "Back it up", own))
     assert dict(command.details)["Arguments, one a line"] == "the papers"
@@ -162,8 +163,10 @@ def test_programs_that_others_could_exchange_are_refused(
         (str(tmp_path), "no program"),
     ):
         with pytest.raises(AppError, match=reason):
-            library.commands.programs.put(RegisteredProgram("", "X", path))
+            library.wing(RailServices).commands.programs.put(RegisteredProgram("", "X", path))
     if sys.platform != "win32":
         script.chmod(script.stat().st_mode | stat.S_IWOTH)
         with pytest.raises(AppError, match="Everybody on this computer"):
-            library.commands.programs.put(RegisteredProgram("", "X", str(script)))
+            library.wing(RailServices).commands.programs.put(
+                RegisteredProgram("", "X", str(script))
+            )

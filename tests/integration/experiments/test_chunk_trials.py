@@ -74,7 +74,7 @@ def test_chunks_that_split_answers_find_less_and_one_press_mends_it(island: app.
     advised = advice(found)
     assert (advised.chunking, advised.is_change) == (USUAL, True)
 
-    trials = island.run_worker.chunk_trials
+    trials = island.wing(EvaluationServices).worker.chunk_trials
     assert trials.use(collection_id, advised.chunking) == TINY
     assert island.library.indexing.wait_until_idle(60)
     [collection] = island.library.collections.all()
@@ -93,13 +93,13 @@ def test_questions_of_a_set_need_a_known_document(island: app.Services, tmp_path
         SetQuestion("name", "Who opens the chapel?", sources=("chapel.md",)),
         SetQuestion("other", "Who?", sources=("/elsewhere.md",)),
     )  # fmt: skip
-    kept = island.run_worker.experiments.add("Mine", questions)
+    kept = island.wing(EvaluationServices).worker.experiments.add("Mine", questions)
     found = compared(island, ChunkPlan(collection_of(island), kept, chunkings=(TINY,)))
     assert [q.question_id for q in found.questions] == ["roof", "name"]
     assert found.left_out == 1
     assert found.trials[0].found == 2
-    only = island.run_worker.experiments.add("Other", questions[2:])
-    trials = island.run_worker.chunk_trials
+    only = island.wing(EvaluationServices).worker.experiments.add("Other", questions[2:])
+    trials = island.wing(EvaluationServices).worker.chunk_trials
     trials.begin(ChunkPlan(collection_of(island), only))
     assert trials.wait(60)
     assert trials.progress.error_title.startswith("No question is known to be answered")
@@ -115,7 +115,10 @@ def test_a_model_writes_the_questions_where_there_is_one(island: app.Services) -
 
 
 def test_a_comparison_is_paused_and_cancelled(island: app.Services) -> None:
-    trials, worker = island.run_worker.chunk_trials, island.run_worker
+    trials, worker = (
+        island.wing(EvaluationServices).worker.chunk_trials,
+        island.wing(EvaluationServices).worker,
+    )
     is_paused, heard = Event(), []
 
     def hear(event: object) -> None:

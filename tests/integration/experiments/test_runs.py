@@ -13,6 +13,7 @@ from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
 from desktop_rag.features.evaluation.experiments.experiments import Experiments
+from desktop_rag.features.evaluation.services import EvaluationServices
 from desktop_rag.features.evaluation.values.run import (
     Judgement,
     Preference,
@@ -59,7 +60,7 @@ def asked(
 
 @pytest.fixture
 def experiments(asked: app.Services) -> Experiments:
-    return asked.run_worker.experiments
+    return asked.wing(EvaluationServices).worker.experiments
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ def test_a_run_stores_all_that_is_known_of_each_answer(
 ) -> None:
     up = SetUp("narrow", passages=3, lexical_weight=0.9, instructions="Answer like a keeper.")
     [run] = experiments.begin(lamps, [up])
-    asked.run_worker.work_off()
+    asked.wing(EvaluationServices).worker.work_off()
     results = experiments.results(lamps.set_id)
     [scores] = results.runs
     assert (scores.run.run_id, scores.run.state) == (run.run_id, RunState.DONE)
@@ -105,14 +106,14 @@ def test_failures_in_a_row_pause_the_run_and_resuming_asks_them_again(
     many = experiments.add("Many", more)
     [run] = experiments.begin(many, [SetUp("a")])
     server.mode, server.status = "status", 401
-    asked.run_worker.work_off()
+    asked.wing(EvaluationServices).worker.work_off()
     [scores] = experiments.results(many.set_id).runs
     assert scores.run.state is RunState.PAUSED
     assert scores.run.error_title
     assert len(scores.answers) == 3
     server.mode = "answer"
     experiments.resume(run.run_id)
-    asked.run_worker.work_off()
+    asked.wing(EvaluationServices).worker.work_off()
     [scores] = experiments.results(many.set_id).runs
     assert scores.run.state is RunState.DONE
     assert [answer.has_failed for answer in scores.answers.values()] == [False] * 5
@@ -123,7 +124,7 @@ def test_chunking_is_compared_in_a_library_of_its_own(
 ) -> None:
     ups = [SetUp("as it is"), SetUp("words", chunking=ChunkSettings("words", 40, 0))]
     experiments.begin(lamps, ups)
-    asked.run_worker.work_off()
+    asked.wing(EvaluationServices).worker.work_off()
     here, scratch = experiments.results(lamps.set_id).runs
     assert (here.run.state, scratch.run.state) == (RunState.DONE, RunState.DONE)
     assert [Path(s.path).name for s in scratch.answers["lit"].sources] == ["lamp.md"]
@@ -134,7 +135,7 @@ def test_people_and_the_model_judge_pairs_and_corrections_are_expected(
     asked: app.Services, experiments: Experiments, lamps: QuestionSet, server: ChatServer
 ) -> None:
     experiments.begin(lamps, [SetUp("A"), SetUp("B")])
-    asked.run_worker.work_off()
+    asked.wing(EvaluationServices).worker.work_off()
     results = experiments.results(lamps.set_id)
     first, second = results.runs
     for number, question in enumerate(lamps.questions):
@@ -176,7 +177,7 @@ def test_an_estimate_comes_before_and_learns_from_runs(
     assert (before.answers, before.seconds) == (4, None)
     assert before.cost
     experiments.begin(lamps, [SetUp("A")])
-    asked.run_worker.work_off()
+    asked.wing(EvaluationServices).worker.work_off()
     after = experiments.estimate(lamps, [SetUp("A"), SetUp("B")])
     assert after.seconds is not None
     assert after.tokens_in < before.tokens_in

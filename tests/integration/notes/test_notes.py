@@ -74,7 +74,7 @@ def test_a_note_is_written_with_links_and_found_as_the_persons(
     text = path.read_text()
     assert "is lit at dusk [[1]](../papers/lamp.md)." in text
     assert "## Sources\n\n1. [lamp" in text
-    assert [note.path for note in writer.notes.all()] == [path]
+    assert [note.path for note in writer.wing(ScheduleServices).notes.all()] == [path]
     found = ask(writer, "What is known about the lighthouse?").sources
     assert "lighthouse (your note)" in {source.title for source in found}
 
@@ -117,7 +117,7 @@ def test_a_refresh_shows_changes_and_keeps_what_the_person_wrote(
     yours = {change.heading for change in draft.changes if change.is_yours}
     assert "Mine" not in {change.heading for change in draft.changes}
     assert yours == {"People"}
-    writer.notes.save(draft, draft.unasked)
+    writer.wing(ScheduleServices).notes.save(draft, draft.unasked)
     after = path.read_text()
     assert "## Mine\n\nHands off.\n" in after
     assert "Mine." in after
@@ -140,7 +140,7 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(
     draft = refreshed(writer, path)
     path.write_text(path.read_text() + "\nA word of mine.\n")
     with pytest.raises(AppError, match="changed meanwhile"):
-        writer.notes.save(draft, draft.unasked)
+        writer.wing(ScheduleServices).notes.save(draft, draft.unasked)
     assert "A word of mine." in path.read_text()
 
 
@@ -162,7 +162,9 @@ def test_what_can_not_be_written_is_said(writer: app.Services, tmp_path: Path) -
     cancel = threading.Event()
     cancel.set()
     with pytest.raises(Cancelled):
-        writer.notes.write(TOPIC, tmp_path, ALL_DOCUMENTS, tell=lambda _: None, cancel=cancel)
+        writer.wing(ScheduleServices).notes.write(
+            TOPIC, tmp_path, ALL_DOCUMENTS, tell=lambda _: None, cancel=cancel
+        )
 
 
 GERMAN = "Die Lampe im Leuchtturm wird in der Dämmerung vom Wärter angezündet."
@@ -235,7 +237,7 @@ def test_a_note_with_english_headings_is_recognised(
     assert draft.changes
     assert {change.change for change in draft.changes} == {SectionChange.CHANGED}
     assert not any(change.is_yours for change in draft.changes)
-    german.notes.save(draft, draft.unasked)
+    german.wing(ScheduleServices).notes.save(draft, draft.unasked)
     after = path.read_text()
     assert "hat einen Wärter" in after
     assert "in der Dämmerung" not in after

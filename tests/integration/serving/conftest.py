@@ -11,6 +11,7 @@ from desktop_rag.app import Services
 from desktop_rag.core.settings import ServerSettings, Settings
 from desktop_rag.features.server.access.access_tokens import TokenScope, new_token
 from desktop_rag.features.server.access.token_book import TokenBook
+from desktop_rag.features.server.services import ServerServices
 from tests.indexed import index_texts
 from tests.servers.chat_server import ChatServer
 
@@ -73,11 +74,11 @@ def serve(indexed: Services) -> Iterator[Serve]:
 
     def start(**settings: object) -> Server:
         changed = replace(ServerSettings(is_on=True, port=0), **settings)  # type: ignore[arg-type]
-        indexed.server.apply(changed)
-        return Server(indexed, indexed.server.address)
+        indexed.wing(ServerServices).switch.apply(changed)
+        return Server(indexed, indexed.wing(ServerServices).switch.address)
 
     yield start
-    indexed.server.close()
+    indexed.wing(ServerServices).switch.close()
 
 
 @pytest.fixture

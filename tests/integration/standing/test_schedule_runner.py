@@ -132,8 +132,8 @@ def test_what_was_missed_is_made_up_once_after_a_start(
     runner_of(services).check()
     days.now += timedelta(days=9)
     again = start()
-    again.schedule.check()
-    again.schedule.check()
+    again.wing(ScheduleServices).runner.check()
+    again.wing(ScheduleServices).runner.check()
     assert len(answers(again)) == 2
 
 
@@ -232,7 +232,7 @@ def test_closing_gives_a_run_up_and_it_is_due_again(
     server.mode = "answer"
     again = start()
     assert answers(again) == []
-    again.schedule.check()
+    again.wing(ScheduleServices).runner.check()
     assert answers(again) == ["The lamp is lit at dusk [1]."]
 
 

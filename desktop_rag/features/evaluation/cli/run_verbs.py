@@ -66,12 +66,14 @@ def run_verbs() -> Mapping[str, app.Verb]:
     """The handlers of these verbs in the running app, whose worker answers."""
     return {
         _RUN: _begun,
-        _STATE: lambda s, asked: _state(
-            s.wing(EvaluationServices).worker.experiments, list(asked["runs"])
-        ),
-        _COMPARE: lambda s, asked: _compared(s.wing(EvaluationServices).worker.experiments, asked),
-        _REPORT: lambda s, asked: _reported(s.wing(EvaluationServices).worker.experiments, asked),
+        _STATE: lambda s, asked: _state(_experiments(s), list(asked["runs"])),
+        _COMPARE: lambda s, asked: _compared(_experiments(s), asked),
+        _REPORT: lambda s, asked: _reported(_experiments(s), asked),
     }
+
+
+def _experiments(services: app.Services) -> Experiments:
+    return services.wing(EvaluationServices).worker.experiments
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -101,7 +103,7 @@ def _is_file(name: str) -> bool:
 
 
 def _begun(services: app.Services, asked: Mapping[str, Any]) -> dict[str, Any]:
-    experiments = services.wing(EvaluationServices).worker.experiments
+    experiments = s(s)
     question_set = _set(services, str(asked["set"]))
     set_ups = [SetUp(services.chat.models.endpoint.model or "excerpts")]
     if asked["setups"]:
@@ -118,7 +120,7 @@ def _begun(services: app.Services, asked: Mapping[str, Any]) -> dict[str, Any]:
 def _set(services: app.Services, name: str) -> QuestionSet:
     """The set of this name; that of a file is made or brought up to date."""
     experiments, documents = (
-        services.wing(EvaluationServices).worker.experiments,
+        s(s),
         services.library.documents,
     )
     if not _is_file(name):
@@ -154,7 +156,7 @@ def _awaited(run_ids: list[str]) -> dict[str, Any]:
 
 
 def _worked_off(services: app.Services, run_ids: list[str]) -> dict[str, Any]:
-    experiments = services.wing(EvaluationServices).worker.experiments
+    experiments = s(s)
 
     def tell(event: object) -> None:
         if isinstance(event, RunWentOn):
@@ -190,7 +192,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     is_answered, found = ask_running_app(find_home(), _COMPARE, asked)
     if not is_answered:
         with open_services() as services:
-            found = _compared(services.wing(EvaluationServices).worker.experiments, asked)
+            found = _compared(s(s), asked)
     print_document(found, lambda row: [str(row["words"])], as_json=arguments.json)
     return 0
 
@@ -226,7 +228,7 @@ def _report(arguments: argparse.Namespace) -> int:
     is_answered, done = ask_running_app(find_home(), _REPORT, asked)
     if not is_answered:
         with open_services() as services:
-            done = _reported(services.wing(EvaluationServices).worker.experiments, asked)
+            done = _reported(s(s), asked)
     print_document(done, lambda row: [f"Written: {row['file']}"], as_json=arguments.json)
     return 0
 
