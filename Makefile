@@ -1,5 +1,6 @@
-# All entry points. Plain `make` builds .venv in the checkout; that needs Python 3.11 or newer with pip
-# and venv, and nothing else. With uv instead of make, the same two commands are:
+# All entry points. Plain `make` installs in .venv what running the app needs, from requirements.lock;
+# targets that test or build install their tools beside it, from requirements-dev.lock. Both need
+# Python 3.11 or newer with pip and venv, and nothing else. With uv instead of make:
 #
 #     make demo    uv run desktop-rag demo
 #     make test    uv run --extra dev pytest -n logical --dist worksteal
@@ -9,6 +10,8 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
+# The first says that the app can run, the second that its tools are installed as well.
+RUNS := $(VENV)/.runs
 READY := $(VENV)/.ready
 UV := uv==0.13.8
 AUDIT := pip-audit==2.10.1
@@ -38,12 +41,12 @@ XCB_PACKAGES := libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxc
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(READY) ## build .venv (the default)
+setup: $(RUNS) ## install what the app needs in .venv (the default)
 
-run: $(READY) need-qt ## open the window
+run: $(RUNS) need-qt ## open the window
 	$(BIN)/python -m desktop_rag
 
-demo: $(READY) $(if $(DISPLAY)$(WAYLAND_DISPLAY),need-qt) ## index the demo documents and answer a first question
+demo: $(RUNS) $(if $(DISPLAY)$(WAYLAND_DISPLAY),need-qt) ## index the demo documents and answer a first question
 	$(BIN)/python -m desktop_rag demo
 
 demo-team: $(READY) ## a server with PostgreSQL and two users, until Ctrl-C
@@ -79,13 +82,17 @@ words: $(READY) ## take new texts of the window into the translations, and compi
 	$(BIN)/pyside6-lupdate -silent -extensions py -locations none -no-obsolete desktop_rag build/words -ts $(WORDS)
 	for file in $(WORDS); do grep -q 'type="unfinished"' $$file || $(BIN)/pyside6-lrelease -silent $$file; done
 
-lock: ## regenerate requirements.lock; UPGRADE=--upgrade updates the versions
+LOCK = build/lock/bin/uv pip compile pyproject.toml --universal --python-version 3.11 \
+  --generate-hashes --no-header --no-annotate --quiet $(UPGRADE)
+
+lock: ## regenerate both lock files; UPGRADE=--upgrade updates the versions
 	@python=$$($(MAKE) -s find-python) && $$python -m venv build/lock
 	build/lock/bin/python -m pip install --quiet $(UV)
-	build/lock/bin/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
-	  --generate-hashes --no-header --no-annotate --quiet $(UPGRADE) --output-file requirements.lock
+	$(LOCK) --extra build --output-file requirements.lock
+	$(LOCK) --extra build --extra dev --constraint requirements.lock --output-file requirements-dev.lock \
+	  $$(sed -n 's/^\([a-z0-9.-]*\)==.*/--no-emit-package \1/p' requirements.lock)
 
-container-lock: $(READY) ## write what the image of the server installs, from requirements.lock
+container-lock: $(READY) ## write what the image of the server installs, from the lock files
 	$(BIN)/python packaging/container/server_lock.py > packaging/container/requirements.txt
 	$(BIN)/python packaging/container/server_lock.py --tools > packaging/container/build-requirements.txt
 
@@ -95,16 +102,16 @@ sbom: $(READY) ## write the software bill of materials to build/sbom.cdx.json
 audit: ## ask the public databases for known vulnerabilities; needs the network
 	@python=$$($(MAKE) -s find-python) && $$python -m venv build/audit
 	build/audit/bin/python -m pip install --quiet $(AUDIT)
-	build/audit/bin/pip-audit --strict --require-hashes --disable-pip --requirement requirements.lock
+	build/audit/bin/pip-audit --strict --require-hashes --disable-pip \
+	  --requirement requirements.lock --requirement requirements-dev.lock
 
 BUNDLE := build/bundle/desktop-rag
 
-package: $(READY) need-qt ## build the program for people without Python, for this system, under build/
+package: $(RUNS) need-qt ## build the program for people without Python, for this system, under build/
 	@python=$$($(MAKE) -s find-python) && $$python -m venv build/package
-	$(BIN)/python packaging/bundle/lock_for_bundle.py > build/package/requirements.txt
-	build/package/bin/python -m pip install --quiet --require-hashes --no-deps -r build/package/requirements.txt
+	build/package/bin/python -m pip install --quiet --require-hashes --no-deps -r requirements.lock
 	build/package/bin/python -m pip install --quiet $(PYINSTALLER)
-	build/package/bin/python -m pip install --quiet --no-deps --force-reinstall .
+	build/package/bin/python -m pip install --quiet --no-deps --no-build-isolation --force-reinstall .
 	$(OFFSCREEN) $(BIN)/python packaging/bundle/build_icons.py --out build/icons
 	build/package/bin/pyinstaller --noconfirm --log-level WARN --distpath build/bundle \
 	  --workpath build/pyinstaller packaging/bundle/desktop-rag.spec
@@ -112,7 +119,7 @@ package: $(READY) need-qt ## build the program for people without Python, for th
 	! command -v dpkg-deb >/dev/null || \
 	  $(OFFSCREEN) $(BIN)/python packaging/linux/build_deb.py $(BUNDLE) --out build
 
-smoke: $(READY) ## use the built program as a person would
+smoke: $(RUNS) ## use the built program as a person would
 	$(BIN)/python packaging/smoke.py $(BUNDLE)/desktop-rag
 
 # An hour and more each; run by hand, as their first lines say.
@@ -126,11 +133,15 @@ clean: ## remove everything that was built
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage htmlcov
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(READY): pyproject.toml requirements.lock
+$(RUNS): pyproject.toml requirements.lock
 	@python=$$($(MAKE) -s find-python) && echo "Building $(VENV) with $$($$python --version)" && \
 	  $$python -m venv $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(READY): $(RUNS) requirements-dev.lock
+	$(BIN)/python -m pip install --disable-pip-version-check --require-hashes --no-deps -r requirements-dev.lock
 	@touch $@
 
 # Prints the interpreter to build with, or the missing requirement.
@@ -148,7 +159,7 @@ find-python:
 	fi; \
 	exit 1
 
-need-qt: $(READY)
+need-qt: $(RUNS)
 	@$(OFFSCREEN) $(BIN)/python -c \
 	  'import PySide6.QtNetwork, PySide6.QtSvg; from PySide6.QtWidgets import QApplication as A; A([])' \
 	|| { echo "Qt can't start, for the reason above. Libraries it needs on Debian or Ubuntu:" \

@@ -2,7 +2,7 @@
 
     make sbom
 
-CycloneDX 1.6 in JSON, from requirements.lock (versions and hashes), the metadata of the installed
+CycloneDX 1.6 in JSON, from the lock files (versions and hashes), the metadata of the installed
 packages (needs and licences), and the files of the bundled models. The same input gives the same
 bytes, but for the number and the time of the document. Packages for other systems are included.
 """
@@ -41,6 +41,8 @@ ROOT = Path(__file__).parents[1]
 MODELS = ROOT / "resources" / "models"
 PROJECT = ROOT / "pyproject.toml"
 LICENCES = ROOT / "packaging" / "supply_chain" / "licences.toml"
+# The app's packages, and beside them those of the tools and extras.
+LOCKS = (ROOT / "requirements.lock", ROOT / "requirements-dev.lock")
 # The extra that an installed app may have.
 EXTRA = "ocr"
 
@@ -53,6 +55,11 @@ class Locked:
     version: str
     hashes: tuple[str, ...]
     marker: str
+
+
+def lock_text() -> str:
+    """Everything that is locked, for the app and for work on it."""
+    return "".join(path.read_text("utf-8") for path in LOCKS)
 
 
 def locked_packages(lock: str) -> dict[str, list[Locked]]:
@@ -176,7 +183,7 @@ def build_bom() -> Bom:
         licenses=[LicenseExpression(project["license"])],
     )
     rules = tomllib.loads(LICENCES.read_text("utf-8"))
-    locked = locked_packages((ROOT / "requirements.lock").read_text("utf-8"))
+    locked = locked_packages(lock_text())
     bom = Bom()
     bom.metadata.component = app
     components = model_components()

@@ -1,4 +1,4 @@
-"""Prints the lines of requirements.lock, hashes included, for a server without a display.
+"""Prints the lines of the lock files, hashes included, for a server without a display.
 
     make container-lock
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from build_sbom import ROOT, locked_packages, needed_at_run_time
+from build_sbom import lock_text, locked_packages, needed_at_run_time
 
 # An extra that a server for a team needs: what connects to PostgreSQL.
 TEAM = frozenset({"psycopg", "psycopg-binary", "psycopg-pool"})
@@ -38,8 +38,7 @@ def main() -> int:
     """Print them; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tools", action="store_true")
-    lock = (ROOT / "requirements.lock").read_text("utf-8")
-    sys.stdout.write(server_lock(lock, is_for_tools=parser.parse_args().tools))
+    sys.stdout.write(server_lock(lock_text(), is_for_tools=parser.parse_args().tools))
     return 0
 
 

@@ -12,6 +12,8 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from tests.unit.test_licences import lock_text
+
 ROOT = Path(__file__).parents[2]
 ADVISORIES: list[dict[str, Any]] = tomllib.loads(
     (ROOT / "packaging" / "supply_chain" / "advisories.toml").read_text("utf-8")
@@ -42,7 +44,7 @@ def vulnerable(lines: Iterable[str]) -> list[str]:
 
 
 def locked_lines() -> list[str]:
-    lines = (ROOT / "requirements.lock").read_text("utf-8").splitlines()
+    lines = lock_text().splitlines()
     return [line.rstrip(" \\") for line in lines if re.match(r"[a-z0-9]", line)]
 
 

@@ -1,4 +1,4 @@
-"""N-15: the lock file: pinned, hashed, and no licence that binds the whole app."""
+"""N-15: the lock files: pinned, hashed, and no licence that binds the whole app."""
 
 import contextlib
 import re
@@ -13,7 +13,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
-LOCK = ROOT / "requirements.lock"
+# What the app needs, and what work on it needs besides.
+LOCKS = (ROOT / "requirements.lock", ROOT / "requirements-dev.lock")
 REASONS = ROOT / "docs" / "decisions" / "012-dependencies.md"
 
 RULES = tomllib.loads((ROOT / "packaging/supply_chain/licences.toml").read_text("utf-8"))
@@ -22,14 +23,18 @@ ALLOWED = frozenset(RULES["allowed"])
 EXTRAS_OUTSIDE = ("model", "demo", "bench")
 
 
+def lock_text() -> str:
+    return "".join(path.read_text("utf-8") for path in LOCKS)
+
+
 def locked() -> list[Requirement]:
-    """Every line of the lock file that names a version."""
-    lines = LOCK.read_text("utf-8").splitlines()
+    """Every line of the lock files that names a version."""
+    lines = lock_text().splitlines()
     return [Requirement(line.rstrip(" \\")) for line in lines if re.match(r"[a-z0-9]", line)]
 
 
 def locked_here() -> list[str]:
-    """Names of what the lock file installs on this machine."""
+    """Names of what the lock files install on this machine."""
     return [item.name for item in locked() if item.marker is None or item.marker.evaluate()]
 
 
@@ -57,8 +62,16 @@ def is_allowed(expression: str) -> bool:
 def test_the_lock_pins_and_hashes_everything() -> None:
     assert len(locked()) > 50
     assert [str(item) for item in locked() if not str(item.specifier).startswith("==")] == []
-    blocks = re.split(r"\n(?=[a-z0-9])", LOCK.read_text("utf-8"))
+    blocks = re.split(r"\n(?=[a-z0-9])", lock_text())
     assert [block.partition(" ")[0] for block in blocks if "--hash=sha256:" not in block] == []
+
+
+def test_what_runs_the_app_is_locked_without_the_tools() -> None:
+    texts = (path.read_text("utf-8") for path in LOCKS)
+    app, tools = (set(re.findall(r"(?m)^([a-z0-9.-]+)==", text)) for text in texts)
+    assert app & tools == set()
+    assert {canonicalize_name(Requirement(line).name) for line in project()["dependencies"]} <= app
+    assert {"pytest", "ruff", "hypothesis"} <= tools
 
 
 def project() -> dict[str, Any]:
@@ -119,7 +132,8 @@ def test_every_allowed_licence_has_a_reason_and_a_user() -> None:
 
 def test_every_dependency_has_a_reason_and_a_notice() -> None:
     runtime = {Requirement(line).name for line in project()["dependencies"]}
-    tools = {Requirement(line).name for line in project()["optional-dependencies"]["dev"]}
+    extras = project()["optional-dependencies"]
+    tools = {Requirement(line).name for line in [*extras["dev"], *extras["build"]]}
     reasons = set(re.findall(r"[\w-]+", REASONS.read_text("utf-8")))
     notices = set(re.findall(r"[\w-]+", (ROOT / "NOTICES.md").read_text("utf-8")))
     assert sorted((runtime | tools) - reasons) == []

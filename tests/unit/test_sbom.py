@@ -13,7 +13,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.unit.test_licences import closure
+from tests.unit.test_licences import closure, lock_text
 
 ROOT = Path(__file__).parents[2]
 
@@ -35,7 +35,7 @@ def locked_at_run_time() -> dict[str, set[str]]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     names = closure([*project["dependencies"], *project["optional-dependencies"]["ocr"]])
     found: dict[str, set[str]] = {}
-    for line in (ROOT / "requirements.lock").read_text("utf-8").splitlines():
+    for line in lock_text().splitlines():
         if re.match(r"[a-z0-9]", line):
             item = Requirement(line.rstrip(" \\"))
             if canonicalize_name(item.name) in names:
@@ -65,7 +65,7 @@ def test_every_locked_package_of_the_run_time_is_in_it(bill: dict[str, Any]) -> 
 
 
 def test_every_package_has_a_licence_and_the_hashes_of_the_lock(bill: dict[str, Any]) -> None:
-    lock = (ROOT / "requirements.lock").read_text("utf-8")
+    lock = lock_text()
     for item in libraries(bill):
         assert item["licenses"], item["name"]
         assert item["purl"] == f"pkg:pypi/{item['name']}@{item['version']}"
