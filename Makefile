@@ -35,7 +35,7 @@ XCB_PACKAGES := libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxc
   libxcb-render-util0 libxcb-shape0 libxcb-xkb1 libxkbcommon-x11-0
 
 .DEFAULT_GOAL := setup
-.PHONY: help setup run demo demo-team test test-deep check stories synapse looks gallery words lock container-lock sbom audit package smoke \
+.PHONY: help setup run demo demo-team test test-rest test-all test-deep check stories synapse looks gallery words lock container-lock sbom audit package smoke \
   bench clean find-python need-qt qt-packages
 
 help: ## list these targets
@@ -52,7 +52,13 @@ demo: $(RUNS) $(if $(DISPLAY)$(WAYLAND_DISPLAY),need-qt) ## index the demo docum
 demo-team: $(READY) ## a server with PostgreSQL and two users, until Ctrl-C
 	@$(BIN)/python packaging/demo_team.py
 
-test: $(READY) need-qt ## run all tests
+test: $(READY) need-qt ## run the tests of every day: all that are fast, and one story of each feature
+	$(PYTEST) -m "not slow" $(ARGS)
+
+test-rest: $(READY) need-qt ## run the tests that `make test` leaves out
+	$(PYTEST) -m slow $(ARGS)
+
+test-all: $(READY) need-qt ## run all tests
 	$(PYTEST) $(ARGS)
 
 test-deep: $(READY) need-qt ## run all tests with full evaluation sets and more random examples

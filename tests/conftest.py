@@ -27,6 +27,8 @@ from desktop_rag.models.ports import Vectors
 from desktop_rag.store.duckdb.database import creation
 from tests.shared_parser import belongs_to_the_pool, shared_parser_processes
 
+pytest_plugins = ["tests.tiers"]
+
 DEMO = Path(__file__).parent.parent / "resources" / "demo"
 FAST_TIMES = WatchTimes(
     quiet_s=0.05, storm_s=0.5, recheck=RecheckTimes(missing_s=0.05, settle_s=0.0)

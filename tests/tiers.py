@@ -1,0 +1,128 @@
+"""Two tiers of tests by what they cost: `make test` leaves out those marked `slow`.
+
+A test is slow if it uses something that takes processor time: a fixture listed here, or else it,
+its file or its parameter is marked `slow`. One story of every feature is marked `everyday` and
+stays in the fast tier all the same. What a test of the fast tier takes is measured, and listed if
+it is much.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Generator, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+# Fixtures that make every test slow that uses one.
+SLOW_FIXTURES = {
+    "homeserver": "Synapse in a process of its own",
+    "open_window": "the real window over real services",
+    "parser": "a parser process that only this file uses",
+    "read_alone": "a parser process that only this test uses",
+    "traced_parser": "a parser process whose system calls are written down",
+}
+_MOST_S = 0.3
+# The first test of a process that uses a library pays for its import.
+_MANY_IMPORTS = 20
+_COST = "processor_s"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    text = "write what each test takes, in seconds of processor time, to this file"
+    parser.addoption("--costs", type=Path, metavar="FILE", help=text)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Costs(config), "costs")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("everyday"):
+            assert not item.get_closest_marker("slow"), f"{item.nodeid} is in both tiers"
+        elif not SLOW_FIXTURES.keys().isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker("slow")
+
+
+class Costs:
+    """Measures the tests of this process, or shows what other processes have measured."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._file: Path | None = config.getoption("--costs")
+        self._costs: dict[str, float] = {}
+        self._much: dict[str, float] = {}
+        self._started_s = self._shared_s = 0.0
+        self._imported = 0
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self) -> Generator[None, Any, Any]:
+        self._shared_s = 0.0
+        self._imported = len(sys.modules)
+        self._started_s = processor_s()
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, Any, Any]:
+        """A fixture that tests share is not charged to the first of them."""
+        started_s = processor_s()
+        try:
+            return (yield)
+        finally:
+            if fixturedef.scope != "function":
+                self._shared_s += processor_s() - started_s
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        if call.when == "teardown":
+            cost_s = processor_s() - self._started_s - self._shared_s
+            imported = len(sys.modules) - self._imported
+            report.user_properties.append((_COST, (cost_s, imported)))
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        measured: Any = dict(report.user_properties).get(_COST)
+        if report.when != "teardown" or not measured:
+            return
+        cost_s, imported = measured
+        self._costs[report.nodeid] = cost_s
+        is_fast = {"slow", "everyday"}.isdisjoint(report.keywords)
+        if is_fast and cost_s > _MOST_S and imported < _MANY_IMPORTS:
+            self._much[report.nodeid] = cost_s
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        ranked = sorted(self._costs.items(), key=lambda item: -item[1])
+        if self._file:
+            self._file.write_text("".join(f"{cost_s:8.3f} {test}\n" for test, cost_s in ranked))
+        if self._much:
+            terminalreporter.section(f"fast tests of more than {_MOST_S} s of processor time")
+            for test, cost_s in sorted(self._much.items(), key=lambda item: -item[1]):
+                terminalreporter.write_line(f"{cost_s:6.2f} {test}")
+
+
+def processor_s() -> float:
+    """What this process took, with its threads and its children, ended or running."""
+    own = os.times()
+    ended_s = own.children_user + own.children_system
+    return time.process_time() + ended_s + sum(_running_s(pid) for pid in _children())
+
+
+def _children() -> Iterator[int]:
+    """On Linux; elsewhere only ended processes count."""
+    for started in Path("/proc/self/task").glob("*/children"):
+        with suppress(OSError):  # the thread has ended
+            yield from map(int, started.read_text().split())
+
+
+def _running_s(pid: int) -> float:
+    try:
+        times = psutil.Process(pid).cpu_times()
+    except psutil.Error:
+        return 0.0
+    return times.user + times.system
