@@ -66,9 +66,9 @@ def run_verbs() -> Mapping[str, app.Verb]:
     """The handlers of these verbs in the running app, whose worker answers."""
     return {
         _RUN: _begun,
-        _STATE: lambda s, asked: _state(_experiments(s), list(asked["runs"])),
-        _COMPARE: lambda s, asked: _compared(_experiments(s), asked),
-        _REPORT: lambda s, asked: _reported(_experiments(s), asked),
+        _STATE: lambda s, asked: _state(_experiment_experiments(services), list(asked["runs"])),
+        _COMPARE: lambda s, asked: _compared(_experiment_experiments(services), asked),
+        _REPORT: lambda s, asked: _reported(_experiment_experiments(services), asked),
     }
 
 
@@ -103,7 +103,7 @@ def _is_file(name: str) -> bool:
 
 
 def _begun(services: app.Services, asked: Mapping[str, Any]) -> dict[str, Any]:
-    experiments = s(s)
+    experiments = _experiments(services)
     question_set = _set(services, str(asked["set"]))
     set_ups = [SetUp(services.chat.models.endpoint.model or "excerpts")]
     if asked["setups"]:
@@ -119,10 +119,7 @@ def _begun(services: app.Services, asked: Mapping[str, Any]) -> dict[str, Any]:
 
 def _set(services: app.Services, name: str) -> QuestionSet:
     """The set of this name; that of a file is made or brought up to date."""
-    experiments, documents = (
-        s(s),
-        services.library.documents,
-    )
+    experiments, documents = _experiments(services), services.library.documents
     if not _is_file(name):
         return experiments.find(name)
     questions = read_questions(Path(name), lambda path: documents.parsed(path, cancel=Event()))
@@ -156,7 +153,7 @@ def _awaited(run_ids: list[str]) -> dict[str, Any]:
 
 
 def _worked_off(services: app.Services, run_ids: list[str]) -> dict[str, Any]:
-    experiments = s(s)
+    experiments = _experiments(services)
 
     def tell(event: object) -> None:
         if isinstance(event, RunWentOn):
@@ -192,7 +189,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     is_answered, found = ask_running_app(find_home(), _COMPARE, asked)
     if not is_answered:
         with open_services() as services:
-            found = _compared(s(s), asked)
+            found = _compared(_experiments(services), asked)
     print_document(found, lambda row: [str(row["words"])], as_json=arguments.json)
     return 0
 
@@ -228,7 +225,7 @@ def _report(arguments: argparse.Namespace) -> int:
     is_answered, done = ask_running_app(find_home(), _REPORT, asked)
     if not is_answered:
         with open_services() as services:
-            done = _reported(s(s), asked)
+            done = _reported(_experiments(services), asked)
     print_document(done, lambda row: [f"Written: {row['file']}"], as_json=arguments.json)
     return 0
 
