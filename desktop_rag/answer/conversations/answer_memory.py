@@ -19,7 +19,7 @@ from desktop_rag.store.contract.interaction_store import InteractionStore
 log = logging.getLogger(__name__)
 
 MOST_EXAMPLES = 3
-# From 0, unrelated, to 1, the same text; docs/decisions/032-memory.md has the figures.
+# From 0, unrelated, to 1, the same text; decision 023 has the figures.
 LEAST_SIMILARITY = 0.75
 # The number of interactions that are embedded after an answer.
 _BATCH = 32

@@ -166,7 +166,7 @@ def _read(path: Path, model: bytes) -> _Rows:
     return found
 
 
-# The share of the multilingual model in a similarity: see decision 062.
+# The share of the multilingual model in a similarity: see decision 061.
 _SHARE = 0.3
 _BATCH = 32
 

@@ -66,9 +66,9 @@ def run_verbs() -> Mapping[str, app.Verb]:
     """The handlers of these verbs in the running app, whose worker answers."""
     return {
         _RUN: _begun,
-        _STATE: lambda s, asked: _state(_experiment_experiments(services), list(asked["runs"])),
-        _COMPARE: lambda s, asked: _compared(_experiment_experiments(services), asked),
-        _REPORT: lambda s, asked: _reported(_experiment_experiments(services), asked),
+        _STATE: lambda s, asked: _state(_experiments(s), list(asked["runs"])),
+        _COMPARE: lambda s, asked: _compared(_experiments(s), asked),
+        _REPORT: lambda s, asked: _reported(_experiments(s), asked),
     }
 
 

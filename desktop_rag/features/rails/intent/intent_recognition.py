@@ -331,7 +331,7 @@ _FEWEST = 50
 _FEWEST_PER_INTENT = 2.0
 _LEAST = 1e-4
 # With few examples an intent may be the nearest by chance. At a smaller distance to the next one,
-# about 92 of 100 are right, whatever else speaks for it (decision 084). It is less with more
+# about 92 of 100 are right, whatever else speaks for it (decision 061). It is less with more
 # examples than `_FEW` an intent, in proportion.
 _CLEAR_MARGIN, _FEW = 0.4, 4
 _MOST_UNCLEAR = 0.94

@@ -1,6 +1,6 @@
 """Another wording is no change, and a change in one word is one. With the real model and checker.
 
-The pairs are those that the limits were set by; `docs/decisions/051` has the figures of others.
+The pairs are those that the limits were set by; decision 054 has the figures of others.
 """
 
 import pytest

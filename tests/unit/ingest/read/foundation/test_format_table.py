@@ -43,9 +43,9 @@ def test_no_two_formats_share_a_name_or_a_suffix() -> None:
     assert set(counts.values()) == {1}
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/user-guide.md"])
-def test_the_lists_for_people_fit_the_table(page: str) -> None:
-    lines = [line.casefold() for line in (ROOT / page).read_text("utf-8").splitlines()]
+def test_the_list_for_people_fits_the_table() -> None:
+    guide = (ROOT / "docs/user-guide.md").read_text("utf-8")
+    lines = [line.casefold() for line in guide.splitlines()]
     rows = [line.strip("|").split("|") for line in lines if line.startswith("|")]
     listed = [(row[0], row[1]) for row in rows if len(row) == 2]
     missing = [
