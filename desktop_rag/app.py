@@ -33,13 +33,16 @@ from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import IndexSettings, Settings
+from desktop_rag.features.evaluation.experiments.experiment_store import ExperimentStore
 from desktop_rag.features.evaluation.experiments.run_worker import RunWorker
-from desktop_rag.features.evaluation.measures.stored_runs import StoredRuns
+from desktop_rag.features.evaluation.measures.stored_runs import EvaluationStore, StoredRuns
 from desktop_rag.features.rails.assistants.rail_service import AssistantRails
 from desktop_rag.features.rails.commands.commands import Commands
+from desktop_rag.features.rails.commands.commands_done import COMMANDS, commands_in
 from desktop_rag.features.schedules.notes.notes import Notes
 from desktop_rag.features.schedules.schedule_runner import ScheduleRunner
 from desktop_rag.features.schedules.standing_questions import StandingQuestions
+from desktop_rag.features.schedules.standing_store import StandingStore
 from desktop_rag.features.server.served import Served
 from desktop_rag.features.server.switch import ServerSwitch
 from desktop_rag.features.shared_library.joined.shared_connection import SharedLibrary
@@ -184,25 +187,28 @@ def build_services(
         personal = _make_personal(home, engine, library, dense)
         chat = _make_chat(joined, retriever, dense, models, personal, recorder, checker, rails)
         faults = _faults(dense, [*restored_notices(engine), *lost], recorder)
-        backups.leave_to(library.sources.look_again, commands.take)
+        backups.subscribe(lambda _: library.sources.look_again())
+        backups.leave_file(COMMANDS, lambda text: commands.take(commands_in(text)))
     except BaseException:
         engine.close()
         recorder.close()
         raise
     let_go = [opener.let_go, checker.let_go, engine.storage.let_go, shared.let_go]
-    standing = StandingQuestions(engine.standing, chat, now)
+    standing = StandingQuestions(engine.store(StandingStore), chat, now)
     activity = Activity(event_log, chat.history.feedback.newest_first, chat.history.titles)
     server = ServerSwitch(Served(home, chat, library, dense.embedder, activity))
     appliers = [library.apply, chat.apply, server.follow, shared.apply]
     shared.apply(settings)
     changes = SettingsChanges(home.settings, lambda: models.settings, appliers, recorder)
+    runs, experiments = StoredRuns(engine.store(EvaluationStore)), engine.store(ExperimentStore)
+    scratch = partial(scratch_library, build_services, home)
     return Services(
-        home, settings, engine, library, chat, retriever, StoredRuns(engine.evaluations), keys,
+        home, settings, engine, library, chat, retriever, runs, keys,
         backups, snapshots, (*notices, *faults), tuple(notices), recorder, activity,
         resting(library, chat, priority, opener.prepare, let_go), standing,
         ScheduleRunner(standing, library, now),
-        RunWorker(engine.experiments, chat, library, partial(scratch_library, build_services, home)
-        ), changes, server, Notes(home.notes, chat, library), rails, commands, shared, access,
+        RunWorker(experiments, chat, library, scratch), changes, server,
+        Notes(home.notes, chat, library), rails, commands, shared, access,
     )  # fmt: skip
 
 

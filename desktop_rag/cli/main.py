@@ -118,14 +118,16 @@ _VERBS = {
     ),
     "backup": _Verb("backup_verbs.add_backups", "Back up and move chats, settings and folders."),
     "copy": _Verb(
-        "shared_library:copy_verb.add_copy", "Copy the library into another engine or home, and compare."
+        "shared_library:copy_verb.add_copy",
+        "Copy the library into another engine or home, and compare.",
     ),
     "note": _Verb(
         "schedules:note_verbs.add_notes",
         "Write notes from the library into files of yours, and refresh them.",
     ),
     "schedule": _Verb(
-        "schedules:schedule_verbs.add_schedules", "Have questions asked regularly, and see what changed."
+        "schedules:schedule_verbs.add_schedules",
+        "Have questions asked regularly, and see what changed.",
     ),
     "command": _Verb(
         "rails:command_verbs.add_commands",

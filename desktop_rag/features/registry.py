@@ -15,10 +15,13 @@ The hooks, each called by one function of this module:
 """
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
+
+from desktop_rag.store.contract.precious import Kept
 
 # Each wing may stand on those before it. pyproject.toml says which imports that allows.
 _WINGS = ("shared_library", "rails", "schedules", "evaluation", "server", "matrix")
@@ -35,3 +38,9 @@ def wings() -> Iterator[ModuleType]:
 def hooks(name: str) -> list[Callable[..., Any]]:
     """The functions of that name, of the wings that have one."""
     return [getattr(wing, name) for wing in wings() if hasattr(wing, name)]
+
+
+@cache
+def kept() -> tuple[Kept, ...]:
+    """What the wings keep in the library and in backups."""
+    return tuple(hook() for hook in hooks("kept"))

@@ -19,6 +19,7 @@ import duckdb
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import close_to_others
+from desktop_rag.store.contract.database import Entity
 from desktop_rag.store.contract.inspection import NoLibraryError, NotReadableNowError
 from desktop_rag.store.duckdb.database.active_readers import ActiveReaders, closed_error
 from desktop_rag.store.duckdb.database.bulk_rows import DERIVED, Columns, insert
@@ -32,7 +33,6 @@ from desktop_rag.store.duckdb.database.store_errors import (
     mapping_open_errors,
 )
 from desktop_rag.store.sql.line_files import mapping_journal_errors
-from desktop_rag.store.sql.precious_rows import Entity
 from desktop_rag.store.sql.scope_filters import key_of
 from desktop_rag.store.sql.sql_engine import sql_in
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import duckdb
 
 from desktop_rag.core.domain import RepairReport
+from desktop_rag.store.contract.kinds import precious_tables
 from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection
 from desktop_rag.store.duckdb.database.creation import create
 from desktop_rag.store.duckdb.database.journal import FOLDER
 from desktop_rag.store.duckdb.database.migrations import LATEST
-from desktop_rag.store.sql.precious_rows import PRECIOUS_TABLES
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ def _attached(connection: Connection, kept: Path) -> bool:
 def _copy_precious(connection: Connection) -> int:
     """Copy the precious rows that can be read; returns the number of those that can't."""
     known, lost = _tables(connection, "old"), 0
-    for table in PRECIOUS_TABLES:
+    for table in precious_tables():
         if table not in known:
             continue
         [(rows,)] = connection.execute(
@@ -130,7 +130,7 @@ def _copy_derived(connection: Connection) -> bool:
             connection.rollback()
             return False
         present = _tables(connection, "library")
-        for table in _tables(connection, "old") - {*PRECIOUS_TABLES, *_ABOUT_ITSELF}:
+        for table in _tables(connection, "old") - {*precious_tables(), *_ABOUT_ITSELF}:
             is_new = table not in present
             target = f"CREATE TABLE {table} AS" if is_new else f"INSERT INTO {table} BY NAME"
             connection.execute(f"{target} SELECT * FROM old.{table}")

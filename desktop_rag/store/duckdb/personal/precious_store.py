@@ -9,20 +9,14 @@ import duckdb
 
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.errors import AppError
+from desktop_rag.store.contract.database import Entity
 from desktop_rag.store.contract.precious import Entry, Plan
 from desktop_rag.store.duckdb.database.bulk_rows import insert_rows
 from desktop_rag.store.duckdb.database.connections import REFUSALS, Connection
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.migrations import LATEST
 from desktop_rag.store.duckdb.search.chunk_cache import VectorTable, create
-from desktop_rag.store.sql.precious_rows import (
-    PRECIOUS_TABLES,
-    Entity,
-    all_rows,
-    keys_of,
-    put_rows,
-    rows_of,
-)
+from desktop_rag.store.sql.precious_rows import all_rows, keys_of, put_rows, rows_of
 
 # What is derived, out of the library into a file of its own and back. Inside a transaction.
 #
@@ -31,7 +25,11 @@ from desktop_rag.store.sql.precious_rows import (
 # of sources, with the paths that the documents are below.
 
 OUTGOING, INCOMING = "outgoing", "incoming"
-_OWN = ("migrations", "journal_state")
+_DERIVED = (
+    "chunks", "crawl_reports", "dead_chunks", "document_texts", "documents", "file_changes",
+    "models", "posting_runs", "postings", "recent_postings", "terms", "unfinished_content",
+    "web_pages",
+)  # fmt: skip
 _ANCHORS = ("collections", "sources")
 _MOST_DIMENSIONS = 65_536
 # Each counts the rows that an index made by the app does not have.
@@ -148,7 +146,8 @@ def _name(con: Connection) -> str:
 
 
 def _derived(con: Connection, database: str) -> list[str]:
-    return sorted(_tables(con, database.strip('"')) - {*PRECIOUS_TABLES, *_OWN})
+    tables = _tables(con, database.strip('"'))
+    return sorted(name for name in tables if name in _DERIVED or name.startswith("vectors_"))
 
 
 def _tables(con: Connection, database: str) -> set[str]:

@@ -1,0 +1,24 @@
+"""Measurements of search and answers, and comparisons of set-ups: where the app meets them."""
+
+from desktop_rag.store.contract.precious import BackupRules, Kept, Kind
+
+
+def kept() -> Kept:
+    """Sets of questions with all that belongs to them, and the figures of measurements."""
+    return Kept(
+        nouns={
+            "experiment": ("part of your question sets", "parts of your question sets"),
+            "evaluation": ("evaluation", "evaluations"),
+        },
+        backups=_backup_rules,
+        kinds={
+            "experiment": Kind({"experiments": "record_id"}, ("owner_id", "experiment")),
+            "evaluation": Kind({"evaluations": "evaluation_id"}),
+        },
+    )
+
+
+def _backup_rules() -> BackupRules:
+    from desktop_rag.features.evaluation.kept import RULES  # noqa: PLC0415
+
+    return RULES
