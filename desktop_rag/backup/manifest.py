@@ -19,7 +19,7 @@ from desktop_rag.backup.value_rules import (
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.saved_prompts import plain_name
 from desktop_rag.store.contract.kinds import backup_rules
-from desktop_rag.store.contract.precious import Check
+from desktop_rag.store.contract.precious import SCHEMA_BEFORE, Check
 
 FORMAT, VERSION = "desktop-rag backup", 1
 ENDING = ".desktop-rag-backup"
@@ -103,7 +103,7 @@ def manifest_from(content: object, schema: int) -> Manifest:
     if content["version"] != VERSION:
         raise _other_version(f"Its format is version {content['version']}, this app has {VERSION}.")
     fields({"format": exactly(FORMAT), "version": whole(), **_FIELDS})(content, "the manifest")
-    if content["schema"] > schema:
+    if content["schema"] not in range(1, schema + 1) and content["schema"] != SCHEMA_BEFORE:
         raise _other_version(f"Its library is version {content['schema']}, this app has {schema}.")
     files = {name: _facts(name, facts) for name, facts in content["files"].items()}
     texts = [facts.size for name, facts in files.items() if name not in _MOST_BYTES]

@@ -1,5 +1,7 @@
 """Measurements of search and answers, and comparisons of set-ups: where the app meets them."""
 
+from pathlib import Path
+
 from desktop_rag.store.contract.precious import BackupRules, Kept, Kind
 
 
@@ -15,6 +17,7 @@ def kept() -> Kept:
             "experiment": Kind({"experiments": "record_id"}, ("owner_id", "experiment")),
             "evaluation": Kind({"evaluations": "evaluation_id"}),
         },
+        tables=Path(__file__).with_name("schema.sql"),
     )
 
 

@@ -1,5 +1,7 @@
 """Scheduled questions and notes: where the app meets them."""
 
+from pathlib import Path
+
 from desktop_rag.store.contract.precious import BackupRules, Kept, Kind
 
 
@@ -15,6 +17,7 @@ def kept() -> Kept:
             "standing": Kind({"standing_questions": "question_id"}),
             "standing_run": Kind({"standing_runs": "run_id"}, ("question_id", "standing")),
         },
+        tables=Path(__file__).with_name("schema.sql"),
     )
 
 

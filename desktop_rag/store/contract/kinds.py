@@ -45,6 +45,11 @@ def precious_tables() -> list[str]:
     return [table for kind in kinds().values() for table in kind.tables]
 
 
+def tables_of_features() -> list[str]:
+    """The statements that make the tables of each feature."""
+    return [each.tables.read_text("utf-8") for each in kept() if each.tables]
+
+
 @cache
 def nouns_of_features() -> Mapping[str, tuple[str, str]]:
     """A word for one and for several of what features keep, by its kind."""

@@ -10,6 +10,10 @@ from typing import Any, Protocol
 
 from desktop_rag.core.paths import Home
 
+# The version of the tables whose columns entries have. The last one before it, of which nothing was
+# released, counted to 25 and has the same ones.
+SCHEMA, SCHEMA_BEFORE = 1, 25
+
 Row = Mapping[str, Any]
 Rows = Mapping[str, Sequence[Row]]
 
@@ -98,13 +102,16 @@ class BackupRules:
 class Kept:
     """What a feature keeps in the library and in backups.
 
-    `nouns` has a word for one and for several of each kind, and of what its file holds. `backups`
-    is called when a backup is written or read, and not before.
+    `tables` is a file of statements that make its tables, in the words of DuckDB. They are run at
+    each opening, so they say IF NOT EXISTS, of a column that is added later too. `nouns` has a word
+    for one and for several of each kind, and of what its file holds. `backups` is called when a
+    backup is written or read, and not before.
     """
 
     nouns: Mapping[str, tuple[str, str]]
     backups: Callable[[], BackupRules]
     kinds: Mapping[str, Kind] = field(default_factory=dict[str, Kind])
+    tables: Path | None = None
 
 
 # From what the library holds to the entries to put into it; AppError refuses all of them. Called
