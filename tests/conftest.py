@@ -24,7 +24,7 @@ from desktop_rag.models.embedding import joined_embedding
 from desktop_rag.models.embedding.joined_embedding import bundled_folders
 from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 from desktop_rag.models.ports import Vectors
-from desktop_rag.store.duckdb.database import creation
+from desktop_rag.store.duckdb.database import schema
 from tests.shared_parser import belongs_to_the_pool, shared_parser_processes
 
 pytest_plugins = ["tests.tiers"]
@@ -124,15 +124,15 @@ def slow_embedding(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def empty_library_is_built_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Gives every new library a copy of one empty file; its migrations take a tenth of a second."""
+    """Gives every new library a copy of one empty file; making it takes a tenth of a second."""
     built = tmp_path_factory.mktemp("empty") / "library.duckdb"
-    creation.build_empty(built)
+    schema.build_empty(built)
 
     def copy_empty(path: Path) -> None:
         shutil.copyfile(built, path)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(creation, "build_empty", copy_empty)
+        patch.setattr(schema, "build_empty", copy_empty)
         yield
 
 

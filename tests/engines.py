@@ -3,7 +3,7 @@
 import hashlib
 import importlib.util
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from desktop_rag.core.paths import Home
@@ -39,22 +39,19 @@ def joined_in(folder: Path) -> Engine:
     return replace(joined_engine(own, AtHand(other)), storage=storage)
 
 
-@dataclass(frozen=True, slots=True)
 class _Both:
-    """The storages of two libraries as one."""
+    """The storage of a library; closing it closes another one too."""
 
-    own: Storage
-    other: Storage
+    def __init__(self, own: Storage, other: Storage) -> None:
+        self._own, self._other = own, other
+        self.let_go, self.verify = own.let_go, own.verify
+        self.read, self.snapshot, self.cached = own.read, own.snapshot, own.cached
+        self.write, self.write_uncached = own.write, own.write_uncached
+        self.insert, self.with_ids = own.insert, own.with_ids
 
     def close(self) -> None:
-        self.other.close()
-        self.own.close()
-
-    def let_go(self) -> None:
-        self.own.let_go()
-
-    def verify(self, may_go_on: Callable[[], bool] = lambda: True) -> None:
-        self.own.verify(may_go_on)
+        self._other.close()
+        self._own.close()
 
 
 # Each opens the library of a folder, the same one when opened again.

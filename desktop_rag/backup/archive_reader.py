@@ -13,6 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO, Any
 
@@ -33,9 +34,7 @@ from desktop_rag.backup.value_rules import (
     MOST_NUMBER,
     MOST_WHOLE,
     SCOPE,
-    Check,
     WrongValueError,
-    any_json,
     data,
     either,
     exactly,
@@ -64,12 +63,8 @@ from desktop_rag.core.conversation import (
 from desktop_rag.core.domain import LONGEST_TAG, MOST_TAGS, distinct_tags
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import LaterSources
-from desktop_rag.features.evaluation.experiments.experiment_rules import (
-    EXPERIMENT_RULES,
-    check_experiment,
-)
-from desktop_rag.features.schedules.standing_rules import STANDING_RULES
-from desktop_rag.store.contract.precious import KINDS, Entry
+from desktop_rag.store.contract.kinds import backup_rules, kinds
+from desktop_rag.store.contract.precious import Check, Entry
 
 log = logging.getLogger(__name__)
 
@@ -227,7 +222,7 @@ _NOTES = fields(
     ("repaired", "filters", "searched"),
 )
 
-RULES: Mapping[str, Mapping[str, Check]] = {
+_OF_CORE: Mapping[str, Mapping[str, Check]] = {
     "collections": {
         "collection_id": _ID,
         "name": text(LONGEST_NAME, is_needed=True),
@@ -334,20 +329,6 @@ RULES: Mapping[str, Mapping[str, Check]] = {
         "data": data(_MOST_IMAGE_BYTES),
         "kept_at": moment(),
     },
-    **STANDING_RULES,
-    **EXPERIMENT_RULES,
-    "evaluations": {
-        "evaluation_id": _ID,
-        "kind": _NAME,
-        "name": text(LONGEST_TITLE),
-        "created_at": moment(),
-        "seconds": number(),
-        "version": _NAME,
-        "settings": json_of(any_json, takes_nan=True),
-        "results": json_of(any_json, takes_nan=True),
-        "queries": json_of(any_json, takes_nan=True),
-        "number": whole(0, MOST_NUMBER),
-    },
 }
 # Columns that older backups lack; they get their default.
 _LATER: Mapping[str, frozenset[str]] = {
@@ -359,20 +340,26 @@ _LATER: Mapping[str, frozenset[str]] = {
 _LOGS = frozenset({"feedback"})  # several rows each
 
 
+@cache
+def column_rules() -> Mapping[str, Mapping[str, Check]]:
+    """A check for each column of each table that a backup may hold."""
+    return {**_OF_CORE, **{t: rule for each in backup_rules() for t, rule in each.columns.items()}}
+
+
 def check_entry(entry: Entry, place: str) -> None:
     """WrongValueError with the place of the first value that the app does not write."""
     _ID(entry.key, f"{place}, its key")
-    tables = KINDS[entry.kind].tables if entry.kind in KINDS else {}
-    if not tables or entry.rows.keys() != tables.keys():
+    tables = kinds()[entry.kind].tables
+    if entry.rows.keys() != tables.keys():
         raise WrongValueError(f"{place}, its kind")
     for position, (table, key) in enumerate(tables.items()):
-        rows = entry.rows[table]
+        rows, rules = entry.rows[table], column_rules()[table]
         if position == 0 and (not rows or (len(rows) > 1 and entry.kind not in _LOGS)):
             raise WrongValueError(f"{place}, its rows")
         for n, row in enumerate(rows, start=1):
             where = f"{place}, {table} {n}"
-            needed = RULES[table].keys() - _LATER.get(table, frozenset())
-            fields(RULES[table], sorted(needed))(row, where)
+            needed = rules.keys() - _LATER.get(table, frozenset())
+            fields(rules, sorted(needed))(row, where)
             if row[key] != entry.key:
                 raise WrongValueError(f"{where}, {key}")
     _check_together(entry, place)
@@ -386,15 +373,13 @@ def _check_together(entry: Entry, place: str) -> None:
         cited: Sequence[Any] = [(row["n"], row["is_nearest"]) for row in entry.rows["citations"]]
         if len(set(cited)) < len(cited):
             raise WrongValueError(f"{place}, sources of one number")
-    if entry.kind == "experiment":
-        check_experiment(entry, place)
-    own_id = {"assistant": "assistant_id", "standing": "question_id", "standing_run": "run_id"}
-    if entry.kind in own_id:
+    if entry.kind == "assistant":
         made_of = strict_json(entry.row["made_of"])
-        # The id of its question, which a run has beside its own, is in both places too.
-        shared = {own_id[entry.kind], "question_id"} & entry.row.keys()
-        if any(made_of[column] != entry.row[column] for column in shared):
+        if made_of["assistant_id"] != entry.key:
             raise WrongValueError(f"{place}, its id")
+    for rules in backup_rules():
+        if check := rules.entries.get(entry.kind):
+            check(entry, place)
 
 
 _PIECE = 1 << 20
@@ -415,9 +400,14 @@ class Archive:
         self._leaves_out_wrong = leaves_out_wrong
         self.manifest = manifest
         self.left_out: set[str] = set()
+        # Kinds and keys of what a feature keeps that is not here.
+        self.of_others: set[tuple[str, str]] = set()
 
     def entries(self) -> Iterator[Entry]:
-        """All entries but images, each checked. The last one proves the hash of all."""
+        """All entries but images, each checked, without those of features that are not here.
+
+        The last one proves the hash of all.
+        """
         return self._lines(ENTRIES)
 
     def coherent_entries(self) -> list[Entry]:
@@ -465,7 +455,10 @@ class Archive:
                     self.left_out.add(str(exc))
                     log.info("an entry was left out: %s", exc)
                     continue
-                yield entry
+                if entry.kind in kinds():
+                    yield entry
+                else:
+                    self.of_others.add((entry.kind, entry.key))
             if len(rest) > _LONGEST_LINE:
                 raise WrongValueError(f"{name} line {n + 1}")
         if rest:
@@ -569,7 +562,9 @@ def _entry(line: bytes, place: str, *, has_images: bool) -> Entry:
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         raise WrongValueError(place) from None
-    if not is_right or type(found["kind"]) is not str or (entry.kind == "image") != has_images:
+    is_named = type(found["kind"]) is str and type(found["key"]) is str
+    if not is_right or not is_named or (entry.kind == "image") != has_images:
         raise WrongValueError(place)
-    check_entry(entry, place)
+    if entry.kind in kinds():
+        check_entry(entry, place)
     return entry

@@ -41,13 +41,8 @@ from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings
-from desktop_rag.features.rails.commands.command import Command
-from desktop_rag.features.rails.commands.commands_done import (
-    add_commands,
-    commands_in,
-    take_into_file,
-)
-from desktop_rag.store.contract.precious import Entry, PreciousStore
+from desktop_rag.store.contract.kinds import backup_rules
+from desktop_rag.store.contract.precious import Entry, KeptFile, PreciousStore
 
 # The documents that programs sent, in a backup: nothing else has them. Worker threads.
 #
@@ -171,7 +166,8 @@ def contents_of(archive: Archive, home: Home, cancel: Event | None = None) -> Ba
     counts = Counter(entry.kind for entry in entries)
     counts["image"] = sum(1 for _ in _until(cancel, archive.images()))
     manifest = archive.manifest
-    is_promised = {kind: n for kind, n in counts.items() if n} == dict(manifest.counts)
+    promised = counts + Counter(kind for kind, _ in archive.of_others)
+    is_promised = dict(+promised) == dict(manifest.counts)
     if not is_promised and not archive.left_out:
         raise WrongValueError("the manifest, counts")
     for name in (*manifest.names(PROMPTS), *manifest.names(REWRITES)):
@@ -184,7 +180,8 @@ def contents_of(archive: Archive, home: Home, cancel: Event | None = None) -> Ba
     # Into an empty library, to see that everything refers to something.
     merge((), entries, places_of(manifest, home))
     settings = settings_of(archive)
-    counts["command"] = len(commands_in(archive))
+    for kept in _kept_files_in(archive):
+        counts[kept.kind] = kept.count(archive.text(kept.name))
     counts["prompt"] = len(manifest.names(PROMPTS))
     counts["rewrite"] = len(manifest.names(REWRITES))
     return BackupContents(
@@ -198,6 +195,21 @@ def contents_of(archive: Archive, home: Home, cancel: Event | None = None) -> Ba
         missing=_missing(archive, entries, home),
         addresses=_addresses(entries, settings),
     )
+
+
+def _kept_files() -> list[KeptFile]:
+    return [rules.file for rules in backup_rules() if rules.file]
+
+
+def _kept_files_in(archive: Archive) -> list[KeptFile]:
+    """The files of features that the backup holds."""
+    return [kept for kept in _kept_files() if kept.name in archive.manifest.files]
+
+
+def has_news_of_features(archive: Archive, home: Home) -> bool:
+    """True when a file of a feature is not the one in the backup."""
+    before = {kept.name: archive.text(kept.name) for kept in _kept_files_in(archive)}
+    return any(before.get(k.name, "") != k.text_of(home) for k in _kept_files())
 
 
 def _until(cancel: Event, items: Iterable[T]) -> Iterable[T]:
@@ -258,15 +270,18 @@ class Backups:
         self._collections = collections
         self._clock = clock
         self._listeners: list[Callable[[BackupMerged], None]] = []
-        self._take_commands: Callable[[Sequence[Command]], int] = partial(take_into_file, home)
+        self._takers: dict[str, Callable[[str], int]] = {}
 
     def subscribe(self, listener: Callable[[BackupMerged], None]) -> None:
         """Call `listener` after each import, on the thread that imports."""
         self._listeners.append(listener)
 
-    def leave_commands_to(self, take: Callable[[Sequence[Command]], int]) -> None:
-        """Have `take` merge the history of commands, which returns how many are new."""
-        self._take_commands = take
+    def leave_file(self, name: str, take: Callable[[str], int]) -> None:
+        """From now on have `take` add the checked text of this file; it says how much was new.
+
+        For a feature that is open, and holds what its file in the home says.
+        """
+        self._takers[name] = take
 
     def collections(self) -> list[Collection]:
         """The collections that can be backed up alone, the oldest first."""
@@ -305,7 +320,9 @@ class Backups:
             message_ids = chosen.message_ids if collection else None
             add_home_files(archive, self._home, message_ids=message_ids)
             if not collection:
-                add_commands(archive, self._home)
+                for kept in _kept_files():
+                    if text_now := kept.text_of(self._home):
+                        archive.add(kept.name, [text_now.encode()])
             if is_checked:
                 # A snapshot lies beside them, on the same disk.
                 sent = [e.key for e in chosen.entries if e.kind == "source" and e.row["program"]]
@@ -354,14 +371,16 @@ class Backups:
             index = scratch if contents.has_index and not no_index else None
             if index:
                 _unpack(archive, index, tell, cancel)
-            files, commands = taken_files(archive, self._home), commands_in(archive)
+            files = taken_files(archive, self._home)
+            of_features = [(k, archive.text(k.name)) for k in _kept_files_in(archive)]
             tell("Merging…")
             if cancel.is_set():
                 raise Cancelled
             done, added = self._merge(archive, index)
             files.write(self._home)
-            if commands:
-                added["command"] = self._take_commands(commands)
+            for kept, content in of_features:
+                take = self._takers.get(kept.name, partial(kept.take, self._home))
+                added[kept.kind] = take(content)
             take_sent(archive, self._home, cancel)
         for listener in self._listeners:
             listener(BackupMerged(files.settings))

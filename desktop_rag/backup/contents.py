@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from desktop_rag.core.settings import Settings
+from desktop_rag.store.contract.kinds import nouns_of_features
 
 # One of a kind, and several, in the order of lists.
 _NOUNS = {
@@ -21,11 +22,6 @@ _NOUNS = {
     "tagging": ("file with tags of yours", "files with tags of yours"),
     "image": ("image", "images"),
     "answer": ("remembered answer", "remembered answers"),
-    "standing": ("scheduled question", "scheduled questions"),
-    "standing_run": ("answer to a scheduled question", "answers to scheduled questions"),
-    "experiment": ("part of your question sets", "parts of your question sets"),
-    "evaluation": ("evaluation", "evaluations"),
-    "command": ("command", "commands"),
 }
 
 
@@ -100,7 +96,7 @@ def in_words(counts: Mapping[str, int], *, most: int = 20) -> str:
     """The counts as a list: `12 chats, 140 messages, 3 collections`; "nothing" for none."""
     parts = [
         f"{counts[kind]:,} {nouns[counts[kind] != 1]}"
-        for kind, nouns in _NOUNS.items()
+        for kind, nouns in {**_NOUNS, **nouns_of_features()}.items()
         if counts.get(kind)
     ]
     return ", ".join(parts[:most]) or "nothing"

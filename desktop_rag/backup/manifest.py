@@ -4,11 +4,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import date
-from typing import Any
+from typing import Any, cast
 
 from desktop_rag.backup.value_rules import (
     MOST_NUMBER,
-    Check,
     WrongValueError,
     any_json,
     exactly,
@@ -19,13 +18,13 @@ from desktop_rag.backup.value_rules import (
 )
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.saved_prompts import plain_name
-from desktop_rag.store.contract.precious import KINDS
+from desktop_rag.store.contract.kinds import backup_rules
+from desktop_rag.store.contract.precious import SCHEMA_BEFORE, Check
 
 FORMAT, VERSION = "desktop-rag backup", 1
 ENDING = ".desktop-rag-backup"
 MANIFEST, ENTRIES, IMAGES = "manifest.json", "entries.jsonl", "images.jsonl"
 SENT = "sent.jsonl"
-COMMANDS = "commands.json"
 SETTINGS, INDEX = "settings.toml", "library.index"
 PROMPTS, REWRITES = "prompts/", "rewrites/"
 # Bounds of what is unpacked, in bytes.
@@ -35,7 +34,6 @@ _MOST_BYTES: Mapping[str, int] = {
     ENTRIES: 1 << 29,
     IMAGES: 1 << 33,
     SENT: 1 << 36,
-    COMMANDS: 1 << 26,
     SETTINGS: 1 << 20,
     INDEX: 1 << 40,
 }
@@ -45,6 +43,9 @@ _TEXT_FILE = re.compile(
     r"[^\x00-\x1f/\\:*?\"<>|.\ud800-\udfff][^\x00-\x1f/\\:*?\"<>|\ud800-\udfff]{0,199}"
 )
 _HASH = re.compile(r"[0-9a-f]{64}")
+# Kinds, and files beside those of the core, as features may call them that are not here.
+_KIND = re.compile(r"[a-z_]{1,40}")
+_FILE_OF_FEATURE = re.compile(r"[a-z_]{1,40}\.jsonl?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def manifest_from(content: object, schema: int) -> Manifest:
     if content["version"] != VERSION:
         raise _other_version(f"Its format is version {content['version']}, this app has {VERSION}.")
     fields({"format": exactly(FORMAT), "version": whole(), **_FIELDS})(content, "the manifest")
-    if content["schema"] > schema:
+    if content["schema"] not in range(1, schema + 1) and content["schema"] != SCHEMA_BEFORE:
         raise _other_version(f"Its library is version {content['schema']}, this app has {schema}.")
     files = {name: _facts(name, facts) for name, facts in content["files"].items()}
     texts = [facts.size for name, facts in files.items() if name not in _MOST_BYTES]
@@ -114,12 +115,16 @@ def manifest_from(content: object, schema: int) -> Manifest:
 
 def most_bytes(name: str) -> int:
     """The largest size of a file of this name."""
-    return _MOST_BYTES.get(name, _MOST_TEXT_FILE)
+    of_features = {rules.file.name: rules.file.most_bytes for rules in backup_rules() if rules.file}
+    return {**of_features, **_MOST_BYTES}.get(name, _MOST_TEXT_FILE)
 
 
 def is_known(name: str) -> bool:
-    """True for the name of a file that a backup may hold; none leads out of its folder."""
-    if name in _MOST_BYTES:
+    """True for the name of a file that a backup may hold; none leads out of its folder.
+
+    A file of a feature that is not here is such a one; nothing reads it.
+    """
+    if name in _MOST_BYTES or _FILE_OF_FEATURE.fullmatch(name):
         return True
     folder, _, file = name.partition("/")
     stem, dot, ending = file.rpartition(".")
@@ -148,7 +153,11 @@ def _day(value: object, place: str) -> None:
 
 
 def _counts(value: object, place: str) -> None:
-    fields(dict.fromkeys(KINDS, whole(0, MOST_NUMBER)), ())(value, place)
+    _object(value, place)
+    for kind, count in cast("dict[str, object]", value).items():
+        if not _KIND.fullmatch(kind):
+            raise WrongValueError(place)
+        whole(0, MOST_NUMBER)(count, place)
 
 
 def _object(value: object, place: str) -> None:

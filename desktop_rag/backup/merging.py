@@ -18,16 +18,14 @@ from desktop_rag.backup.value_rules import WrongValueError, strict_json
 from desktop_rag.core.assistant import LONGEST_NAME
 from desktop_rag.core.domain import MOST_TAGS, with_changes
 from desktop_rag.core.paths import Home
-from desktop_rag.features.evaluation.experiments.experiment_rules import merged_experiments
-from desktop_rag.features.schedules.standing_merging import merged_schedules
-from desktop_rag.store.contract.precious import Entry, Row
+from desktop_rag.store.contract.kinds import backup_rules
+from desktop_rag.store.contract.precious import Entry, Incoming, Present, Row
 
 # Merges chats with their messages, feedback and remembered answers. Pure.
 #
 # A chat is one piece: its messages have an order, and an answer may have been given again. So the
 # longer of two versions stands when it begins like the other, and two that differ are both kept.
 
-Kept = Mapping[str, Mapping[str, Entry]]
 _ID_CHARS = 32
 _MOST_TITLE_CHARS = 9_000
 _KEPT_TWICE = " (imported)"
@@ -50,7 +48,7 @@ class _Chat:
         return float(self.conversation.row["updated_at"])
 
 
-def merged_chats(here: Kept, new: Mapping[str, Sequence[Entry]]) -> list[Entry]:
+def merged_chats(here: Present, new: Incoming) -> list[Entry]:
     """The chats to put, with everything that goes with them.
 
     WrongValueError for a message or an answer of no chat.
@@ -255,9 +253,8 @@ def merge(present: Sequence[Entry], incoming: Sequence[Entry], places: Places) -
     _merge_assistants(here.get("assistant", {}), new.get("assistant", []), ids, done)
     conversations = [_moved(chat, ids) for chat in new.get("conversation", [])]
     done.put += merged_chats(here, {**new, "conversation": conversations})
-    done.put += merged_schedules(here, new, ids)
-    done.put += merged_experiments(here.get("experiment", {}), new.get("experiment", []))
-    done.put += _appended(here.get("evaluation", {}), new.get("evaluation", []))
+    for rules in backup_rules():
+        done.put += rules.merged(here, new, ids)
     return done
 
 
@@ -286,7 +283,7 @@ def _merge_collections(
 
 
 def _merge_sources(
-    here: Mapping[str, Mapping[str, Entry]],
+    here: Present,
     new: Iterable[Entry],
     ids: Mapping[str, str],
     places: Places,
@@ -410,16 +407,6 @@ def _moved(chat: Entry, ids: Mapping[str, str]) -> Entry:
     row = chat.row
     own = {**row, "collection_id": ids.get(row["collection_id"], row["collection_id"])}
     return replace(chat, rows={"conversations": [own]})
-
-
-def _appended(here: Mapping[str, Entry], new: Sequence[Entry]) -> list[Entry]:
-    """Evaluations that are missing, after those here and in their own order."""
-    last = max((entry.row["number"] for entry in here.values()), default=0)
-    missing = sorted((e for e in new if e.key not in here), key=lambda e: e.row["number"])
-    return [
-        replace(entry, rows={"evaluations": [{**entry.row, "number": last + place}]})
-        for place, entry in enumerate(missing, start=1)
-    ]
 
 
 def _folded(name: str) -> str:

@@ -1,11 +1,11 @@
 """Chooses what goes into a backup: all that is not deleted, or one collection. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from desktop_rag.backup.value_rules import strict_json
-from desktop_rag.features.evaluation.experiments.experiment_rules import coherent_experiments
+from desktop_rag.store.contract.kinds import kinds, kinds_of_features
 from desktop_rag.store.contract.precious import Entry
 
 
@@ -25,8 +25,8 @@ class Selection:
 def selected(entries: Sequence[Entry], collection_id: str = "") -> Selection:
     """What is not deleted; with a collection, only that, its sources and its chats.
 
-    Chats about all documents belong to no collection. Scheduled questions, sets of
-    questions and evaluations go with everything only.
+    Chats about all documents belong to no collection. What features keep goes with everything
+    only.
     """
     by_kind: dict[str, list[Entry]] = {}
     for entry in entries:
@@ -47,30 +47,25 @@ def selected(entries: Sequence[Entry], collection_id: str = "") -> Selection:
         *chats, *own,
         *_feedback(by_kind.get("feedback", []), messages, chat_ids, collection_id),
         *answers,
-        *(() if collection_id else _scheduled(by_kind)),
-        *(() if collection_id else by_kind.get("experiment", [])),
-        *(() if collection_id else by_kind.get("evaluation", [])),
+        *(() if collection_id else _of_features(by_kind)),
     ]  # fmt: skip
     return Selection(tuple(kept), attached)
 
 
 def coherent(entries: Sequence[Entry]) -> list[Entry]:
-    """Without messages and answers of no chat, sources of no collection, runs of no set."""
-    chats = {entry.key for entry in entries if entry.kind == "conversation"}
-    collections = {entry.key for entry in entries if entry.kind == "collection"}
-    scheduled = {entry.key for entry in entries if entry.kind == "standing"}
-    owners = {
-        "message": chats, "answer": chats, "source": collections, "standing_run": scheduled
-    }  # fmt: skip
-    columns = {
-        "message": "conversation_id", "answer": "conversation_id", "source": "collection_id",
-        "standing_run": "question_id",
-    }  # fmt: skip
-    return [
-        entry
-        for entry in coherent_experiments(entries)
-        if entry.kind not in owners or entry.row[columns[entry.kind]] in owners[entry.kind]
-    ]
+    """Without what belongs to nothing, such as the messages of a chat that is not among them."""
+    keys = {(entry.kind, entry.key) for entry in entries}
+    kept = [entry for entry in entries if _belongs(entry, keys)]
+    return kept if len(kept) == len(entries) else coherent(kept)
+
+
+def _belongs(entry: Entry, keys: Container[tuple[str, str]]) -> bool:
+    owner = kinds()[entry.kind].owner
+    if owner is None:
+        return True
+    column, kind = owner
+    key = entry.row[column]
+    return (kind, key) in keys or (not key and kind == entry.kind)
 
 
 def attachment_ids(entries: Iterable[Entry]) -> frozenset[str]:
@@ -121,12 +116,10 @@ def _assistants(
             yield assistant
 
 
-def _scheduled(by_kind: Mapping[str, Sequence[Entry]]) -> Iterable[Entry]:
-    """The scheduled questions that are not deleted, and their runs."""
-    questions = [e for e in by_kind.get("standing", []) if not e.row["is_deleted"]]
-    ids = {question.key for question in questions}
-    runs = (e for e in by_kind.get("standing_run", []) if e.row["question_id"] in ids)
-    return [*questions, *runs]
+def _of_features(by_kind: Mapping[str, Sequence[Entry]]) -> Iterable[Entry]:
+    """What features keep, without what is deleted and what belonged to it."""
+    found = [entry for kind in kinds_of_features() for entry in by_kind.get(kind, ())]
+    return coherent([entry for entry in found if not entry.row.get("is_deleted")])
 
 
 def _feedback(

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from desktop_rag.backup.archive_reader import DamagedBackupError, opened_archive
 from desktop_rag.backup.archive_writer import remove_unfinished
-from desktop_rag.backup.backups import Backups, remove_scratch
+from desktop_rag.backup.backups import Backups, has_news_of_features, remove_scratch
 from desktop_rag.backup.contents import Imported, Snapshot, day_in_words, in_words
 from desktop_rag.backup.home_files import has_news
 from desktop_rag.backup.manifest import ENDING
@@ -21,7 +21,6 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import close_to_others
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.paths import Home
-from desktop_rag.features.rails.commands.commands_done import has_other_commands
 from desktop_rag.store.contract.precious import PreciousStore
 
 log = logging.getLogger(__name__)
@@ -134,7 +133,7 @@ class Snapshots:
             with opened_archive(last.file, self._store.schema) as archive:
                 is_other = archive.manifest.change_number != self._store.change_number()
                 has_texts = has_news(archive, self._home)
-                return is_other or has_texts or has_other_commands(archive, self._home)
+                return is_other or has_texts or has_news_of_features(archive, self._home)
         except DamagedBackupError:
             return True
 

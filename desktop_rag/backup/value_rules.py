@@ -8,13 +8,12 @@ import base64
 import json
 import math
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 from typing import Any, NoReturn, cast
 
 from desktop_rag.core.question_scope import ScopeKind
-
-Check = Callable[[object, str], None]
+from desktop_rag.store.contract.precious import Check
 
 LONGEST_TEXT = 32 * 1024 * 1024
 MOST_WHOLE = 2**31 - 1

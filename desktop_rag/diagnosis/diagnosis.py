@@ -18,17 +18,7 @@ from typing import TypeVar
 from desktop_rag.core.domain import DocumentState, Source
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import DocumentCounts
-from desktop_rag.diagnosis.finding import (
-    Finding,
-    OpenLibrary,
-    State,
-    Subject,
-    from_error,
-    from_report,
-    from_sentence,
-)
-from desktop_rag.diagnosis.library_check import check_library
-from desktop_rag.features.shared_library.state.server_state import (
+from desktop_rag.core.server_state import (
     INDEX_HINTS,
     STATEMENTS_HINT,
     STATEMENTS_TITLE,
@@ -39,6 +29,16 @@ from desktop_rag.features.shared_library.state.server_state import (
     replica_in_words,
     size_in_words,
 )
+from desktop_rag.diagnosis.finding import (
+    Finding,
+    OpenLibrary,
+    State,
+    Subject,
+    from_error,
+    from_report,
+    from_sentence,
+)
+from desktop_rag.diagnosis.library_check import check_library
 from desktop_rag.models.endpoint_address import is_this_computer, normalise_base_url
 
 # Calls that may never return, such as those on a disconnected drive.

@@ -24,9 +24,9 @@ from desktop_rag.core.domain import (
 from desktop_rag.core.errors import AppError, DiskFullError, WrongPasswordError
 from desktop_rag.core.library_events import ChangeSummary, DocumentsChanged, LibraryEvent, Notice
 from desktop_rag.core.parsed import ChunkSettings
+from desktop_rag.core.server_state import ServerState
 from desktop_rag.core.settings import Settings
 from desktop_rag.core.shared_library import SharedLibraryStatus, id_there, is_shared
-from desktop_rag.features.shared_library.state.server_state import ServerState
 from desktop_rag.ingest.background.background_thread import PipelineCallbacks
 from desktop_rag.ingest.background.indexing_pauses import SpaceWait
 from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry, MeaningReadiness

@@ -1,8 +1,10 @@
 """The hooks of evaluation: measuring answers and searches, on one's own questions and documents."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from desktop_rag.registry import Verbs
+from desktop_rag.store.contract.precious import BackupRules, Kept, Kind
 
 if TYPE_CHECKING:
     from desktop_rag.app import Services
@@ -22,6 +24,28 @@ def verbs() -> Verbs:
             )
         },
     )  # fmt: skip
+
+
+def kept() -> Kept:
+    """Sets of questions with all that belongs to them, and the figures of measurements."""
+    return Kept(
+        nouns={
+            "experiment": ("part of your question sets", "parts of your question sets"),
+            "evaluation": ("evaluation", "evaluations"),
+        },
+        backups=_backup_rules,
+        kinds={
+            "experiment": Kind({"experiments": "record_id"}, ("owner_id", "experiment")),
+            "evaluation": Kind({"evaluations": "evaluation_id"}),
+        },
+        tables=Path(__file__).with_name("schema.sql"),
+    )
+
+
+def _backup_rules() -> BackupRules:
+    from desktop_rag.features.evaluation.kept import RULES
+
+    return RULES
 
 
 def follow(services: "Services", _settings: "Settings") -> None:

@@ -3,6 +3,7 @@
 from desktop_rag.app import Services
 from desktop_rag.features.rails.assistants.rail_service import AssistantRails
 from desktop_rag.features.rails.commands.commands import Commands
+from desktop_rag.features.rails.commands.commands_done import COMMANDS, commands_in
 from desktop_rag.models.embedding.joined_embedding import rail_embeddings
 from desktop_rag.registry import WingServices
 
@@ -15,7 +16,7 @@ class RailServices(WingServices):
         self._history = services.chat.history
         self.commands = Commands(home, services.library)
         self.commands.subscribe(services.tell)
-        services.backups.leave_commands_to(self.commands.take)
+        services.backups.leave_file(COMMANDS, lambda text: self.commands.take(commands_in(text)))
         embeddings = rail_embeddings(home.rail_vectors, services.embedders.bundled)
         self.assistants = AssistantRails(*embeddings, home.rails, self.commands)
 

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from desktop_rag.registry import Verbs
+from desktop_rag.store.contract.precious import BackupRules, Kept
 
 if TYPE_CHECKING:
     from desktop_rag.answer.conversations.answer_rails import AnswerRails
@@ -30,6 +31,17 @@ def answer_rails(services: "Services") -> "AnswerRails":
     from desktop_rag.features.rails.services import RailServices
 
     return services.wing(RailServices).assistants
+
+
+def kept() -> Kept:
+    """The history of commands, in a file of its own."""
+    return Kept(nouns={"command": ("command", "commands")}, backups=_backup_rules)
+
+
+def _backup_rules() -> BackupRules:
+    from desktop_rag.features.rails.commands.commands_done import RULES
+
+    return RULES
 
 
 def follow(services: "Services", _settings: "Settings") -> None:

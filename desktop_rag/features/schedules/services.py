@@ -4,6 +4,7 @@ from desktop_rag.app import Services
 from desktop_rag.features.schedules.notes.notes import Notes
 from desktop_rag.features.schedules.schedule_runner import ScheduleRunner
 from desktop_rag.features.schedules.standing_questions import StandingQuestions
+from desktop_rag.features.schedules.standing_store import StandingStore
 from desktop_rag.registry import WingServices
 
 
@@ -11,7 +12,8 @@ class ScheduleServices(WingServices):
     """`questions` keeps the scheduled questions, `runner` asks them, `notes` writes notes."""
 
     def __init__(self, services: Services) -> None:
-        self.questions = StandingQuestions(services.engine.standing, services.chat, services.now)
+        store = services.engine.store(StandingStore)
+        self.questions = StandingQuestions(store, services.chat, services.now)
         self.runner = ScheduleRunner(self.questions, services.library, services.now)
         self.notes = Notes(services.home.notes, services.chat, services.library)
         self.questions.subscribe(services.tell)

@@ -11,6 +11,7 @@ from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Message
 from desktop_rag.core.errors import AppError
 from desktop_rag.features.evaluation.values.run_estimate import CostlyError, estimate
+from desktop_rag.features.schedules.standing_store import StandingStore
 from desktop_rag.features.schedules.values.standing_question import (
     RUNS_KEPT,
     Rhythm,
@@ -26,7 +27,6 @@ from desktop_rag.features.schedules.values.standing_run import (
     StandingEvent,
     StandingRun,
 )
-from desktop_rag.features.schedules.values.standing_store_contract import StandingStore
 
 _OTHER_QUESTION = "Not compared: the question was another one before."
 _OTHER_KIND = "Not compared: one of the two answers has excerpts only, without a model."

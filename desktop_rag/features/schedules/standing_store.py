@@ -5,8 +5,7 @@ from typing import Any
 
 from desktop_rag.features.schedules.values.standing_question import ScheduleState, StandingQuestion
 from desktop_rag.features.schedules.values.standing_run import StandingRun
-from desktop_rag.store.sql.precious_rows import Entity
-from desktop_rag.store.sql.sql_engine import Connection, Database
+from desktop_rag.store.contract.database import Connection, Database, Entity
 
 _OLD_RUNS = (
     "DELETE FROM standing_runs WHERE run_id IN (SELECT run_id FROM standing_runs"
@@ -25,7 +24,7 @@ class StandingStore:
         self._database = database
 
     def all(self) -> list[tuple[StandingQuestion, ScheduleState]]:
-        """Questions that are not hidden with their states, by name."""
+        """Questions that are not hidden with their states, by name in lower case, then by id."""
         with self._database.read() as con:
             rows = con.execute(
                 "SELECT made_of, state FROM standing_questions WHERE NOT is_deleted"
@@ -40,7 +39,7 @@ class StandingStore:
         return sorted(found, key=lambda pair: (pair[0].name.lower(), pair[0].question_id))
 
     def put(self, question: StandingQuestion) -> None:
-        """Store the question in place of the one with the same id."""
+        """Store the question in place of one with the same id; its state and runs stay."""
         key = question.question_id
 
         def work(con: Connection) -> None:
@@ -56,7 +55,7 @@ class StandingStore:
         self._database.write_uncached(work, changes=[Entity("standing", key)])
 
     def set_state(self, question_id: str, state: ScheduleState) -> None:
-        """Store the state of a question."""
+        """Store the state of a question; nothing happens when there is none of this id."""
         self._update(question_id, "state", _json(state.to_json()))
 
     def set_deleted(self, question_id: str, is_deleted: bool) -> None:
@@ -64,7 +63,7 @@ class StandingStore:
         self._update(question_id, "is_deleted", is_deleted)
 
     def purge_deleted(self) -> None:
-        """Remove hidden questions for good, with their runs."""
+        """Remove hidden questions with their runs permanently."""
         changes: list[Entity] = []
 
         def work(con: Connection) -> None:
@@ -78,7 +77,10 @@ class StandingStore:
         self._database.write_uncached(work, changes=changes)
 
     def add_run(self, run: StandingRun, most: int) -> bool:
-        """Store a run and remove those beyond the newest `most`."""
+        """Store a run; only the newest `most` of its question are kept.
+
+        False when the question is gone; then nothing is stored.
+        """
         changes: list[Entity] = []
 
         def work(con: Connection) -> bool:

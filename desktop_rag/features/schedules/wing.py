@@ -1,8 +1,10 @@
 """The hooks of schedules: questions that are asked regularly, and notes from the library."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from desktop_rag.registry import Verbs
+from desktop_rag.store.contract.precious import BackupRules, Kept, Kind
 
 if TYPE_CHECKING:
     from desktop_rag.app import Services
@@ -27,6 +29,28 @@ def verbs() -> Verbs:
             ),
         },
     )  # fmt: skip
+
+
+def kept() -> Kept:
+    """The questions with their state, and the answers so far."""
+    return Kept(
+        nouns={
+            "standing": ("scheduled question", "scheduled questions"),
+            "standing_run": ("answer to a scheduled question", "answers to scheduled questions"),
+        },
+        backups=_backup_rules,
+        kinds={
+            "standing": Kind({"standing_questions": "question_id"}),
+            "standing_run": Kind({"standing_runs": "run_id"}, ("question_id", "standing")),
+        },
+        tables=Path(__file__).with_name("schema.sql"),
+    )
+
+
+def _backup_rules() -> BackupRules:
+    from desktop_rag.features.schedules.kept import RULES
+
+    return RULES
 
 
 def follow(services: "Services", _settings: "Settings") -> None:

@@ -2,15 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
-from desktop_rag.features.evaluation.values.experiment_store_contract import ExperimentStore
-from desktop_rag.features.schedules.values.standing_store_contract import StandingStore
-from desktop_rag.features.shared_library.state.server_state import ServerState
+from desktop_rag.core.server_state import ServerState
 from desktop_rag.store.contract.chunks import ChunkStore
+from desktop_rag.store.contract.database import Database
 from desktop_rag.store.contract.documents import DocumentStore, TagStore
 from desktop_rag.store.contract.inspection import Inspection
 from desktop_rag.store.contract.interaction_store import InteractionStore
@@ -19,7 +18,6 @@ from desktop_rag.store.contract.records import (
     AssistantStore,
     AttachmentStore,
     ConversationStore,
-    EvaluationStore,
     KeptConversationStore,
     UnfinishedAnswerStore,
 )
@@ -28,7 +26,7 @@ from desktop_rag.store.contract.sources import SourceStore, WebPageStore
 from desktop_rag.store.contract.tables import TableQueries
 from desktop_rag.store.contract.vectors import ModelStore
 
-# What whoever runs a database server wants to know of a library on it. A protocol; any thread.
+T = TypeVar("T")
 
 
 class ServerWatch(Protocol):
@@ -39,8 +37,8 @@ class ServerWatch(Protocol):
         ...
 
 
-class Storage(Protocol):
-    """The resource that the stores of an engine share: an open file, connections to a server."""
+class Storage(Database, Protocol):
+    """The library that the stores of an engine share: an open file, connections to a server."""
 
     def close(self) -> None:
         """Finish pending writes, then close. Idempotent, from any thread."""
@@ -100,9 +98,6 @@ class Engine:
     assistants: AssistantStore
     interactions: InteractionStore
     attachments: AttachmentStore
-    standing: StandingStore
-    experiments: ExperimentStore
-    evaluations: EvaluationStore
     precious: PreciousStore
     tables: TableQueries
     upkeep: Upkeep
@@ -110,6 +105,10 @@ class Engine:
     storage: Storage
     server: ServerWatch | None = None
     restored: int = 0
+
+    def store(self, made: Callable[[Database], T]) -> T:
+        """A feature's own store over the same library; `made` makes it."""
+        return made(self.storage)
 
     def close(self) -> None:
         """Close all stores; from then on every method raises AppError."""

@@ -1,9 +1,18 @@
-"""What exists only in the library, for backups: out as entries and back. A protocol; any thread."""
+"""What exists only in the library: its kinds, its entries, and how they get out of it and back.
+
+Values are frozen; the store may be used on any thread.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
+
+from desktop_rag.core.paths import Home
+
+# The version of the tables whose columns entries have. The last one before it, of which nothing was
+# released, counted to 25 and has the same ones.
+SCHEMA, SCHEMA_BEFORE = 1, 25
 
 Row = Mapping[str, Any]
 Rows = Mapping[str, Sequence[Row]]
@@ -13,28 +22,14 @@ Rows = Mapping[str, Sequence[Row]]
 class Kind:
     """The tables of a kind with the column that holds the key; the first has a row for each.
 
-    `derived` columns are left out: the app fills them again.
+    `owner` is the column with the key of what a thing belongs to, and the kind of that; things may
+    be without one where that is their own kind. `derived` columns are left out: the app fills them
+    again.
     """
 
     tables: Mapping[str, str]
+    owner: tuple[str, str] | None = None
     derived: frozenset[str] = field(default_factory=frozenset[str])
-
-
-KINDS: Mapping[str, Kind] = {
-    "collection": Kind({"collections": "collection_id"}, frozenset({"answering"})),
-    "source": Kind({"sources": "source_id"}),
-    "tagging": Kind({"file_tags": "tagging_id"}),
-    "assistant": Kind({"assistants": "assistant_id"}),
-    "conversation": Kind({"conversations": "conversation_id"}),
-    "message": Kind({"messages": "message_id", "citations": "message_id"}),
-    "feedback": Kind({"feedback": "message_id"}),
-    "answer": Kind({"interactions": "interaction_id"}, frozenset({"embedder", "vector"})),
-    "image": Kind({"attached_images": "attachment_id"}),
-    "standing": Kind({"standing_questions": "question_id"}),
-    "standing_run": Kind({"standing_runs": "run_id"}),
-    "experiment": Kind({"experiments": "record_id"}),
-    "evaluation": Kind({"evaluations": "evaluation_id"}),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +48,70 @@ class Entry:
     def row(self) -> Row:
         """Its first row, which every kind has."""
         return next(rows[0] for rows in self.rows.values() if rows)
+
+
+# Of each kind, entries by key, and those to add to them.
+Present = Mapping[str, Mapping[str, Entry]]
+Incoming = Mapping[str, Sequence[Entry]]
+# Takes a value and its place; WrongValueError unless the app could have written the value there.
+Check = Callable[[object, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFile:
+    """A file of a feature in a backup of everything: its name there, and the most bytes it has.
+
+    `kind` is what it holds, for counting. `text_of` reads it from a home, empty when there is
+    nothing to keep. `count` checks a text from a backup and says how many things it holds;
+    WrongValueError for what the app does not write. `take` adds a checked text to a home that
+    nothing else uses and says how many things were new; AppError when the disk refuses.
+    """
+
+    name: str
+    kind: str
+    most_bytes: int
+    text_of: Callable[[Home], str]
+    count: Callable[[str], int]
+    take: Callable[[Home, str], int]
+
+
+def _nothing(_here: Present, _new: Incoming, _ids: Mapping[str, str]) -> list[Entry]:
+    return []
+
+
+@dataclass(frozen=True, slots=True)
+class BackupRules:
+    """How backups treat what a feature keeps.
+
+    `columns` has a check for each column of each table, `entries` one for whole entries of a kind.
+    `merged` gives the entries to put into a library; the last of its values has the collections
+    here by the ids of those in the backup. WrongValueError when an entry belongs to nothing.
+    """
+
+    columns: Mapping[str, Mapping[str, Check]] = field(
+        default_factory=dict[str, Mapping[str, Check]]
+    )
+    entries: Mapping[str, Callable[[Entry, str], None]] = field(
+        default_factory=dict[str, Callable[[Entry, str], None]]
+    )
+    merged: Callable[[Present, Incoming, Mapping[str, str]], list[Entry]] = _nothing
+    file: KeptFile | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a feature keeps in the library and in backups.
+
+    `tables` is a file of statements that make its tables, in the words of DuckDB. They are run at
+    each opening, so they say IF NOT EXISTS, of a column that is added later too. `nouns` has a word
+    for one and for several of each kind, and of what its file holds. `backups` is called when a
+    backup is written or read, and not before.
+    """
+
+    nouns: Mapping[str, tuple[str, str]]
+    backups: Callable[[], BackupRules]
+    kinds: Mapping[str, Kind] = field(default_factory=dict[str, Kind])
+    tables: Path | None = None
 
 
 # From what the library holds to the entries to put into it; AppError refuses all of them. Called

@@ -1,7 +1,7 @@
 """Conversations and measurements, which nothing else can restore. Protocols; any thread."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from desktop_rag.core.assistant import Assistant
@@ -202,53 +202,6 @@ class AttachmentStore(Protocol):
         """Remove images, and attached sources with documents, that no conversation refers to.
 
         Only those attached before the given time: a newer one may be part of a question to come.
-        """
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """One run of a measurement.
-
-    `kind` is the thing measured, `name` the data set, `version` that of the app. `settings`,
-    `results` (one object per mode) and `queries` (one object per query and mode) are JSON values.
-    """
-
-    evaluation_id: str
-    kind: str
-    name: str
-    created_at: float
-    seconds: float
-    version: str
-    settings: dict[str, Any]
-    results: list[dict[str, Any]]
-    queries: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-
-    def to_json(self) -> dict[str, Any]:
-        """The fields by name."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, fields: dict[str, Any]) -> "Evaluation":
-        """The inverse of `to_json`. Unknown fields raise TypeError."""
-        return cls(**fields)
-
-
-class EvaluationStore(Protocol):
-    """Measurements of quality, each with its settings."""
-
-    def add(self, evaluation: Evaluation) -> None:
-        """Store a run permanently; it comes back equal."""
-        ...
-
-    def all(self) -> list[Evaluation]:
-        """All runs without their queries, the last one stored first."""
-        ...
-
-    def get(self, evaluation_id: str) -> Evaluation:
-        """A run with its queries, by its id or a prefix of it.
-
-        AppError when no run or more than one matches.
         """
         ...
 

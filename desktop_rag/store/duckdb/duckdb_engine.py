@@ -5,8 +5,6 @@ from pathlib import Path
 from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
-from desktop_rag.features.evaluation.experiments.experiment_store import ExperimentStore
-from desktop_rag.features.schedules.standing_store import StandingStore
 from desktop_rag.store.contract.documents import OnlyProcess
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.database import Database
@@ -37,7 +35,6 @@ from desktop_rag.store.sql.personal.conversation_store import (
     KeptConversationStore,
     UnfinishedAnswerStore,
 )
-from desktop_rag.store.sql.personal.evaluation_store import EvaluationStore
 from desktop_rag.store.sql.personal.interaction_store import InteractionStore
 
 
@@ -102,9 +99,6 @@ def engine_over(database: Database) -> Engine:
         assistants=AssistantStore(database),
         interactions=InteractionStore(database),
         attachments=AttachmentStore(database, content),
-        standing=StandingStore(database),
-        experiments=ExperimentStore(database),
-        evaluations=EvaluationStore(database),
         precious=PreciousStore(database),
         tables=TableQueries(),
         upkeep=PostingsMerge(database),

@@ -6,12 +6,12 @@ inside a transaction of the caller.
 
 import base64
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, cast
 
-from desktop_rag.store.contract.precious import KINDS, Rows
-from desktop_rag.store.sql.sql_engine import Connection, OwnConnection
+from desktop_rag.store.contract.database import Connection, Entity, OwnConnection
+from desktop_rag.store.contract.kinds import kinds
+from desktop_rag.store.contract.precious import Rows
 
 _BLOB = "base64"
 # The order of arrival: a pseudocolumn, or a column of its own.
@@ -20,19 +20,8 @@ _ROWID = "rowid"
 _ROWS_TOGETHER = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Entity:
-    """One precious thing by its kind and key; a message also names its conversation."""
-
-    kind: str
-    key: str
-    conversation_id: str = ""
-
-
 # Into a table, the values of these columns, a sequence for each row.
 InsertRows = Callable[[OwnConnection, str, Sequence[str], Sequence[Sequence[Any]]], None]
-
-PRECIOUS_TABLES = tuple(table for kind in KINDS.values() for table in kind.tables)
 
 
 def all_rows(connection: Connection, but: Collection[str] = ()) -> Iterator[tuple[Entity, Rows]]:
@@ -40,14 +29,14 @@ def all_rows(connection: Connection, but: Collection[str] = ()) -> Iterator[tupl
 
     The kinds named in `but` are left out.
     """
-    for name in KINDS:
+    for name in kinds():
         if name not in but:
             yield from _found(connection, name, "", []).items()
 
 
 def keys_of(connection: Connection, kind: str) -> list[str]:
     """The keys of all things of a kind."""
-    [(table, key), *_] = KINDS[kind].tables.items()
+    [(table, key), *_] = kinds()[kind].tables.items()
     rows = connection.execute(f"SELECT {key} FROM {table} ORDER BY {_ROWID}").fetchall()
     return [value for (value,) in rows]
 
@@ -63,7 +52,7 @@ def rows_of(connection: Connection, entities: Sequence[Entity]) -> list[tuple[En
         values: list[Any] = [keys] if len(keys) > 1 else keys
         rows_by_entity = _found(connection, kind, which, values)
         found |= {(kind, entity.key): rows for entity, rows in rows_by_entity.items()}
-    nothing = {kind: {table: [] for table in KINDS[kind].tables} for kind in KINDS}
+    nothing = {name: {table: [] for table in kind.tables} for name, kind in kinds().items()}
     return [(e, found.get((e.kind, e.key), nothing[e.kind])) for e in entities]
 
 
@@ -71,7 +60,7 @@ def _found(
     connection: Connection, name: str, which: str, values: Sequence[Any]
 ) -> dict[Entity, Rows]:
     """The things of a kind that the condition selects, with their rows."""
-    kind = KINDS[name]
+    kind = kinds()[name]
     found: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for table, key in kind.tables.items():
         selected = f"{table}{which.format(key=key)} ORDER BY {_ROWID}"
@@ -107,7 +96,7 @@ def put_rows(
     `refusals` are what the engine raises for a value that a column can't hold. ValueError when a
     row does not fit the schema; then nothing may be committed.
     """
-    for name, kind in KINDS.items():
+    for name, kind in kinds().items():
         own = [(entity, rows) for entity, rows in changed if entity.kind == name]
         for table, key in kind.tables.items() if own else ():
             connection.execute(
@@ -129,7 +118,7 @@ def _new_rows(
     known = set(_columns(connection, table))
     for entity, rows in own:
         for row in rows.get(table, ()):
-            if row.get(KINDS[entity.kind].tables[table]) != entity.key:
+            if row.get(kinds()[entity.kind].tables[table]) != entity.key:
                 raise ValueError(f"a row of {table} belongs to something else")
             yield {name: _decoded(value) for name, value in row.items() if name in known}
 

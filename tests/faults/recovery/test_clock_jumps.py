@@ -8,14 +8,12 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pytest
 
 from desktop_rag.app import Services
 from desktop_rag.core.conversation import Conversation, Interaction, InteractionOutcome
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.duckdb.database.migrations import MIGRATIONS, migrate
 from tests.asking import ask
 from tests.engines import duckdb_in
 from tests.indexed import index_texts
@@ -57,29 +55,6 @@ def test_r27_the_chat_changed_last_is_first(
     clock.now -= jump_s
     ask(services, "And who lights it?", conversation_id=first)
     assert [c.conversation_id for c in history.all()] == [first, second]
-
-
-def test_r27_existing_chats_keep_their_order(tmp_path: Path) -> None:
-    connection = duckdb.connect(str(tmp_path / "library.duckdb"))
-    connection.execute("CREATE TABLE migrations (version INTEGER, applied_at DOUBLE)")
-    for version in range(1, 16):
-        MIGRATIONS[version - 1](connection)
-        connection.execute("INSERT INTO migrations VALUES (?, 0)", [version])
-    for name, updated_at in (("b", 20.0), ("c", 30.0), ("a", 10.0)):
-        connection.execute(
-            "INSERT INTO conversations (conversation_id, title, collection_id, created_at,"
-            " updated_at, is_deleted, is_pinned) VALUES (?, ?, '', 1, ?, false, false)",
-            [name, name, updated_at],
-        )
-    migrate(connection)
-    connection.close()
-    engine = duckdb_in(tmp_path)
-    try:
-        assert titles(engine.conversations.all()) == ["c", "b", "a"]
-        engine.conversations.add("new", "")
-        assert titles(engine.conversations.all()) == ["new", "c", "b", "a"]
-    finally:
-        engine.close()
 
 
 def test_r27_the_newest_questions_are_the_last_asked(engine: Engine) -> None:

@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.duckdb.database.migrations import LATEST
+from desktop_rag.store.contract.precious import SCHEMA
+from desktop_rag.store.duckdb.database.schema import version_of
 from desktop_rag.store.duckdb.duckdb_engine import database_of
 from tests.engines import duckdb_in
-from tests.old_library import file_of_version
+from tests.library_before import unpacked
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL and resource limits"),
@@ -89,9 +90,7 @@ def test_r02_a_kill_at_a_checkpoint_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_r03_a_kill_during_a_migration_leaves_one_version_or_the_other(tmp_path: Path) -> None:
-    old, chance = tmp_path / "old", random.Random(3)
-    old.mkdir()
-    file_of_version(old / "library.duckdb", 1)
+    old, chance = unpacked(tmp_path / "old").root, random.Random(3)
     for attempt in range(5):
         home = tmp_path / str(attempt)
         shutil.copytree(old, home)
@@ -101,10 +100,9 @@ def test_r03_a_kill_during_a_migration_leaves_one_version_or_the_other(tmp_path:
             rest_of(process)
         with closing(duckdb_in(home)) as engine:
             with database_of(engine).read() as connection:
-                versions = connection.execute("SELECT version FROM migrations").fetchall()
-            assert sorted(v for (v,) in versions) == list(range(1, LATEST + 1))
-            assert [chunk.text for chunk in engine.documents.chunks("d")] == ["lighthouse"]
-            assert [source.path for source in engine.sources.sources()] == [Path("/docs")]
+                assert version_of(connection) == SCHEMA
+            assert len(engine.lexical.best([("lighthous",)], 9)) == 1
+            assert [source.path for source in engine.sources.sources()] == [Path("/documents")]
             engine.storage.verify()
 
 

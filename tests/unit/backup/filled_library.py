@@ -44,6 +44,8 @@ from desktop_rag.core.parsed import Anchor, ChunkSettings
 from desktop_rag.core.paths import Home
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem, ScopeKind
 from desktop_rag.core.settings import RetrievalSettings
+from desktop_rag.features.evaluation.experiments.experiment_store import ExperimentStore
+from desktop_rag.features.evaluation.measures.stored_runs import Evaluation, EvaluationStore
 from desktop_rag.features.evaluation.values.chunk_trial import (
     ChunkComparison,
     ChunkTrial,
@@ -62,6 +64,7 @@ from desktop_rag.features.evaluation.values.run import (
     SetUp,
 )
 from desktop_rag.features.rails.commands.command import Command, CommandKind, CommandState, to_text
+from desktop_rag.features.schedules.standing_store import StandingStore
 from desktop_rag.features.schedules.values.standing_question import (
     RUNS_KEPT,
     Rhythm,
@@ -75,7 +78,6 @@ from desktop_rag.features.schedules.values.standing_run import (
 )
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.precious import Entry
-from desktop_rag.store.contract.records import Evaluation
 
 SET = QuestionSet(
     "s1", "Lamps", (SetQuestion("one", "When?", ("At dusk.",), ("At noon.",), ("sea",), ("/a",)),),
@@ -109,24 +111,24 @@ def fill(place: Place) -> Conversation:
     sea, file = _fill_sources(place)
     chat, answer = _fill_chat(place.engine, sea, file)
     _fill_other_chats(place.engine, sea, answer)
-    _fill_schedule(place.engine, answer)
-    _fill_experiment(place.engine, answer)
+    _fill_schedule(place.engine.store(StandingStore), answer)
+    _fill_experiment(place.engine.store(ExperimentStore), answer)
     _write_commands(place.home)
     _write_texts(place.home, answer)
     return chat
 
 
-def _fill_schedule(engine: Engine, answer: Message) -> None:
+def _fill_schedule(standing: StandingStore, answer: Message) -> None:
     scope = QuestionScope.of(ScopeItem(ScopeKind.FOLDER, "/docs/sea", "sea"))
-    engine.standing.put(
+    standing.put(
         StandingQuestion(
             "q1", "Lamps", "When is it lit?", Rhythm.WEEKLY, 510, 3, scope, "a1", True, 7.0
         )
     )
-    engine.standing.set_state("q1", ScheduleState("2026-11-19 08:30", 2, 8.0, 9.0, "No", "Try"))
+    standing.set_state("q1", ScheduleState("2026-11-19 08:30", 2, 8.0, 9.0, "No", "Try"))
     compared = (ComparedSentence(SentenceChange.CHANGED, "At dusk.", "At dawn."),)
     for number in ("r1", "r2"):
-        engine.standing.add_run(
+        standing.add_run(
             StandingRun(
                 number, "q1", 5.0, "When?", "At dusk [1].", "keeper", True, 1.5,
                 answer.sources, compared, "Not compared.",
@@ -135,21 +137,21 @@ def _fill_schedule(engine: Engine, answer: Message) -> None:
         )  # fmt: skip
 
 
-def _fill_experiment(engine: Engine, answer: Message) -> None:
-    engine.experiments.put_set(SET)
+def _fill_experiment(experiments: ExperimentStore, answer: Message) -> None:
+    experiments.put_set(SET)
     trial = ChunkTrial(ChunkSettings(), 7, (Retrieved("q", is_found=True, rank=1),))
     asked = (TrialQuestion("q", "When?", "/a.md"),)
-    engine.experiments.put_comparison(ChunkComparison("k1", "c1", "Sea", 8.0, asked, (trial,)))
+    experiments.put_comparison(ChunkComparison("k1", "c1", "Sea", 8.0, asked, (trial,)))
     for run_id in ("e1", "e2"):
-        engine.experiments.put_run(replace(RUN, run_id=run_id))
-        engine.experiments.put_answer(
+        experiments.put_run(replace(RUN, run_id=run_id))
+        experiments.put_answer(
             RunAnswer(
                 f"{run_id}a", run_id, "one", "At dusk [1].", 6.0, model="keeper", seconds=1.5,
                 sources=answer.sources, claims=answer.claims, tokens_in=900, tokens_out=20,
                 cost=0.01, app=Memory(200, 100), server=Memory(9, 8), grade="correct",
             )
         )  # fmt: skip
-    engine.experiments.put_judgement(
+    experiments.put_judgement(
         Judgement("j1", "s1", "one", "e1", 7.0, "e2", Preference.SECOND, 0, "Clearer.", "judge")
     )
 
@@ -225,7 +227,7 @@ def _fill_other_chats(engine: Engine, sea: Collection, answer: Message) -> None:
     engine.conversations.add_message(
         message(copy, answer.text, Role.ASSISTANT, copy_of=answer.message_id)
     )
-    engine.evaluations.add(
+    engine.store(EvaluationStore).add(
         Evaluation(
             "e1", "ranking", "set", 3.0, 1.5, "0.1", {"k": 10}, [{"ndcg": 0.5}], [{"q": "?"}]
         )
@@ -293,6 +295,8 @@ def shown(place: Place) -> dict[str, Any]:
     """What the person sees of it, in the order of the lists."""
     engine = place.engine
     chats = engine.conversations.all()
+    standing, experiments = engine.store(StandingStore), engine.store(ExperimentStore)
+    evaluations = engine.store(EvaluationStore)
     return {
         "chats": chats,
         "messages": [engine.conversations.messages(chat.conversation_id) for chat in chats],
@@ -301,16 +305,14 @@ def shown(place: Place) -> dict[str, Any]:
         "tags": engine.tags.given(),
         "answers": engine.interactions.newest(100),
         "image": engine.attachments.image("i1"),
-        "scheduled": engine.standing.all(),
-        "runs": engine.standing.runs("q1"),
-        "sets": engine.experiments.sets(),
-        "set_runs": engine.experiments.runs(),
-        "set_answers": [
-            engine.experiments.answers(run.run_id) for run in engine.experiments.runs()
-        ],
-        "comparisons": engine.experiments.comparisons(),
-        "judgements": engine.experiments.judgements("s1"),
-        "evaluation": [engine.evaluations.get(e.evaluation_id) for e in engine.evaluations.all()],
+        "scheduled": standing.all(),
+        "runs": standing.runs("q1"),
+        "sets": experiments.sets(),
+        "set_runs": experiments.runs(),
+        "set_answers": [experiments.answers(run.run_id) for run in experiments.runs()],
+        "comparisons": experiments.comparisons(),
+        "judgements": experiments.judgements("s1"),
+        "evaluation": [evaluations.get(e.evaluation_id) for e in evaluations.all()],
     }
 
 

@@ -12,11 +12,11 @@ from desktop_rag.backup.snapshots import Snapshots
 from desktop_rag.core.errors import AppError
 from desktop_rag.features.rails.commands.command import Command, CommandState
 from desktop_rag.features.rails.commands.commands import CommandBook
+from desktop_rag.features.rails.commands.commands_done import COMMANDS, commands_in
 from tests.unit.backup.filled_library import Place
 from tests.unit.backup.test_hostile_files import Members, members, packed
 
 __all__ = ["members"]
-_NAME = "commands.json"
 
 
 def history(place: Place) -> list[Command]:
@@ -51,7 +51,7 @@ def test_what_is_here_stays_and_twice_is_once(full: Place, tmp_path: Path) -> No
 def test_a_book_that_is_open_takes_them(full: Place, empty: Place, tmp_path: Path) -> None:
     full.backups.export(tmp_path / "x")
     book = CommandBook(empty.home.commands, lambda: 9.0)
-    empty.backups.leave_commands_to(book.take)
+    empty.backups.leave_file(COMMANDS, lambda text: book.take(commands_in(text)))
     assert empty.backups.import_file(tmp_path / "x").added["command"] == 2
     assert [command.command_id for command in book.all()] == ["c2", "c1"]
     assert history(empty) == book.all()
@@ -60,7 +60,7 @@ def test_a_book_that_is_open_takes_them(full: Place, empty: Place, tmp_path: Pat
 def test_one_collection_takes_no_history_along(full: Place, tmp_path: Path) -> None:
     full.backups.export(tmp_path / "x", collection=full.backups.collections()[0])
     with zipfile.ZipFile(tmp_path / "x") as archive:
-        assert _NAME not in archive.namelist()
+        assert COMMANDS not in archive.namelist()
 
 
 def test_a_new_command_is_news_for_a_snapshot(full: Place) -> None:
@@ -97,9 +97,9 @@ WRONG: dict[str, Change] = {
 def test_one_wrong_value_of_a_command_changes_nothing(
     members: Members, empty: Place, tmp_path: Path, change: Change
 ) -> None:
-    content = json.loads(members[_NAME])
+    content = json.loads(members[COMMANDS])
     change(content["commands"][0])
-    refused(empty, members | {_NAME: json.dumps(content).encode()}, tmp_path)
+    refused(empty, members | {COMMANDS: json.dumps(content).encode()}, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -118,13 +118,13 @@ def test_one_wrong_value_of_a_command_changes_nothing(
 def test_a_file_that_is_no_history_changes_nothing(
     members: Members, empty: Place, tmp_path: Path, content: bytes
 ) -> None:
-    refused(empty, members | {_NAME: content}, tmp_path)
+    refused(empty, members | {COMMANDS: content}, tmp_path)
 
 
 def test_a_command_twice_changes_nothing(members: Members, empty: Place, tmp_path: Path) -> None:
-    rows = json.loads(members[_NAME])["commands"]
+    rows = json.loads(members[COMMANDS])["commands"]
     twice = json.dumps({"commands": [rows[0], rows[0]]}).encode()
-    refused(empty, members | {_NAME: twice}, tmp_path)
+    refused(empty, members | {COMMANDS: twice}, tmp_path)
 
 
 def refused(place: Place, changed: Members, folder: Path) -> None:

@@ -72,7 +72,7 @@ WRONG = {
     "no source": "UPDATE documents SET source_id = 'nobody'",
     "a state": "UPDATE documents SET state = 'perfect'",
     "no document": "UPDATE chunks SET document_id = 'nobody'",
-    "a version": "UPDATE migrations SET version = version + 1",
+    "a version": "UPDATE library_version SET version = version + 1",
     "a column": "ALTER TABLE documents ADD COLUMN x VARCHAR",
     "no table": "DROP TABLE chunks",
     "dimensions": "UPDATE models SET dimensions = 100000000",

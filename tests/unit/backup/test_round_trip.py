@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.backup.archive_reader import RULES
+from desktop_rag.backup.archive_reader import column_rules
 from desktop_rag.core.files.settings_file import load_settings
-from desktop_rag.store.contract.precious import KINDS
+from desktop_rag.store.contract.kinds import kinds
 from tests.unit.backup.filled_library import Place, entries, fill, shown, tag, texts
 
 
@@ -28,8 +28,8 @@ def test_everything_comes_back(full: Place, empty: Place, file: Path) -> None:
     assert entries(empty).keys() == entries(full).keys()
     assert texts(empty.home) == texts(full.home)
     assert load_settings(empty.home.settings) == load_settings(full.home.settings)
-    assert {kind: done.added[kind] for kind in KINDS} == {
-        kind: sum(one == kind for one, _ in entries(full)) for kind in KINDS
+    assert {kind: done.added[kind] for kind in kinds()} == {
+        kind: sum(one == kind for one, _ in entries(full)) for kind in kinds()
     }
     assert done.takes_settings
 
@@ -88,7 +88,7 @@ def test_every_column_has_a_rule(full: Place) -> None:
     for entry in entries(full).values():
         for table, rows in entry.rows.items():
             tables.setdefault(table, set()).update(*rows)
-    assert tables == {table: set(rules) for table, rules in RULES.items()}
+    assert tables == {table: set(rules) for table, rules in column_rules().items()}
 
 
 def test_a_deleted_chat_is_in_no_backup(full: Place, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from desktop_rag.features.evaluation.experiments.chunk_measurement import (
     ChunkPlan,
     TrialControl,
 )
+from desktop_rag.features.evaluation.experiments.experiment_store import ExperimentStore
 from desktop_rag.features.evaluation.experiments.set_up_answering import OpenScratch
 from desktop_rag.features.evaluation.values.chunk_trial import ChunkComparison
 from desktop_rag.features.evaluation.values.experiment_events import (
@@ -25,7 +26,6 @@ from desktop_rag.features.evaluation.values.experiment_events import (
     SetsChanged,
     TrialStage,
 )
-from desktop_rag.features.evaluation.values.experiment_store_contract import ExperimentStore
 from desktop_rag.ingest.library import Library
 
 log = logging.getLogger(__name__)

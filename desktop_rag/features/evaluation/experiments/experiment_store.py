@@ -7,8 +7,7 @@ from typing import Any, TypeVar
 from desktop_rag.features.evaluation.values.chunk_trial import ChunkComparison
 from desktop_rag.features.evaluation.values.record_json import decoded
 from desktop_rag.features.evaluation.values.run import Judgement, QuestionSet, Run, RunAnswer
-from desktop_rag.store.sql.precious_rows import Entity
-from desktop_rag.store.sql.sql_engine import Connection, Database
+from desktop_rag.store.contract.database import Connection, Database, Entity
 
 T = TypeVar("T")
 
@@ -35,24 +34,24 @@ class ExperimentStore:
         self._database = database
 
     def sets(self) -> list[QuestionSet]:
-        """All sets, by name."""
+        """All sets, by name in lower case, then by id."""
         found = self._read(QuestionSet, _SET)
         return sorted(found, key=lambda each: (each.name.lower(), each.set_id))
 
     def put_set(self, question_set: QuestionSet) -> None:
-        """Store the set in place of the one with the same id."""
+        """Store the set in place of one with the same id; its runs stay."""
         self._put(_SET, question_set.set_id, "", question_set)
 
     def remove_set(self, set_id: str) -> None:
-        """Remove a set with all that belongs to it."""
+        """Remove a set with its runs, answers and judgements; nothing happens without one."""
         self._remove(_OF_SET, [set_id] * 3)
 
     def runs(self, set_id: str = "") -> list[Run]:
-        """The runs of a set, or all."""
+        """The runs of a set, or all with "", in the order in which they were first stored."""
         return self._read(Run, _RUN, set_id)
 
     def put_run(self, run: Run) -> bool:
-        """Store the run in place of the one with the same id."""
+        """Store the run in place of one with the same id; False when its set is gone."""
         return self._put(_RUN, run.run_id, run.set_id, run)
 
     def remove_run(self, run_id: str) -> None:
@@ -60,31 +59,31 @@ class ExperimentStore:
         self._remove(_OF_RUN, [run_id] * 4)
 
     def answers(self, run_id: str) -> list[RunAnswer]:
-        """The answers of a run."""
+        """The answers of a run, in the order in which they were first stored."""
         return self._read(RunAnswer, _ANSWER, run_id)
 
     def put_answer(self, answer: RunAnswer) -> bool:
-        """Store the answer in place of the one with the same id."""
+        """Store the answer in place of one with the same id; False when its run is gone."""
         return self._put(_ANSWER, answer.answer_id, answer.run_id, answer)
 
     def judgements(self, set_id: str) -> list[Judgement]:
-        """All judgements about a set."""
+        """All judgements about a set, in the order in which they were first stored."""
         return self._read(Judgement, _JUDGEMENT, set_id)
 
     def put_judgement(self, judgement: Judgement) -> bool:
-        """Store the judgement in place of the one with the same id."""
+        """Store the judgement in place of one with the same id; False when its set is gone."""
         return self._put(_JUDGEMENT, judgement.judgement_id, judgement.set_id, judgement)
 
     def comparisons(self) -> list[ChunkComparison]:
-        """All comparisons of chunk settings."""
+        """All comparisons of chunk settings, in the order in which they were first stored."""
         return self._read(ChunkComparison, _COMPARISON)
 
     def put_comparison(self, comparison: ChunkComparison) -> None:
-        """Store the comparison in place of the one with the same id."""
+        """Store the comparison in place of one with the same id."""
         self._put(_COMPARISON, comparison.comparison_id, "", comparison)
 
     def remove_comparison(self, comparison_id: str) -> None:
-        """Remove a comparison."""
+        """Remove a comparison; nothing happens without one."""
         self._remove(_OF_SET, [comparison_id] * 3)
 
     def _read(self, value: type[T], kind: str, owner_id: str = "") -> list[T]:

@@ -6,14 +6,9 @@ so that no backup makes the app change a file.
 
 import json
 import logging
-from collections.abc import Sequence
 from typing import Any
 
-from desktop_rag.backup.archive_reader import Archive
-from desktop_rag.backup.archive_writer import ArchiveWriter
-from desktop_rag.backup.manifest import COMMANDS
 from desktop_rag.backup.value_rules import (
-    Check,
     WrongValueError,
     exactly,
     fields,
@@ -37,8 +32,11 @@ from desktop_rag.features.rails.commands.command import (
     settled,
     to_text,
 )
+from desktop_rag.store.contract.precious import BackupRules, Check, KeptFile
 
 log = logging.getLogger(__name__)
+
+COMMANDS = "commands.json"
 
 _OVER = exactly(*(state.value for state in CommandState if state.is_over))
 _LEFT_OUT = ("target", "undo")
@@ -61,36 +59,33 @@ _ROW = fields(_FIELDS)
 _CONTENT = fields({"commands": list_of(_ROW, MOST_KEPT)})
 
 
-def add_commands(archive: ArchiveWriter, home: Home) -> None:
-    """Add the history, if there is any."""
-    if rows := _rows_of(home):
-        archive.add(COMMANDS, [json.dumps({"commands": rows}, ensure_ascii=False).encode()])
-
-
-def commands_in(archive: Archive) -> list[Command]:
+def commands_in(content: str) -> list[Command]:
     """The history in a backup; WrongValueError for what the app does not write."""
-    if COMMANDS not in archive.manifest.files:
-        return []
-    rows = _checked(archive.text(COMMANDS))["commands"]
+    try:
+        found = strict_json(content)
+    except ValueError:
+        raise WrongValueError(COMMANDS) from None
+    _CONTENT(found, COMMANDS)
+    rows = found["commands"]
     if len({row["command_id"] for row in rows}) != len(rows):
         raise WrongValueError(COMMANDS)
     return [Command.from_json({**row, "target": {}}) for row in rows]
 
 
-def has_other_commands(archive: Archive, home: Home) -> bool:
-    """True when the history is not the one in the backup."""
-    before = _checked(archive.text(COMMANDS)) if COMMANDS in archive.manifest.files else {}
-    return before.get("commands", []) != _rows_of(home)
+def _text_of(home: Home) -> str:
+    """The history of a home as a backup keeps it; empty without one."""
+    rows = _rows_of(home)
+    return json.dumps({"commands": rows}, ensure_ascii=False) if rows else ""
 
 
-def take_into_file(home: Home, taken: Sequence[Command]) -> int:
-    """Merge these into the file of a home whose commands nothing holds; how many were new.
+def _take(home: Home, content: str) -> int:
+    """Merge a history into that of a home whose commands nothing holds; how many were new.
 
     AppError when it can't be written.
     """
     present = from_content(read_object(home.commands))
     known = {command.command_id for command in present}
-    news = [command for command in taken if command.command_id not in known]
+    news = [command for command in commands_in(content) if command.command_id not in known]
     if news:
         try:
             write_atomically(home.commands, to_text(merged(present, news)))
@@ -116,10 +111,8 @@ def _rows_of(home: Home) -> list[dict[str, Any]]:
     return rows[-MOST_KEPT:]
 
 
-def _checked(content: str) -> dict[str, Any]:
-    try:
-        found = strict_json(content)
-    except ValueError:
-        raise WrongValueError(COMMANDS) from None
-    _CONTENT(found, COMMANDS)
-    return found
+RULES = BackupRules(
+    file=KeptFile(
+        COMMANDS, "command", 1 << 26, _text_of, lambda text: len(commands_in(text)), _take
+    )
+)

@@ -2,6 +2,17 @@
 
 from collections.abc import Sequence
 
+from desktop_rag.core.server_state import (
+    INDEX_HINTS,
+    STATEMENTS_HINT,
+    STATEMENTS_TITLE,
+    IndexState,
+    PartSize,
+    ServerState,
+    VectorIndex,
+    replica_in_words,
+    size_in_words,
+)
 from desktop_rag.features.server.admin.admin_visits import Handled, Shown, Visit
 from desktop_rag.features.server.admin.page_parts import (
     bar,
@@ -14,17 +25,6 @@ from desktop_rag.features.server.admin.page_parts import (
 )
 from desktop_rag.features.server.html_writer import Child, Html, joined, tag
 from desktop_rag.features.server.refusals import Refusal
-from desktop_rag.features.shared_library.state.server_state import (
-    INDEX_HINTS,
-    STATEMENTS_HINT,
-    STATEMENTS_TITLE,
-    IndexState,
-    PartSize,
-    ServerState,
-    VectorIndex,
-    replica_in_words,
-    size_in_words,
-)
 from desktop_rag.ingest.library import Library
 
 _TONES = {

@@ -9,8 +9,14 @@ import psycopg
 from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
-from desktop_rag.features.evaluation.experiments.experiment_store import ExperimentStore
-from desktop_rag.features.schedules.standing_store import StandingStore
+from desktop_rag.core.server_state import (
+    Connections,
+    IndexState,
+    PartSize,
+    PostingsState,
+    ServerState,
+    VectorIndex,
+)
 from desktop_rag.features.shared_library.joined.shared_connection import OpenedShared
 from desktop_rag.features.shared_library.postgres.database.partitioning import PARTITIONS
 from desktop_rag.features.shared_library.postgres.database.read_replica import Replica
@@ -38,14 +44,7 @@ from desktop_rag.features.shared_library.postgres.search.server_vectors import (
     index_name,
 )
 from desktop_rag.features.shared_library.postgres.server_check import slow_statements
-from desktop_rag.features.shared_library.state.server_state import (
-    Connections,
-    IndexState,
-    PartSize,
-    PostingsState,
-    ServerState,
-    VectorIndex,
-)
+from desktop_rag.store.contract.database import Entity
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.inspection import Discrepancy, IndexRepair, JournalState
 from desktop_rag.store.contract.precious import Entry, Plan
@@ -60,16 +59,8 @@ from desktop_rag.store.sql.personal.conversation_store import (
     KeptConversationStore,
     UnfinishedAnswerStore,
 )
-from desktop_rag.store.sql.personal.evaluation_store import EvaluationStore
 from desktop_rag.store.sql.personal.interaction_store import InteractionStore
-from desktop_rag.store.sql.precious_rows import (
-    Entity,
-    all_rows,
-    insert_rows,
-    keys_of,
-    put_rows,
-    rows_of,
-)
+from desktop_rag.store.sql.precious_rows import all_rows, insert_rows, keys_of, put_rows, rows_of
 
 # All rows that can't be made again, out of a library on a server and into it. Any thread.
 
@@ -484,9 +475,6 @@ class PostgresOpener:
             assistants=AssistantStore(database),
             interactions=InteractionStore(database),
             attachments=AttachmentStore(database, content),
-            standing=StandingStore(database),
-            experiments=ExperimentStore(database),
-            evaluations=EvaluationStore(database),
             precious=ServerPreciousStore(database),
             tables=self._tables,
             upkeep=ServerUpkeep(database),

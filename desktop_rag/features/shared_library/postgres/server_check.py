@@ -11,6 +11,7 @@ from psycopg.conninfo import make_conninfo
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
+from desktop_rag.core.server_state import SlowStatement
 from desktop_rag.core.settings import Encryption, SharedLibrarySettings
 from desktop_rag.core.shared_library import SharedLibraryReport
 from desktop_rag.features.shared_library.postgres.database.server_connection import Own
@@ -21,7 +22,6 @@ from desktop_rag.features.shared_library.postgres.database.server_migrations imp
     LATEST,
     version_of,
 )
-from desktop_rag.features.shared_library.state.server_state import SlowStatement
 
 # The statements of a database that take longest, where the server records them. Any thread.
 

@@ -19,20 +19,27 @@ import duckdb
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import close_to_others
+from desktop_rag.store.contract.database import Entity
 from desktop_rag.store.contract.inspection import NoLibraryError, NotReadableNowError
+from desktop_rag.store.contract.kinds import precious_tables
+from desktop_rag.store.contract.precious import SCHEMA
 from desktop_rag.store.duckdb.database.active_readers import ActiveReaders, closed_error
 from desktop_rag.store.duckdb.database.bulk_rows import DERIVED, Columns, insert
 from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection
-from desktop_rag.store.duckdb.database.creation import create
 from desktop_rag.store.duckdb.database.journal import FOLDER, Journal
-from desktop_rag.store.duckdb.database.migrations import LATEST, migrate, version_of
+from desktop_rag.store.duckdb.database.schema import (
+    TOO_OLD,
+    bring_up_to_date,
+    create,
+    tables_in,
+    version_of,
+)
 from desktop_rag.store.duckdb.database.snapshot_cache import Lookup, Snapshot, SnapshotCache
 from desktop_rag.store.duckdb.database.store_errors import (
     mapping_duckdb_errors,
     mapping_open_errors,
 )
 from desktop_rag.store.sql.line_files import mapping_journal_errors
-from desktop_rag.store.sql.precious_rows import Entity
 from desktop_rag.store.sql.scope_filters import key_of
 from desktop_rag.store.sql.sql_engine import sql_in
 
@@ -113,7 +120,7 @@ def open_to_write(path: Path, memory_mb: int, backups: Path) -> Connection:
         config={**OPTIONS, "checkpoint_threshold": NEVER},
     )
     try:
-        migrate(connection)
+        bring_up_to_date(connection)
         connection.execute("SET allowed_directories = [$1]", [str(backups)])
         connection.execute("SET enable_external_access = false")
         connection.execute(f"SET memory_limit = '{int(memory_mb)}MB'")
@@ -134,8 +141,7 @@ def open_to_read(path: Path, memory_mb: int) -> Connection:
     """
     if not path.exists():
         raise NoLibraryError(has_journal=path.with_name(FOLDER).exists())
-    found = _version_or_refuse(path)
-    if found < LATEST:
+    if not _is_up_to_date(path):
         raise NotReadableNowError(
             "The library was written by an earlier version of the app.",
             "Start the app once: it brings the library up to date.",
@@ -164,16 +170,19 @@ def free_buffers(connection: Connection, memory_mb: int) -> None:
 def create_or_refuse(path: Path) -> None:
     """Create the file, or refuse an existing one that is not ours or too new."""
     if path.exists():
-        _version_or_refuse(path)
+        _is_up_to_date(path)
     else:
         create(path)
 
 
-def _version_or_refuse(path: Path) -> int:
-    """The version of the file, opened read-only, so that one we must refuse stays untouched."""
+def _is_up_to_date(path: Path) -> bool:
+    """True when the file has all tables; AppError when it can't be ours to open.
+
+    It is opened read-only, so that one we must refuse stays untouched.
+    """
     connection = duckdb.connect(str(path), read_only=True)
     try:
-        found = version_of(connection)
+        found, tables = version_of(connection), tables_in(connection)
     finally:
         connection.close()
     if found is None:
@@ -181,13 +190,19 @@ def _version_or_refuse(path: Path) -> int:
             "This database belongs to another program.",
             f"{path} was left as it is. Move it away, or choose another home folder.",
         )
-    if found > LATEST:
+    if found == TOO_OLD:
+        raise AppError(
+            "The library was written by an app from before the first release.",
+            f"{path} was left as it is. Move it away: then chats and folders come back from the"
+            " journal beside it.",
+        )
+    if found > SCHEMA:
         raise AppError(
             "The library was written by a newer version of the app.",
-            f"{path} (version {found}, this app knows {LATEST}) was left as it is. "
+            f"{path} (version {found}, this app knows {SCHEMA}) was left as it is. "
             "Update the app to open it.",
         )
-    return found
+    return found == SCHEMA and tables.issuperset(precious_tables())
 
 
 # Shrinks a library file that is mostly free space. Run when the store closes.

@@ -19,16 +19,13 @@ from typing import Any
 from urllib.parse import quote
 
 from desktop_rag.core.files.own_files import write_atomically
-from desktop_rag.store.contract.precious import KINDS, Rows
+from desktop_rag.store.contract.database import Entity
+from desktop_rag.store.contract.kinds import kinds
+from desktop_rag.store.contract.precious import Rows
 from desktop_rag.store.duckdb.database.bulk_rows import insert_rows
 from desktop_rag.store.duckdb.database.connections import REFUSALS, Connection
 from desktop_rag.store.sql.line_files import append_to_files
-from desktop_rag.store.sql.precious_rows import (
-    Entity,
-    all_rows,
-    put_rows,
-    rows_of,
-)
+from desktop_rag.store.sql.precious_rows import all_rows, put_rows, rows_of
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +65,8 @@ class Line:
             found: Any = json.loads(content)
             entity = Entity(found["kind"], found["key"], found.get("conversation_id", ""))
             number, rows = found["n"], found["rows"]
-            is_valid = type(number) is int and entity.kind in KINDS and type(found["key"]) is str
+            names = (found["kind"], found["key"])
+            is_valid = type(number) is int and all(type(name) is str for name in names)
             if not is_valid or not all(isinstance(row, dict) for row in chain(*rows.values())):
                 raise ValueError("unknown fields")
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as exc:
@@ -152,7 +150,7 @@ class Journal:
         """Apply the latest line of each entity that has a higher number; returns how many."""
         latest: dict[Entity, Line] = {}
         for line in sorted(self._lines(), key=lambda line: line.number):
-            if line.number > after:
+            if line.number > after and line.entity.kind in kinds():
                 latest[line.entity] = line
         lines = list(latest.values())
         batches = (lines[at : at + _BATCH] for at in range(0, len(lines), _BATCH))
@@ -175,11 +173,13 @@ class Journal:
         rows = list(all_rows(connection))
         if not rows and not self._folder.exists():
             return
+        # What features keep that are not here.
+        of_others = [line for line in self._lines() if line.entity.kind not in kinds()]
         # In a folder of its own: interrupted, it is not taken for complete.
         whole = Journal(self._folder.with_name(f"{self._folder.name}.new"))
         shutil.rmtree(whole._folder, ignore_errors=True)
         self._number = whole._number = self._number + 1
-        whole._append([Line(self._number, *entry) for entry in rows])
+        whole._append([*of_others, *(Line(self._number, *entry) for entry in rows)])
         whole._write_number()
         if self._folder.exists():
             shutil.rmtree(self._folder)

@@ -11,15 +11,15 @@ from pathlib import Path
 import duckdb
 
 from desktop_rag.core.domain import RepairReport
+from desktop_rag.store.contract.kinds import precious_tables
+from desktop_rag.store.contract.precious import SCHEMA
 from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection
-from desktop_rag.store.duckdb.database.creation import create
 from desktop_rag.store.duckdb.database.journal import FOLDER
-from desktop_rag.store.duckdb.database.migrations import LATEST
-from desktop_rag.store.sql.precious_rows import PRECIOUS_TABLES
+from desktop_rag.store.duckdb.database.schema import create, tables_in, version_of
 
 log = logging.getLogger(__name__)
 
-_ABOUT_ITSELF = ("migrations", "journal_state")
+_ABOUT_ITSELF = ("library_version", "migrations", "journal_state")
 # DuckDB reads this many rows at once, so a damaged block costs all of them.
 _READ_TOGETHER = 2048
 _NEVER_REPLAYED = ".unreadable"
@@ -81,8 +81,8 @@ def _attached(connection: Connection, kept: Path) -> bool:
 
 def _copy_precious(connection: Connection) -> int:
     """Copy the precious rows that can be read; returns the number of those that can't."""
-    known, lost = _tables(connection, "old"), 0
-    for table in PRECIOUS_TABLES:
+    known, lost = tables_in(connection, "old"), 0
+    for table in precious_tables():
         if table not in known:
             continue
         [(rows,)] = connection.execute(
@@ -125,12 +125,11 @@ def _copy_derived(connection: Connection) -> bool:
     """Copy everything that is derived, or nothing when a part of it can't be read."""
     connection.begin()
     try:
-        [(version,)] = connection.execute("SELECT max(version) FROM old.migrations").fetchall()
-        if version != LATEST:
+        if version_of(connection, "old") != SCHEMA:
             connection.rollback()
             return False
-        present = _tables(connection, "library")
-        for table in _tables(connection, "old") - {*PRECIOUS_TABLES, *_ABOUT_ITSELF}:
+        present = tables_in(connection)
+        for table in tables_in(connection, "old") - {*precious_tables(), *_ABOUT_ITSELF}:
             is_new = table not in present
             target = f"CREATE TABLE {table} AS" if is_new else f"INSERT INTO {table} BY NAME"
             connection.execute(f"{target} SELECT * FROM old.{table}")
@@ -140,13 +139,6 @@ def _copy_derived(connection: Connection) -> bool:
         connection.rollback()
         return False
     return True
-
-
-def _tables(connection: Connection, database: str) -> set[str]:
-    rows = connection.execute(
-        "SELECT table_name FROM duckdb_tables() WHERE database_name = ?", [database]
-    ).fetchall()
-    return {name for (name,) in rows}
 
 
 def _replay_all(connection: Connection, path: Path) -> None:

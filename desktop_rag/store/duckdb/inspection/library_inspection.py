@@ -3,11 +3,12 @@
 Counting goes two ways wherever the library stores a count: the stored one against the rows.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from desktop_rag.core.language.languages import MULTILINGUAL_MODEL
 from desktop_rag.store.contract.inspection import Discrepancy, IndexRepair, JournalState
+from desktop_rag.store.contract.kinds import kinds, kinds_of_features, nouns_of_features
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.search.chunk_cache import table_name
@@ -200,21 +201,19 @@ _LISTED_ONCE = (
     ("assistants", "assistant_id", "assistants"),
     ("interactions", "interaction_id", "remembered answers"),
     ("attached_images", "attachment_id", "attached images"),
-    ("standing_questions", "question_id", "scheduled questions"),
-    ("standing_runs", "run_id", "answers to scheduled questions"),
-    ("experiments", "record_id", "sets of questions and their runs"),
-    ("evaluations", "evaluation_id", "evaluation runs"),
 )
 
+
+def _listed_twice(table: str, key: str, word: str) -> Rule:
+    return Rule(
+        f"{word} listed twice",
+        f"(SELECT {key} FROM {table} GROUP BY {key} HAVING count(*) > 1)",
+        is_precious=True,
+    )
+
+
 PERSONAL_RULES = (
-    *(
-        Rule(
-            f"{word} listed twice",
-            f"(SELECT {key} FROM {table} GROUP BY {key} HAVING count(*) > 1)",
-            is_precious=True,
-        )
-        for table, key, word in _LISTED_ONCE
-    ),
+    *(_listed_twice(*listed) for listed in _LISTED_ONCE),
     Rule(
         "folders and links without a collection",
         "sources ANTI JOIN collections USING (collection_id)",
@@ -236,18 +235,24 @@ PERSONAL_RULES = (
         " ANTI JOIN conversations USING (conversation_id)",
         is_precious=True,
     ),
-    Rule(
-        "answers without their scheduled question",
-        "standing_runs ANTI JOIN standing_questions USING (question_id)",
-        is_precious=True,
-    ),
-    Rule(
-        "runs without their set of questions, or answers without their run",
-        "(SELECT owner_id AS record_id FROM experiments WHERE owner_id <> '')"
-        " ANTI JOIN experiments USING (record_id)",
-        is_precious=True,
-    ),
 )
+
+
+def rules_of_features() -> Iterator[Rule]:
+    """The rules of what features keep."""
+    for name, kind in kinds_of_features().items():
+        _, word = nouns_of_features()[name]
+        [(table, key)] = kind.tables.items()
+        yield _listed_twice(table, key, word)
+        if kind.owner:
+            column, owner = kind.owner
+            [(owners, own_key)] = kinds()[owner].tables.items()
+            yield Rule(
+                f"{word} without what they belong to",
+                f"(SELECT {column} AS {own_key} FROM {table} WHERE {column} <> '')"
+                f" ANTI JOIN {owners} USING ({own_key})",
+                is_precious=True,
+            )
 
 
 # Mends the index of a library inside a transaction: what belongs to nothing goes, documents whose
@@ -385,7 +390,7 @@ class LibraryInspection:
         with self._database.snapshot() as snapshot:
             con = snapshot.con
             models = models_with_table(con)
-            rules = [*INDEX_RULES, *vector_rules(models), *PERSONAL_RULES]
+            rules = [*INDEX_RULES, *vector_rules(models), *PERSONAL_RULES, *rules_of_features()]
             found = [Discrepancy("models without a table, or the reverse", stray_tables(con))]
             found += [
                 Discrepancy(rule.what, _count(con, rule), rule.is_precious)

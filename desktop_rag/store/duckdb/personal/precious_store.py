@@ -9,20 +9,14 @@ import duckdb
 
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.errors import AppError
-from desktop_rag.store.contract.precious import Entry, Plan
+from desktop_rag.store.contract.database import Entity
+from desktop_rag.store.contract.precious import SCHEMA, Entry, Plan
 from desktop_rag.store.duckdb.database.bulk_rows import insert_rows
 from desktop_rag.store.duckdb.database.connections import REFUSALS, Connection
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.database.migrations import LATEST
+from desktop_rag.store.duckdb.database.schema import tables_in, version_of
 from desktop_rag.store.duckdb.search.chunk_cache import VectorTable, create
-from desktop_rag.store.sql.precious_rows import (
-    PRECIOUS_TABLES,
-    Entity,
-    all_rows,
-    keys_of,
-    put_rows,
-    rows_of,
-)
+from desktop_rag.store.sql.precious_rows import all_rows, keys_of, put_rows, rows_of
 
 # What is derived, out of the library into a file of its own and back. Inside a transaction.
 #
@@ -31,7 +25,11 @@ from desktop_rag.store.sql.precious_rows import (
 # of sources, with the paths that the documents are below.
 
 OUTGOING, INCOMING = "outgoing", "incoming"
-_OWN = ("migrations", "journal_state")
+_DERIVED = (
+    "chunks", "crawl_reports", "dead_chunks", "document_texts", "documents", "file_changes",
+    "models", "posting_runs", "postings", "recent_postings", "terms", "unfinished_content",
+    "web_pages",
+)  # fmt: skip
 _ANCHORS = ("collections", "sources")
 _MOST_DIMENSIONS = 65_536
 # Each counts the rows that an index made by the app does not have.
@@ -69,7 +67,7 @@ def has_documents(con: Connection) -> bool:
 def copy_out(con: Connection) -> None:
     """Copy what is derived into the attached, empty file."""
     con.execute(f"COPY FROM DATABASE {_name(con)} TO {OUTGOING} (SCHEMA)")
-    for table in ("migrations", *_ANCHORS, *_derived(con, _name(con))):
+    for table in ("library_version", *_ANCHORS, *_derived(con)):
         con.execute(f"INSERT INTO {OUTGOING}.{table} BY NAME SELECT * FROM {table}")
 
 
@@ -81,7 +79,7 @@ def take_over(con: Connection) -> None:
             "An index can only be taken into an empty library; chats and settings into any.",
         )
     _refuse_other_schema(con)
-    for table in _derived(con, _name(con)):
+    for table in _derived(con):
         if table.startswith("vectors_"):
             con.execute(f"DROP TABLE {table}")
         else:
@@ -119,12 +117,12 @@ def _rebase_documents(con: Connection) -> None:
 
 
 def _refuse_other_schema(con: Connection) -> None:
-    if "migrations" not in _tables(con, INCOMING):
+    version = version_of(con, INCOMING)
+    if not version:
         raise _unfit("It is no library.")
-    [(version,)] = con.execute(f"SELECT max(version) FROM {INCOMING}.migrations").fetchall()
-    if version != LATEST:
-        raise _unfit(f"Its version is {version}, this app has {LATEST}.")
-    for table in (*_ANCHORS, *_derived(con, _name(con))):
+    if version != SCHEMA:
+        raise _unfit(f"Its version is {version}, this app has {SCHEMA}.")
+    for table in (*_ANCHORS, *_derived(con)):
         is_vectors = table.startswith("vectors_")
         if not is_vectors and _columns(con, INCOMING, table) != _columns(con, _name(con), table):
             raise _unfit(f"Its table {table} has other columns.")
@@ -147,15 +145,9 @@ def _name(con: Connection) -> str:
     return f'"{name}"'
 
 
-def _derived(con: Connection, database: str) -> list[str]:
-    return sorted(_tables(con, database.strip('"')) - {*PRECIOUS_TABLES, *_OWN})
-
-
-def _tables(con: Connection, database: str) -> set[str]:
-    rows = con.execute(
-        "SELECT table_name FROM duckdb_tables() WHERE database_name = ?", [database]
-    ).fetchall()
-    return {name for (name,) in rows}
+def _derived(con: Connection) -> list[str]:
+    tables = tables_in(con)
+    return sorted(name for name in tables if name in _DERIVED or name.startswith("vectors_"))
 
 
 def _columns(con: Connection, database: str, table: str) -> Mapping[str, str]:
@@ -176,7 +168,7 @@ _ATTEMPTS = 4
 class PreciousStore:
     """Reads and merges entries; the lines of the journal are written as with any change."""
 
-    schema = LATEST
+    schema = SCHEMA
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -22,17 +22,11 @@ from desktop_rag.core.library_events import (
 from desktop_rag.core.parsed import Chunk
 from desktop_rag.core.pictures import PICTURES_WAIT, waiting_in
 from desktop_rag.core.question import Readable
+from desktop_rag.store.contract.database import Connection, Database, Entity
 from desktop_rag.store.contract.documents import DocumentClaims, IndexingOutcome, KnownRow, ReadRow
 from desktop_rag.store.sql.documents.tag_store import follow_moves
-from desktop_rag.store.sql.precious_rows import Entity
 from desktop_rag.store.sql.scope_filters import readable_documents
-from desktop_rag.store.sql.sql_engine import (
-    Connection,
-    Database,
-    DocumentContent,
-    StagedOutcomes,
-    sql_in,
-)
+from desktop_rag.store.sql.sql_engine import DocumentContent, StagedOutcomes, sql_in
 
 # The rows of documents as values and back. Inside a transaction or on an open cursor.
 

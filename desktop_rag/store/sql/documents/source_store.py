@@ -12,9 +12,9 @@ from desktop_rag.core.crawling import CrawlRefusal, CrawlReport, CrawlState
 from desktop_rag.core.domain import Collection, Source, SourceRules, WebLinks
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import ChunkSettings
+from desktop_rag.store.contract.database import Connection, Database, Entity
 from desktop_rag.store.contract.sources import WebPage
-from desktop_rag.store.sql.precious_rows import Entity
-from desktop_rag.store.sql.sql_engine import Connection, Database, DocumentContent
+from desktop_rag.store.sql.sql_engine import DocumentContent
 
 _SOURCE = (
     "source_id, collection_id, path, added_at, rules, links, refreshed_at, base_address, program"

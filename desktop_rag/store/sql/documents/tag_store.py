@@ -6,9 +6,8 @@ from pathlib import Path
 
 from desktop_rag.core.domain import MOST_TAGS, Document, TagCount, with_changes
 from desktop_rag.core.errors import AppError
-from desktop_rag.store.sql.precious_rows import Entity
+from desktop_rag.store.contract.database import Connection, Database, Entity
 from desktop_rag.store.sql.scope_filters import folded
-from desktop_rag.store.sql.sql_engine import Connection, Database
 
 _KIND = "tagging"
 # Attached files are no part of the library; gone ones are found by no search.

@@ -3,8 +3,7 @@
 import json
 
 from desktop_rag.core.assistant import Assistant
-from desktop_rag.store.sql.precious_rows import Entity
-from desktop_rag.store.sql.sql_engine import Connection, Database
+from desktop_rag.store.contract.database import Connection, Database, Entity
 
 
 class AssistantStore:

@@ -24,12 +24,12 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.question_scope import QuestionScope
+from desktop_rag.store.contract.database import Connection, Database, Entity
 from desktop_rag.store.contract.records import UnfinishedAnswer
 from desktop_rag.store.sql.documents.source_store import delete_source
 from desktop_rag.store.sql.line_files import append_lines, mapping_journal_errors
-from desktop_rag.store.sql.precious_rows import Entity
 from desktop_rag.store.sql.scope_filters import folded
-from desktop_rag.store.sql.sql_engine import Connection, Database, DocumentContent
+from desktop_rag.store.sql.sql_engine import DocumentContent
 
 CONVERSATION = "conversation_id, title, collection_id, updated_at, is_pinned, assistant_id, kept_by"
 _MESSAGE = (

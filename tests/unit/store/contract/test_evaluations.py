@@ -4,8 +4,8 @@ from dataclasses import replace
 import pytest
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.features.evaluation.measures.stored_runs import Evaluation, EvaluationStore
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.records import Evaluation, EvaluationStore
 
 RUN = Evaluation(
     "abc1", "retrieval", "лампа's set", 100.5, 2.25, "0.1", {"limit": None, "k": 5},
@@ -15,7 +15,7 @@ RUN = Evaluation(
 
 @pytest.fixture
 def store(engine: Engine) -> EvaluationStore:
-    return engine.evaluations
+    return engine.store(EvaluationStore)
 
 
 def test_a_run_comes_back_as_it_was(store: EvaluationStore) -> None:

@@ -12,6 +12,7 @@ from desktop_rag.core.claims import (
 )
 from desktop_rag.core.conversation import MessageState, SourceRef
 from desktop_rag.core.parsed import Anchor, ChunkSettings
+from desktop_rag.features.evaluation.experiments.experiment_store import ExperimentStore
 from desktop_rag.features.evaluation.values.chunk_trial import (
     ChunkComparison,
     ChunkTrial,
@@ -20,7 +21,6 @@ from desktop_rag.features.evaluation.values.chunk_trial import (
     Retrieved,
     TrialQuestion,
 )
-from desktop_rag.features.evaluation.values.experiment_store_contract import ExperimentStore
 from desktop_rag.features.evaluation.values.run import (
     Judgement,
     Memory,
@@ -66,7 +66,7 @@ COMPARISON = ChunkComparison(
 
 @pytest.fixture
 def store(engine: Engine) -> ExperimentStore:
-    return engine.experiments
+    return engine.store(ExperimentStore)
 
 
 def filled(store: ExperimentStore) -> ExperimentStore:

@@ -5,6 +5,7 @@ import pytest
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem, ScopeKind
+from desktop_rag.features.schedules.standing_store import StandingStore
 from desktop_rag.features.schedules.values.standing_question import (
     Rhythm,
     ScheduleState,
@@ -15,7 +16,6 @@ from desktop_rag.features.schedules.values.standing_run import (
     SentenceChange,
     StandingRun,
 )
-from desktop_rag.features.schedules.values.standing_store_contract import StandingStore
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import EVERYWHERE, Scope
 from tests.stored_rows import put, remove, wait_again
@@ -38,7 +38,7 @@ RUN = StandingRun(
 
 @pytest.fixture
 def store(engine: Engine) -> StandingStore:
-    return engine.standing
+    return engine.store(StandingStore)
 
 
 def test_questions_come_back_equal_by_name(store: StandingStore) -> None:

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import psycopg
 from psycopg_pool import ConnectionPool, PoolTimeout
 
+from desktop_rag.core.server_state import ReplicaState
 from desktop_rag.features.shared_library.postgres.database.server_connection import Own
-from desktop_rag.features.shared_library.state.server_state import ReplicaState
 
 log = logging.getLogger(__name__)
 

@@ -23,6 +23,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from desktop_rag.core.errors import AppError, DiskFullError
 from desktop_rag.core.question import Readable
+from desktop_rag.core.server_state import ReplicaState, SlowSearch
 from desktop_rag.features.shared_library.postgres.database.partitioning import collections_of
 from desktop_rag.features.shared_library.postgres.database.read_replica import (
     WRITTEN,
@@ -40,9 +41,8 @@ from desktop_rag.features.shared_library.postgres.database.server_migrations imp
     migrate,
     version_of,
 )
-from desktop_rag.features.shared_library.state.server_state import ReplicaState, SlowSearch
+from desktop_rag.store.contract.database import Entity
 from desktop_rag.store.contract.inspection import NoLibraryError, NotReadableNowError
-from desktop_rag.store.sql.precious_rows import Entity
 
 # PostgreSQL's failures as AppErrors: a server that is away or full, missing rights. Any thread.
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from desktop_rag.store.duckdb.database import creation
+from desktop_rag.store.duckdb.database import schema
 from desktop_rag.store.duckdb.database.database import Database
 
 
@@ -26,9 +26,9 @@ def test_a_failed_creation_leaves_nothing_and_the_next_start_creates(
 
     path = tmp_path / "library.duckdb"
     with monkeypatch.context() as patch:
-        patch.setattr(creation, "build_empty", fill_the_disk)
+        patch.setattr(schema, "build_empty", fill_the_disk)
         with pytest.raises(OSError, match="no space"):
-            creation.create(path)
+            schema.create(path)
     assert names(tmp_path) == []
     opened(path).close()
     assert names(tmp_path) == ["library.duckdb"]
@@ -44,14 +44,14 @@ def test_what_a_killed_creation_left_is_removed(tmp_path: Path) -> None:
 def test_a_file_that_another_process_creates_meanwhile_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, build = tmp_path / "library.duckdb", creation.build_empty
+    path, build = tmp_path / "library.duckdb", schema.build_empty
 
     def build_while_another_does(built: Path) -> None:
         build(built)
         path.write_bytes(b"the library of the other process")
 
-    monkeypatch.setattr(creation, "build_empty", build_while_another_does)
-    creation.create(path)
+    monkeypatch.setattr(schema, "build_empty", build_while_another_does)
+    schema.create(path)
     assert path.read_bytes() == b"the library of the other process"
     assert names(tmp_path) == ["library.duckdb"]
 
@@ -63,7 +63,7 @@ def test_without_hard_links_the_file_is_renamed(
         raise PermissionError("no hard links here")
 
     monkeypatch.setattr(Path, "hardlink_to", refuse)
-    creation.create(tmp_path / "library.duckdb")
+    schema.create(tmp_path / "library.duckdb")
     assert names(tmp_path) == ["library.duckdb"]
     with duckdb.connect(str(tmp_path / "library.duckdb"), read_only=True) as connection:
         assert connection.execute("SELECT count(*) FROM documents").fetchall() == [(0,)]

@@ -10,10 +10,10 @@ import duckdb
 import pytest
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.store.contract.precious import SCHEMA
 from desktop_rag.store.duckdb.database.bulk_rows import insert
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.database.migrations import LATEST
 
 WAIT_S = 30.0
 
@@ -104,7 +104,7 @@ def test_the_engine_can_reach_nothing_outside(database: Database, statement: str
 def test_a_newer_library_is_refused_untouched(path: Path) -> None:
     open_again(path).close()
     connection = duckdb.connect(str(path))
-    connection.execute("INSERT INTO migrations VALUES (?, 0)", [LATEST + 1])
+    connection.execute("UPDATE library_version SET version = ?", [SCHEMA + 1])
     connection.close()
     before = path.read_bytes()
     with pytest.raises(AppError, match="newer version"):

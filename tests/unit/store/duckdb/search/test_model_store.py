@@ -1,13 +1,7 @@
-from pathlib import Path
-
-import duckdb
 import numpy as np
 
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.database import Database
-from desktop_rag.store.duckdb.database.migrations import MIGRATIONS
-from desktop_rag.store.duckdb.search.index_cache import IndexCache
-from desktop_rag.store.duckdb.search.model_store import ModelStore
 from tests.stored_rows import put
 
 
@@ -20,27 +14,6 @@ def test_a_model_that_is_dropped_takes_its_tables_along(engine: Engine, database
         tables = {row[0] for row in con.execute("SHOW TABLES").fetchall()}
         assert con.execute("SELECT name FROM models").fetchall() == [("answering@1",)]
     assert {table for table in tables if table.startswith("vectors_")} == {"vectors_1"}
-
-
-def test_the_model_of_an_older_library_goes_on_answering(path: Path) -> None:
-    connection = duckdb.connect(str(path))
-    connection.execute("CREATE TABLE migrations (version INTEGER, applied_at DOUBLE)")
-    for number in (0, 1):
-        MIGRATIONS[number](connection)
-        connection.execute("INSERT INTO migrations VALUES (?, 0)", [number + 1])
-    connection.execute(
-        "INSERT INTO collections (collection_id, name, created_at) VALUES ('c', 'Work', 1)"
-    )
-    connection.execute(
-        "INSERT INTO models VALUES (1, 'a@1', 4, '', false), (2, 'b@2', 4, 'f', true)"
-    )
-    connection.close()
-    database = Database(path, memory_mb=256, backups=path.parent)
-    rows = ModelStore(database, IndexCache(database)).answering()
-    assert {i: (row.model_id, row.name, row.spec) for i, row in rows.items()} == {
-        "c": (2, "b@2", "f")
-    }
-    database.close()
 
 
 def test_a_new_model_with_the_id_of_a_dropped_one_starts_afresh(engine: Engine) -> None:

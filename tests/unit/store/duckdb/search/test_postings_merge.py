@@ -2,6 +2,7 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from typing import TypeVar
 
+from desktop_rag.store.contract.database import Entity
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.connections import Connection
 from desktop_rag.store.duckdb.database.database import Database
@@ -11,7 +12,6 @@ from desktop_rag.store.duckdb.search.postings import (
     read_postings_state,
     sort_recent,
 )
-from desktop_rag.store.sql.precious_rows import Entity
 from tests.stored_rows import found, put, remove
 
 T = TypeVar("T")

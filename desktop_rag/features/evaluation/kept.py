@@ -1,0 +1,109 @@
+"""Sets of questions with what belongs to them, and figures of measurements, in backups. Pure.
+
+Of a set that both sides have, the one changed last wins. Everything else is kept once.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from desktop_rag.backup.value_rules import (
+    LONGEST_NAME,
+    LONGEST_TITLE,
+    MOST_NUMBER,
+    WrongValueError,
+    any_json,
+    exactly,
+    identifier,
+    json_of,
+    moment,
+    number,
+    strict_json,
+    text,
+    whole,
+)
+from desktop_rag.features.evaluation.values.chunk_trial import ChunkComparison
+from desktop_rag.features.evaluation.values.record_json import decoded
+from desktop_rag.features.evaluation.values.run import Judgement, QuestionSet, Run, RunAnswer
+from desktop_rag.store.contract.precious import BackupRules, Check, Entry, Incoming, Present
+
+# The value of each kind, the field with its id, and the one with its owner's.
+_KINDS: Mapping[str, tuple[type[Any], str, str]] = {
+    "set": (QuestionSet, "set_id", ""),
+    "run": (Run, "run_id", "set_id"),
+    "answer": (RunAnswer, "answer_id", "run_id"),
+    "judgement": (Judgement, "judgement_id", "set_id"),
+    "comparison": (ChunkComparison, "comparison_id", ""),
+}
+
+_COLUMNS: Mapping[str, Mapping[str, Check]] = {
+    "experiments": {
+        "record_id": identifier(),
+        "kind": exactly(*_KINDS),
+        "owner_id": identifier(may_be_empty=True),
+        "made_of": json_of(any_json),
+        "number": whole(0, MOST_NUMBER),
+    },
+    "evaluations": {
+        "evaluation_id": identifier(),
+        "kind": text(LONGEST_NAME),
+        "name": text(LONGEST_TITLE),
+        "created_at": moment(),
+        "seconds": number(),
+        "version": text(LONGEST_NAME),
+        "settings": json_of(any_json, takes_nan=True),
+        "results": json_of(any_json, takes_nan=True),
+        "queries": json_of(any_json, takes_nan=True),
+        "number": whole(0, MOST_NUMBER),
+    },
+}
+
+
+def _check(entry: Entry, place: str) -> None:
+    """WrongValueError unless it is a value of its kind, with the ids that its row has."""
+    row = entry.row
+    value, key, owner = _KINDS[row["kind"]]
+    try:
+        found = decoded(value, strict_json(row["made_of"]))
+    except (TypeError, ValueError):
+        raise WrongValueError(f"{place}, its content") from None
+    ids = getattr(found, key), getattr(found, owner) if owner else ""
+    if ids != (entry.key, row["owner_id"]):
+        raise WrongValueError(f"{place}, its id")
+
+
+def _merged(here: Present, new: Incoming, _ids: Mapping[str, str]) -> list[Entry]:
+    """What is missing here, after what is here, and sets that were changed since."""
+    present, incoming = here.get("experiment", {}), new.get("experiment", [])
+    known = {*present, *(entry.key for entry in incoming)}
+    if any(entry.row["owner_id"] not in {"", *known} for entry in incoming):
+        raise WrongValueError("a run of no set")
+    both = [(present[entry.key], entry) for entry in incoming if entry.key in present]
+    return [
+        *_appended(present, incoming),
+        *(_numbered(n, h.row["number"]) for h, n in both if _is_newer_set(h, n)),
+        *_appended(here.get("evaluation", {}), new.get("evaluation", [])),
+    ]
+
+
+def _appended(present: Mapping[str, Entry], incoming: Sequence[Entry]) -> list[Entry]:
+    """Those that are missing, in their own order after those here."""
+    last = max((entry.row["number"] for entry in present.values()), default=0)
+    missing = [entry for entry in incoming if entry.key not in present]
+    missing.sort(key=lambda entry: entry.row["number"])
+    return [_numbered(entry, last + place) for place, entry in enumerate(missing, start=1)]
+
+
+def _numbered(entry: Entry, place: int) -> Entry:
+    [table] = entry.rows
+    return replace(entry, rows={table: [{**entry.row, "number": place}]})
+
+
+def _is_newer_set(present: Entry, incoming: Entry) -> bool:
+    if (present.row["kind"], incoming.row["kind"]) != ("set", "set"):
+        return False
+    times = [strict_json(e.row["made_of"]).get("changed_at", 0.0) for e in (present, incoming)]
+    return bool(times[1] > times[0])
+
+
+RULES = BackupRules(_COLUMNS, {"experiment": _check}, _merged)

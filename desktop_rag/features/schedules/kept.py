@@ -1,0 +1,158 @@
+"""Scheduled questions and their runs in backups. Pure.
+
+Of a question that both sides have, the one changed last wins, and its schedule goes on as it is
+here. Runs are kept once each, those of a backup below those here.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from desktop_rag.backup.value_rules import (
+    ANCHOR,
+    LONGEST_PATH,
+    MOST_NUMBER,
+    MOST_WHOLE,
+    SCOPE,
+    WrongValueError,
+    fields,
+    flag,
+    identifier,
+    json_of,
+    list_of,
+    moment,
+    number,
+    one_of,
+    strict_json,
+    text,
+    whole,
+)
+from desktop_rag.core.question_scope import ScopeKind
+from desktop_rag.features.schedules.values.standing_question import (
+    LONGEST_NAME,
+    LONGEST_QUESTION,
+    RUNS_KEPT,
+    Rhythm,
+)
+from desktop_rag.features.schedules.values.standing_run import SentenceChange
+from desktop_rag.store.contract.precious import BackupRules, Check, Entry, Incoming, Present
+
+_STANDING = fields(
+    {
+        "question_id": identifier(), "name": text(LONGEST_NAME, is_needed=True),
+        "question": text(LONGEST_QUESTION, is_needed=True), "rhythm": one_of(Rhythm),
+        "minute": whole(0, 24 * 60 - 1), "weekday": whole(0, 6), "scope": SCOPE,
+        "assistant_id": identifier(may_be_empty=True), "is_paused": flag, "changed_at": moment(),
+    }
+)  # fmt: skip
+_SCHEDULE = fields(
+    {
+        "settled": text(), "failures": whole(), "failed_at": moment(), "retry_at": moment(),
+        "error_title": text(), "error_hint": text(),
+    },
+    (),
+)  # fmt: skip
+_SOURCE = fields(
+    {
+        "n": whole(), "document_id": text(LONGEST_PATH), "path": text(LONGEST_PATH),
+        "title": text(), "anchor": ANCHOR, "text": text(), "score": number(), "quote": text(),
+        "start": whole(-MOST_WHOLE), "end": whole(-MOST_WHOLE), "is_cited": flag, "part": text(),
+        "url": text(), "also_in": list_of(text()), "query": text(),
+    }
+)  # fmt: skip
+# Runs of earlier versions have no numbers.
+_COMPARED = fields(
+    {
+        "change": one_of(SentenceChange), "text": text(), "before": text(),
+        "numbers": list_of(whole()),
+    },
+    ("change", "text", "before"),
+)  # fmt: skip
+_RUN = fields(
+    {
+        "run_id": identifier(), "question_id": identifier(), "ran_at": moment(), "question": text(),
+        "answer": text(), "model": text(),
+        "is_excerpts": flag, "seconds": number(), "sources": list_of(_SOURCE),
+        "compared": list_of(_COMPARED), "note": text(),
+    }
+)  # fmt: skip
+
+_COLUMNS: Mapping[str, Mapping[str, Check]] = {
+    "standing_questions": {
+        "question_id": identifier(),
+        "made_of": json_of(_STANDING),
+        "state": json_of(_SCHEDULE),
+        "is_deleted": flag,
+    },
+    "standing_runs": {
+        "run_id": identifier(),
+        "question_id": identifier(),
+        "made_of": json_of(_RUN),
+        "number": whole(-MOST_NUMBER, MOST_NUMBER),
+    },
+}
+
+
+def _check(entry: Entry, place: str) -> None:
+    """The ids that a row has beside its value are those of its value."""
+    made_of = _made_of(entry)
+    shared = {"question_id", "run_id"} & entry.row.keys()
+    if any(made_of[column] != entry.row[column] for column in shared):
+        raise WrongValueError(f"{place}, its id")
+
+
+def _merged(here: Present, new: Incoming, ids: Mapping[str, str]) -> list[Entry]:
+    """The questions and runs to put; `ids` are the collections here of those in the backup."""
+    questions = here.get("standing", {})
+    put = [
+        _moved(question, questions.get(question.key), ids)
+        for question in new.get("standing", [])
+        if _is_newer(question, questions.get(question.key))
+    ]
+    known = {*questions, *(question.key for question in new.get("standing", []))}
+    return [*put, *_runs(here.get("standing_run", {}), new.get("standing_run", []), known)]
+
+
+def _is_newer(incoming: Entry, present: Entry | None) -> bool:
+    if present is None or present.row["is_deleted"]:
+        return True
+    return bool(_made_of(incoming)["changed_at"] > _made_of(present)["changed_at"])
+
+
+def _moved(question: Entry, present: Entry | None, ids: Mapping[str, str]) -> Entry:
+    """The question about the collections as they are called here, with its state here."""
+    made_of = _made_of(question)
+    for item in made_of["scope"].get("items", []):
+        if item["kind"] == ScopeKind.COLLECTION.value:
+            item["key"] = ids.get(item["key"], item["key"])
+    row = {**question.row, "made_of": json.dumps(made_of, ensure_ascii=False)}
+    if present:
+        row["state"] = present.row["state"]
+    return replace(question, rows={"standing_questions": [row]})
+
+
+def _runs(
+    present: Mapping[str, Entry], incoming: Sequence[Entry], known: set[str]
+) -> Iterator[Entry]:
+    """The runs that are missing, numbered before those here, up to as many as are kept."""
+    if any(run.row["question_id"] not in known for run in incoming):
+        raise WrongValueError("a run of no scheduled question")
+    kept: dict[str, int] = {}
+    for run in present.values():
+        kept[run.row["question_id"]] = kept.get(run.row["question_id"], 0) + 1
+    first = min((run.row["number"] for run in present.values()), default=None)
+    missing = [run for run in incoming if run.key not in present]
+    for place, run in enumerate(sorted(missing, key=lambda r: -r.row["number"]), start=1):
+        question_id = run.row["question_id"]
+        kept[question_id] = kept.get(question_id, 0) + 1
+        if kept[question_id] <= RUNS_KEPT:
+            number = run.row["number"] if first is None else first - place
+            yield replace(run, rows={"standing_runs": [{**run.row, "number": number}]})
+
+
+def _made_of(entry: Entry) -> dict[str, Any]:
+    return strict_json(entry.row["made_of"])
+
+
+RULES = BackupRules(_COLUMNS, {"standing": _check, "standing_run": _check}, _merged)

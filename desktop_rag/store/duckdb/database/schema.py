@@ -1,0 +1,122 @@
+"""The tables of a library file: written down in schema.sql, made at once, and kept up to date.
+
+A file is created completely or not at all: built under a temporary name, then linked. One that
+DuckDB itself creates is unreadable when the process ends during the first writes.
+"""
+
+import secrets
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import duckdb
+
+from desktop_rag.store.contract.kinds import tables_of_features
+from desktop_rag.store.contract.precious import SCHEMA, SCHEMA_BEFORE
+from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection
+
+# Brings a library from version n + 1 to n + 2, at place n. Each is run once, in a transaction.
+STEPS: list[Callable[[Connection], None]] = []
+# What `version_of` says of a library that is older than any that can be opened.
+TOO_OLD = -1
+
+_TABLES = Path(__file__).parents[1] / "schema.sql"
+# The last library before version 1 has its tables, and counted the steps that led to them.
+_TO_FIRST = f"""
+ALTER TABLE migrations RENAME TO library_version;
+ALTER TABLE library_version DROP COLUMN applied_at;
+DELETE FROM library_version WHERE version < {SCHEMA_BEFORE};
+UPDATE library_version SET version = 1;
+ALTER TABLE models DROP COLUMN is_answering;
+"""
+_INFIX = ".new-"
+
+
+def version_of(connection: Connection, database: str = "") -> int | None:
+    """The version of an open file, or of an attached one: 0 when it is empty, None when not ours.
+
+    TOO_OLD for a library that no app wrote that was ever released.
+    """
+    tables = tables_in(connection, database)
+    prefix = f"{database}." if database else ""
+    if "library_version" in tables:
+        query = f"SELECT max(version) FROM {prefix}library_version"
+    elif "migrations" in tables:
+        query = f"SELECT max(version) FROM {prefix}migrations"
+    else:
+        return None if tables else 0
+    [(version,)] = connection.execute(query).fetchall()
+    if "library_version" in tables:
+        return int(version or 0)
+    return 1 if version == SCHEMA_BEFORE else TOO_OLD
+
+
+def tables_in(connection: Connection, database: str = "") -> set[str]:
+    """The tables of the open file, or of an attached one."""
+    rows = connection.execute(
+        "SELECT table_name FROM duckdb_tables()"
+        " WHERE database_name = coalesce(nullif(?, ''), current_database())",
+        [database],
+    ).fetchall()
+    return {name for (name,) in rows}
+
+
+def bring_up_to_date(connection: Connection) -> None:
+    """Make the tables that are missing, in an empty file or one of an earlier version."""
+    found = version_of(connection)
+    connection.begin()
+    try:
+        if not found:
+            connection.execute(_TABLES.read_text("utf-8"))
+        elif "migrations" in tables_in(connection):
+            connection.execute(_TO_FIRST)
+        for version in range(found or SCHEMA, SCHEMA):
+            STEPS[version - 1](connection)
+            connection.execute("UPDATE library_version SET version = ?", [version + 1])
+        for statements in tables_of_features():
+            connection.execute(statements)
+        connection.commit()
+    except BaseException:
+        connection.rollback()
+        raise
+
+
+def create(path: Path) -> None:
+    """Create an empty library of the latest version; an existing file stays as it is.
+
+    When two processes create at once, one file wins and both find it. duckdb.Error or OSError
+    when the disk refuses; then there is no library file.
+    """
+    remove_unbuilt(path)
+    built = path.with_name(f"{path.name}{_INFIX}{secrets.token_hex(4)}")
+    try:
+        build_empty(built)
+        built.chmod(0o600)
+        _move_unless_taken(built, path)
+    finally:
+        remove_unbuilt(path)
+
+
+def build_empty(path: Path) -> None:
+    """Write an empty library of the latest version to a new file."""
+    connection = duckdb.connect(str(path), config={**OPTIONS})
+    try:
+        bring_up_to_date(connection)
+    finally:
+        connection.close()
+
+
+def remove_unbuilt(path: Path) -> None:
+    """Remove what an interrupted creation left."""
+    for unfinished in path.parent.glob(f"{path.name}{_INFIX}*"):
+        unfinished.unlink(missing_ok=True)
+
+
+def _move_unless_taken(built: Path, path: Path) -> None:
+    # A rename would replace the file that another process has just created and opened.
+    with suppress(FileExistsError, FileNotFoundError):
+        try:
+            path.hardlink_to(built)
+        except PermissionError:  # a file system without hard links
+            if not path.exists():
+                built.rename(path)
