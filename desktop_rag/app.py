@@ -182,7 +182,7 @@ def build_services(
         embeds = rail_embeddings(home.rail_vectors, dense.bundled)
         checker, rails = ClaimChecker(dense.bundled), AssistantRails(*embeds, home.rails, commands)
         personal = _make_personal(home, engine, library, dense)
-        chat = _make_chat(joined, retriever, dense, models, personal, recorder, checker, rails)
+        chat = _make_chat(joined, retriever, dense, models, personal, checker, rails)
         faults = _faults(dense, [*restored_notices(engine), *lost], recorder)
         backups.leave_to(library.sources.look_again, commands.take)
     except BaseException:
@@ -252,7 +252,6 @@ def _make_chat(  # noqa: PLR0917  each is made once, in this order
     dense: EmbedderRegistry,
     models: ChatModels,
     personal: Personal,
-    recorder: Recorder,
     checker: ClaimChecker,
     rails: AssistantRails,
 ) -> Chat:
@@ -260,8 +259,8 @@ def _make_chat(  # noqa: PLR0917  each is made once, in this order
     embedder = None if is_address(models.settings.index.model_folder) else dense.embedder
     chat = Chat(
         engine, retriever, embedder, models, personal,
-        assistants=Assistants(engine.assistants, engine.sources.collections, rails),
-        check=checker.check, recorder=recorder,
+        assistants=Assistants(engine.assistants, engine.sources.collections, rails.check),
+        check=checker.check, wrap=rails,
     )  # fmt: skip
     chat.store_cut_answers()
     return chat

@@ -22,8 +22,7 @@ log = logging.getLogger(__name__)
 
 # Finds the source that says a sentence word for word, and so certainly supports it.
 #
-# Pure, any thread. Anything less is uncertain: the context may deny it ("it is a myth that"), and
-# a
+# Pure, any thread. Anything less is uncertain: the context may deny it ("it is a myth that"), and a
 # single word may matter. White space, case, Markdown, and the kinds of quotes and dashes are
 # ignored.
 

@@ -29,8 +29,7 @@ log = logging.getLogger(__name__)
 # Calibrates the similarities of a model by those that it gives to unrelated texts. Any thread.
 #
 # One model gives unrelated texts a similarity of .05, another .7. Thresholds that were measured
-# with
-# one model hold for another only on a common scale (Ethayarajh, 2019, "How Contextual are
+# with one model hold for another only on a common scale (Ethayarajh, 2019, "How Contextual are
 # Contextualized Word Representations?", on correcting for anisotropy).
 
 # Texts with nothing in common, in the tone and length of a passage's window.

@@ -15,7 +15,7 @@ from desktop_rag.core.question_scope import QuestionScope, ScopeItem, ScopeKind
 from desktop_rag.core.shared_library import is_shared_item
 from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.engine import Engine
-from desktop_rag.store.contract.search import EVERYWHERE
+from desktop_rag.store.contract.search import EVERYWHERE, Scope
 
 # The whole text of more documents never fits into a prompt.
 _MOST_WHOLE = 50
@@ -139,6 +139,10 @@ class Scopes:
     def missing(self, scope: QuestionScope, assistant_id: str = "") -> list[tuple[ScopeItem, str]]:
         """The items of which nothing can be read for a question to this assistant, and why."""
         return list(self._chosen.missing(scope.items, self._set_up(assistant_id).reach).items())
+
+    def fingerprint(self, scope: QuestionScope) -> str:
+        """A short text that is another one once a document of the scope has changed."""
+        return self._engine.names.fingerprint(Scope(about=scope.items))
 
     def _folders(self, sources: Sequence[Source], wanted: str) -> Iterator[ScopeItem]:
         """The folders that the person added, and for a text those below them that hold files."""

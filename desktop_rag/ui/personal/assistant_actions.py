@@ -33,6 +33,7 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.core.search_syntax import limits_in_words
 from desktop_rag.core.settings import Settings
 from desktop_rag.features.rails.assistants.rail_names import BUILT_IN
+from desktop_rag.features.rails.assistants.rail_service import rails_of
 from desktop_rag.features.rails.ui.teaching import Teaching
 from desktop_rag.ui.composer.model_choice import AssistantChoice
 from desktop_rag.ui.foundation.bridge import Bridge, Job
@@ -417,7 +418,7 @@ class AssistantActions(QObject):
 
     def _connect_rails(self, dialog: AssistantDialog) -> None:
         """Try the sentences of its form."""
-        field, rails = dialog.rails, self._chat.assistants.rails
+        field, rails = dialog.rails, rails_of(self._chat)
         if rails is None:
             return
 

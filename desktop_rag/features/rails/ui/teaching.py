@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import Notice
+from desktop_rag.features.rails.assistants.rail_service import rails_of
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.wording import one_line, shortened
 
@@ -30,7 +31,7 @@ class Teaching(QObject):
     def __init__(self, bridge: Bridge, chat: "Chat", parent: QWidget) -> None:
         super().__init__(parent)
         self._bridge = bridge
-        self._rails = chat.assistants.rails
+        self._rails = rails_of(chat)
         self._window = parent
         self._chosen = ""
         self._has_topics = False
