@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Protocol
 
-from desktop_rag.answer.checking.answer_checking import CheckClaim
+from desktop_rag.answer.checking.answer_claims import CheckClaim
 from desktop_rag.answer.checking.disputes import (
     Dispute,
     checked_dispute,

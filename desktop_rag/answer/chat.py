@@ -11,7 +11,7 @@ from dataclasses import replace
 from threading import Event
 
 from desktop_rag.answer.answer_service import AnswerService, AnswerWrap, FinishedAnswer
-from desktop_rag.answer.checking.answer_checking import CheckClaim, PlacesToCheck, claims_of
+from desktop_rag.answer.checking.answer_claims import CheckClaim, PlacesToCheck, claims_of
 from desktop_rag.answer.citing.citation_validation import cited_places
 from desktop_rag.answer.conversations.assistants import Assistants
 from desktop_rag.answer.conversations.history import History
@@ -24,7 +24,6 @@ from desktop_rag.answer.post_answer.post_answer_jobs import (
     NO_LIMIT,
     AnswerContext,
     PostAnswerJobs,
-    plain_title,
 )
 from desktop_rag.answer.post_answer.suggested_questions import FollowUps
 from desktop_rag.answer.search.retriever import Retriever
@@ -45,6 +44,7 @@ from desktop_rag.core.conversation import (
     Role,
     SearchResult,
     SourceRef,
+    plain_title,
 )
 from desktop_rag.core.domain import Passage, SearchMode
 from desktop_rag.core.errors import AppError, Cancelled, InterruptedAnswer

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from desktop_rag.answer.checking.answer_checking import CheckClaim, Statement, statements
+from desktop_rag.answer.checking.answer_claims import CheckClaim, Statement, statements
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole, tokenize_claim
 from desktop_rag.answer.prompting.prompt import sanitized
 from desktop_rag.answer.writing.extractive_answer import quoted

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from desktop_rag.answer.checking.answer_checking import is_about_sources
+from desktop_rag.answer.checking.answer_claims import is_about_sources
 from desktop_rag.answer.citing.citations import citations
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.map_reduce.map_reduce import (

@@ -11,7 +11,7 @@ from threading import Event
 import numpy as np
 
 from desktop_rag.answer.chat import Chat
-from desktop_rag.answer.checking.answer_checking import CheckClaim, plain_sentence
+from desktop_rag.answer.checking.answer_claims import CheckClaim, plain_sentence
 from desktop_rag.answer.citing.cited_sentences import cited_sentences
 from desktop_rag.core.claims import CONTRADICTING, CheckedClaim, Difference, DifferenceKind, Verdict
 from desktop_rag.core.conversation import Message, MessageState, Role

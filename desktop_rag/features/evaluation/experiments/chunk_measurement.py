@@ -21,7 +21,7 @@ from desktop_rag.core.language.translation import tr
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.text import sentences, words
 from desktop_rag.features.evaluation.experiments.answer_grader import AnswerGrader
-from desktop_rag.features.evaluation.experiments.set_up_answering import OpenLibrary, OpenScratch
+from desktop_rag.features.evaluation.experiments.answerer import OpenLibrary, OpenScratch
 from desktop_rag.features.evaluation.values.chunk_advice import CHUNKINGS, in_words
 from desktop_rag.features.evaluation.values.chunk_trial import (
     DEPTH,

@@ -10,7 +10,7 @@ from threading import Event, Lock
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.errors import AppError
 from desktop_rag.features.evaluation.experiments.answer_grader import AnswerGrader
-from desktop_rag.features.evaluation.experiments.set_up_answering import setup_of
+from desktop_rag.features.evaluation.experiments.answerer import setup_of
 from desktop_rag.features.evaluation.values.experiment_events import ExperimentEvent, SetsChanged
 from desktop_rag.features.evaluation.values.experiment_store_contract import ExperimentStore
 from desktop_rag.features.evaluation.values.model_judging import ModelJudging

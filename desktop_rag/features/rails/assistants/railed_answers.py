@@ -15,7 +15,7 @@ from threading import Event, Thread
 from typing import Any
 
 from desktop_rag.answer.answer_service import AnswerService, FinishedAnswer
-from desktop_rag.answer.checking.answer_checking import CheckClaim, claims_of
+from desktop_rag.answer.checking.answer_claims import CheckClaim, claims_of
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.core.claims import Verdict
