@@ -23,8 +23,7 @@ from desktop_rag.answer.conversations.answer_memory import Memory
 from desktop_rag.answer.conversations.assistants import Assistants
 from desktop_rag.answer.conversations.personal import COLLECTION, Personal, PromptLibrary, Rewrites
 from desktop_rag.answer.endpoints.chat_models import ChatModels
-from desktop_rag.answer.search.candidates import AnsweringIndex
-from desktop_rag.answer.search.filename_matching import FilenameMatcher
+from desktop_rag.answer.search.candidates import AnsweringIndex, FilenameMatcher
 from desktop_rag.answer.search.fusion import FusionModel
 from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.backup.backups import Backups

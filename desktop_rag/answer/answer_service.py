@@ -29,13 +29,14 @@ from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.map_reduce.few_files import FewFiles
 from desktop_rag.answer.map_reduce.map_reduce import MapReduce
 from desktop_rag.answer.map_reduce.summaries import Summaries
-from desktop_rag.answer.prompting.instructions import (
+from desktop_rag.answer.prompting.prompt import (
+    IMAGE_TOKENS,
     WITHOUT_DOCUMENTS,
+    PromptExtras,
     in_manner,
     instructions_for,
     with_instructions,
 )
-from desktop_rag.answer.prompting.prompt import IMAGE_TOKENS, PromptExtras
 from desktop_rag.answer.search.candidates import SimilarityCalibration
 from desktop_rag.answer.small_talk import reply_to
 from desktop_rag.answer.sources.attachments import AttachedSources, Attachments
@@ -43,10 +44,9 @@ from desktop_rag.answer.sources.question_rewriting import asks_for_more
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.sources.source_merging import numbered_anew, with_earlier
 from desktop_rag.answer.tables.table_answer import TableAnswer
-from desktop_rag.answer.understanding.chosen_scope import ChosenScope
 from desktop_rag.answer.understanding.file_words import compares
 from desktop_rag.answer.understanding.named_answer import NamedAnswer
-from desktop_rag.answer.understanding.scoping import Scoping, unknown_name
+from desktop_rag.answer.understanding.scoping import ChosenScope, Scoping, unknown_name
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest, answer_with
 from desktop_rag.answer.writing.answer_texts import Refusal, refusal, unread_files

@@ -28,7 +28,7 @@ from desktop_rag.answer.post_answer.post_answer_jobs import (
 from desktop_rag.answer.post_answer.suggested_questions import FollowUps
 from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.answer.sources.source_finder import SourceFinder
-from desktop_rag.answer.understanding.chosen_scope import Scopes
+from desktop_rag.answer.understanding.scoping import Scopes
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.core.claims import Claim, Verdict
 from desktop_rag.core.conversation import (

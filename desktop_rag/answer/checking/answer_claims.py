@@ -15,7 +15,7 @@ from threading import Event
 
 from desktop_rag.answer.checking.claims.tokens import tokenize_claim
 from desktop_rag.answer.checking.claims.words import word_lists
-from desktop_rag.answer.citing.cited_sentences import CitedSentence, cited_sentences
+from desktop_rag.answer.citing.citations import CitedSentence, cited_sentences
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.sources.source_merging import numbered
 from desktop_rag.answer.tables.cell_values import table_words

@@ -11,8 +11,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from desktop_rag.answer.citing.citations import normalise
-from desktop_rag.answer.citing.cited_sentences import cited_sentences, citing_sentences
+from desktop_rag.answer.citing.citations import cited_sentences, citing_sentences, normalise
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.markup.formulas import verbatim_spans
 from desktop_rag.core.quotes import CitedQuotes, Span

@@ -18,8 +18,15 @@ from desktop_rag.answer.map_reduce.map_reduce import (
     TextParts,
     part_tokens,
 )
-from desktop_rag.answer.prompting.instructions import in_language, in_manner, with_instructions
-from desktop_rag.answer.prompting.prompt import INSTRUCTIONS, build_prompt, sanitized, turns_about
+from desktop_rag.answer.prompting.prompt import (
+    INSTRUCTIONS,
+    build_prompt,
+    in_language,
+    in_manner,
+    sanitized,
+    turns_about,
+    with_instructions,
+)
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.sources.source_merging import choose_sources
 from desktop_rag.answer.writing.answer_draft import AnswerDraft

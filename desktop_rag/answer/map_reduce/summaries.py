@@ -18,8 +18,13 @@ from desktop_rag.answer.map_reduce.map_reduce import (
     part_sources,
     part_tokens,
 )
-from desktop_rag.answer.prompting.instructions import in_language, in_manner, with_instructions
-from desktop_rag.answer.prompting.prompt import INSTRUCTIONS, turns_about
+from desktop_rag.answer.prompting.prompt import (
+    INSTRUCTIONS,
+    in_language,
+    in_manner,
+    turns_about,
+    with_instructions,
+)
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest

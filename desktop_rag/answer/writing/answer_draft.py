@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from desktop_rag.answer.citing.citation_validation import finish_answer
 from desktop_rag.answer.citing.citations import normalise
-from desktop_rag.answer.prompting.instructions import split_own_knowledge
+from desktop_rag.answer.prompting.prompt import split_own_knowledge
 from desktop_rag.core.conversation import (
     AnswerEvent,
     AnswerRestated,

@@ -12,7 +12,7 @@ import numpy as np
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.checking.answer_claims import CheckClaim, plain_sentence
-from desktop_rag.answer.citing.cited_sentences import cited_sentences
+from desktop_rag.answer.citing.citations import cited_sentences
 from desktop_rag.core.claims import CONTRADICTING, CheckedClaim, Difference, DifferenceKind, Verdict
 from desktop_rag.core.conversation import Message, MessageState, Role
 from desktop_rag.core.errors import AppError
