@@ -1,7 +1,7 @@
-"""Takes a question to its answer: the app's own, or through what wraps an assistant's answers.
+"""Answers questions: the app by itself, or through the wrap around an assistant with rails.
 
-An answer of the app is made of sources that are found, quoted or given to a model, with citations
-that are checked and located. The answering thread; only `answer_and_store` stores anything.
+The app finds sources, quotes them or has a model answer from them, then checks and locates the
+citations. Runs on the answering thread; only `answer_and_store` stores anything.
 """
 
 import itertools
@@ -96,7 +96,7 @@ class FinishedAnswer:
 
 
 class AnswerWrap(Protocol):
-    """Stands around the answers of assistants that have rails. No other question gets here."""
+    """Wraps the answers of assistants with rails; no other question reaches it."""
 
     def check(self, rails: str) -> None:
         """AppError, with the place, for rails that can't be used; "" are none, and fine."""
@@ -113,10 +113,7 @@ class AnswerWrap(Protocol):
 
 
 class AnswerService:
-    """Answers requests, alone or through the wrap.
-
-    The parts that it answers with are open to the chat and to the wrap.
-    """
+    """Answers requests; the chat and the wrap use its public parts too."""
 
     def __init__(
         self,
@@ -157,7 +154,7 @@ class AnswerService:
         self._before_next: dict[str, Callable[[], None]] = {}
 
     def do_before_next(self, conversation_id: str, do: Callable[[], None]) -> None:
-        """Call this once, when the next question is asked in this chat."""
+        """Call `do` once, as soon as another question is asked in this chat."""
         if conversation_id:
             self._before_next[conversation_id] = do
 
@@ -497,7 +494,7 @@ class AnswerService:
 
 
 def _not_answered(request: AnswerRequest) -> Generator[AnswerEvent, None, FinishedAnswer]:
-    """The failure of an assistant whose rails nothing here can keep to."""
+    """The failed answer of an assistant whose rails can't be run here."""
     draft = AnswerDraft(request.conversation_id, began_at=time.monotonic())
     title = "The rails of this assistant can't be used here."
     yield from ()

@@ -1,4 +1,4 @@
-"""Normalises the notations in which models cite. Pure, any thread.
+"""Normalises the notations in which models cite, and tells what each sentence cites. Pure.
 
 Models write [1], [1, 3], 【1†source】, ¹ or (source 2); the result has [1], [1][3] and so on, only
 with numbers of sources that were sent.
