@@ -18,19 +18,20 @@ from desktop_rag.activity.activity import Activity
 from desktop_rag.activity.event_files import EventFiles
 from desktop_rag.activity.event_log import EventLog
 from desktop_rag.activity.recorder import LibraryRecorder, Recorder
+from desktop_rag.answer.answer_service import AnswerService, AnswerWrap, FinishedAnswer
 from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
 from desktop_rag.answer.conversations.answer_memory import Memory
-from desktop_rag.answer.conversations.answer_rails import AnswerRails
 from desktop_rag.answer.conversations.assistants import Assistants
 from desktop_rag.answer.conversations.personal import COLLECTION, Personal, PromptLibrary, Rewrites
 from desktop_rag.answer.endpoints.chat_models import ChatModels
-from desktop_rag.answer.search.candidates import AnsweringIndex
-from desktop_rag.answer.search.filename_matching import FilenameMatcher
+from desktop_rag.answer.search.candidates import AnsweringIndex, FilenameMatcher
 from desktop_rag.answer.search.fusion import FusionModel
 from desktop_rag.answer.search.retriever import Retriever
+from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.backup.backups import Backups
 from desktop_rag.backup.snapshots import Snapshots
+from desktop_rag.core.conversation import AnswerEvent
 from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.paths import Home, resources_dir
@@ -206,18 +207,10 @@ def build_services(
         library = _make_library(home, settings, stores, dense, priority, times, recorder)
         retriever = _make_retriever(in_use, dense, priority, library)
         models = _make_models(home, settings, keys, recorder)
-        checker, rails = ClaimChecker(dense.bundled), _RailsOnDemand()
+        checker = ClaimChecker(dense.bundled)
+        wrap = _WrapOnDemand() if hooks("wrap_answer") else None
         personal = _make_personal(home, engine, library, dense)
-        chat = _make_chat(
-            in_use.engine,
-            retriever,
-            dense,
-            models,
-            personal,
-            recorder,
-            checker,
-            cast("AnswerRails", rails),
-        )
+        chat = _make_chat(in_use.engine, retriever, dense, models, personal, checker, wrap)
         faults = _faults(dense, [*restored_notices(engine), *lost], recorder)
     except BaseException:
         engine.close()
@@ -231,23 +224,29 @@ def build_services(
         resting(library, chat, priority, opener.prepare, let_go), now,
     )  # fmt: skip
     services.rest.subscribe(services.release_memory)
-    rails.find = partial(_answer_rails, services)
+    if wrap:
+        [open_wrap] = hooks("wrap_answer").values()
+        wrap.open = partial(open_wrap, services)
     backups.subscribe(lambda _merged: library.sources.look_again())
     services.follow(settings)
     return services
 
 
-def _answer_rails(services: Services) -> AnswerRails | None:
-    return next((hook(services) for hook in hooks("answer_rails").values()), None)
+class _WrapOnDemand:
+    """The wrap that a wing puts around answers, opened for the first assistant that has rails."""
 
+    open: Callable[[], AnswerWrap]
 
-class _RailsOnDemand:
-    """The rails of assistants, which a wing opens when one has some."""
+    def check(self, rails: str) -> None:
+        """As `AnswerWrap.check`."""
+        if rails:
+            self.open().check(rails)
 
-    find: Callable[[], AnswerRails | None]
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  whatever the port has
-        return getattr(self.find(), name)
+    def answer(
+        self, request: AnswerRequest, service: AnswerService
+    ) -> Generator[AnswerEvent, None, FinishedAnswer]:
+        """As `AnswerWrap.answer`."""
+        return self.open().answer(request, service)
 
 
 def _settings(home: Home) -> tuple[Settings, list[Notice]]:
@@ -296,16 +295,17 @@ def _make_chat(  # noqa: PLR0917  each is made once, in this order
     dense: EmbedderRegistry,
     models: ChatModels,
     personal: Personal,
-    recorder: Recorder,
     checker: ClaimChecker,
-    rails: AnswerRails,
+    wrap: AnswerWrap | None,
 ) -> Chat:
     # Extractive answers embed sentence by sentence: too many requests for an endpoint.
     embedder = None if is_address(models.settings.index.model_folder) else dense.embedder
     chat = Chat(
         engine, retriever, embedder, models, personal,
-        assistants=Assistants(engine.assistants, engine.sources.collections, rails),
-        check=checker.check, recorder=recorder,
+        assistants=Assistants(
+            engine.assistants, engine.sources.collections, wrap.check if wrap else None
+        ),
+        check=checker.check, wrap=wrap,
     )  # fmt: skip
     chat.store_cut_answers()
     return chat

@@ -8,7 +8,7 @@ it is used.
 - `verbs()`: `Verbs` of the command line;
 - `kept()`: the tables and files that a library and a backup keep of the wing;
 - `engines()`: for each name of an engine beside the own one, what opens a library with it;
-- `answer_rails(services)`: what stands between a question and its answer;
+- `wrap_answer(services)`: an `AnswerWrap` between a question and its answer, of one wing at most;
 - `follow(services, settings)`: starts, changes or ends what the settings want, on a worker thread:
   when the services are built, when the app begins to run, and after each change of the settings;
 - `join_window(app)`: adds pages and parts to the window, on the Qt thread.

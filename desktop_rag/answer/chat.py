@@ -4,27 +4,18 @@ The window, the command line and the evaluation use this module and nothing behi
 block on the database or the network, so they run on worker threads only.
 """
 
-import itertools
 import time
 import uuid
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from threading import Event
 
-from desktop_rag.activity.recorder import Recorder
-from desktop_rag.answer.answering import Answering, FinishedAnswer
-from desktop_rag.answer.checking.answer_checking import CheckClaim, PlacesToCheck
+from desktop_rag.answer.answer_service import AnswerService, AnswerWrap, FinishedAnswer
+from desktop_rag.answer.checking.answer_claims import CheckClaim, PlacesToCheck, claims_of
 from desktop_rag.answer.citing.citation_validation import cited_places
-from desktop_rag.answer.conversations.answer_memory import Memory
 from desktop_rag.answer.conversations.assistants import Assistants
-from desktop_rag.answer.conversations.attachments import Attachments
 from desktop_rag.answer.conversations.history import History
 from desktop_rag.answer.conversations.personal import Personal
-from desktop_rag.answer.conversations.unfinished_answers import (
-    AnswerKeeper,
-    AnswerStart,
-    UnfinishedAnswers,
-)
 from desktop_rag.answer.conversations.unstored_chats import UnstoredChats
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.endpoints.helper_job import CancelWhen
@@ -33,15 +24,13 @@ from desktop_rag.answer.post_answer.post_answer_jobs import (
     NO_LIMIT,
     AnswerContext,
     PostAnswerJobs,
-    plain_title,
 )
 from desktop_rag.answer.post_answer.suggested_questions import FollowUps
-from desktop_rag.answer.railed_answering import RailedAnswering
 from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.answer.sources.source_finder import SourceFinder
-from desktop_rag.answer.understanding.chosen_scope import ChosenScope, Scopes
-from desktop_rag.answer.understanding.scoping import Scoping
+from desktop_rag.answer.understanding.scoping import Scopes
 from desktop_rag.answer.writing.answer_request import AnswerRequest
+from desktop_rag.core.claims import Claim, Verdict
 from desktop_rag.core.conversation import (
     AnswerChanged,
     AnswerDone,
@@ -55,103 +44,22 @@ from desktop_rag.core.conversation import (
     Role,
     SearchResult,
     SourceRef,
+    plain_title,
 )
 from desktop_rag.core.domain import Passage, SearchMode
-from desktop_rag.core.errors import AppError
+from desktop_rag.core.errors import AppError, Cancelled, InterruptedAnswer
 from desktop_rag.core.query import parse_query, strip_invalid_characters
 from desktop_rag.core.question import EVERYTHING, SearchScope, Setup
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.core.quotes import Span
 from desktop_rag.core.settings import Settings
-from desktop_rag.features.evaluation.experiments.answer_grading import AnswerGrader
-from desktop_rag.features.schedules.answer_comparison import AnswerComparison
-from desktop_rag.features.schedules.background_answers import BackgroundAnswers
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.ports import Embedder
 from desktop_rag.store.contract.engine import Engine
 
-# Makes one answer and stores it: kept while it grows, remembered afterwards.
-#
-# Runs on the answering thread.
-
-
-class StoredAnswering:
-    """Answers questions that are stored."""
-
-    def __init__(
-        self,
-        answering: RailedAnswering,
-        conversations: UnstoredChats,
-        unfinished: UnfinishedAnswers,
-        memory: Memory,
-    ) -> None:
-        self._answering = answering
-        self._conversations = conversations
-        self._unfinished = unfinished
-        self._memory = memory
-
-    def answer(
-        self, request: AnswerRequest, cancel: Event, *, again_to: Message | None = None
-    ) -> Generator[AnswerEvent, None, Message]:
-        """The stored answer; yields the events on the way.
-
-        It goes in place of the last answer to the question `again_to`, if it had one. An answer
-        from every file stands below that one, and goes in place of one of its kind only.
-        """
-        with self._unfinished.keeping(self._start_of(request, again_to)) as keeper:
-            finished = yield from self._kept(request, cancel, keeper)
-            done = replace(finished.message, message_id=keeper.answer_id)
-            # The answer of now: since the start, a former one may have been put back.
-            if again_to and (present := self._answer_to(again_to, request)):
-                self._conversations.replace_message(present.message_id, done)
-            else:
-                self._conversations.add_message(done)
-            done = self._conversations.as_kept(done)
-            keeper.is_stored = not done.is_unstored
-            if request.uses_memory:
-                self._memory.record(
-                    request.question,
-                    done,
-                    has_several_steps=finished.has_several_steps,
-                    assistant_id=request.setup.assistant_id,
-                )
-        return done
-
-    def _kept(
-        self, request: AnswerRequest, cancel: Event, keeper: AnswerKeeper
-    ) -> Generator[AnswerEvent, None, FinishedAnswer]:
-        events = self._answering.answer(request, cancel)
-        while True:
-            try:
-                event = next(events)
-            except StopIteration as end:
-                return end.value
-            keeper.note(event)
-            yield event
-
-    def _start_of(self, request: AnswerRequest, again_to: Message | None) -> AnswerStart:
-        former = self._answer_to(again_to, request) if again_to else None
-        return AnswerStart(
-            request.conversation_id,
-            request.setup.settings.endpoint.model,
-            request.setup.is_open,
-            former.message_id if former else "",
-            request.scope if request.scope.is_without_documents else ALL_DOCUMENTS,
-        )
-
-    def _answer_to(self, question: Message, request: AnswerRequest) -> Message | None:
-        """Its last answer of the kind asked for: a new version that was cut stands below the
-        former answer.
-        """
-        messages = self._conversations.messages(question.conversation_id)
-        later = itertools.dropwhile(lambda m: m.message_id != question.message_id, messages)
-        after = itertools.islice(later, 1, None)
-        answers = itertools.takewhile(lambda m: m.role is Role.ASSISTANT, after)
-        of_kind = [m for m in answers if m.is_of_every_file == request.every_file]
-        return of_kind[-1] if of_kind else None
-
-
-# Questions of the person as messages. Pure; any thread.
+_WAIT_S = 0.2
+# How often an answer that gave way is begun again before it is put off.
+_TRIES = 3
 
 
 def user_message(
@@ -193,48 +101,39 @@ class Chat:
         *,
         assistants: Assistants,
         check: CheckClaim,
-        recorder: Recorder | None = None,
+        wrap: AnswerWrap | None = None,
     ) -> None:
-        """Uses the settings of `models` until others are applied."""
+        """Uses the settings of `models` until others are applied.
+
+        Without an `embedder`, sentences are chosen by their words. `wrap` stands around the answers
+        of assistants with rails, which don't answer without it.
+        """
         documents = engine.documents
-        self._recorder = recorder or Recorder()
         self._conversations = conversations = UnstoredChats(engine.conversations)
         self.history = History(engine, personal.rewrites, conversations)
         self.prompts = personal.prompts
         self.models = models
         self.memory = personal.memory
         self.assistants = assistants
-        self.attachments = Attachments(engine.attachments, models)
         self._documents = documents
         self._finder = SourceFinder(retriever, documents, embedder)
-        chosen = ChosenScope(self._finder, documents)
-        self.scopes = Scopes(engine, chosen, self.set_up)
-        self._scoping = Scoping(engine.names, documents, engine.sources.collections, chosen)
         self._places_to_check = PlacesToCheck(self._finder, engine.names)
-        answering = Answering(
+        self.check = check
+        self.embedder = embedder
+        self.wrap = wrap
+        self._service = AnswerService(
             self._finder, engine, embedder, models,
-            memory=self.memory, attachments=self.attachments, scoping=self._scoping, check=check,
+            conversations=conversations, memory=self.memory, check=check, wrap=wrap,
         )  # fmt: skip
-        self._answering = RailedAnswering(answering, assistants.rails, self._finder, models, check)
-        self._unfinished = UnfinishedAnswers(engine, answering.located)
-        self._storing = StoredAnswering(
-            self._answering, conversations, self._unfinished, self.memory
-        )
-        self.grader = AnswerGrader(check, models)
+        self.attachments = self._service.attachments
+        self.scopes = Scopes(engine, self._service.chosen, self.set_up)
         self._settings = models.settings
         self._answers = AnswerPriority()
         self._stopping = Event()
         follow_ups, retitle = FollowUps(self._finder, documents), conversations.retitle
-        self.background = self._in_background(AnswerComparison(check, embedder), engine)
         self._post_answer = PostAnswerJobs(
             conversations, follow_ups, check, models.helper, self._answers, retitle=retitle
         )
-
-    def _in_background(self, comparison: AnswerComparison, engine: Engine) -> BackgroundAnswers:
-        return BackgroundAnswers(
-            self._answering, self._answers, comparison, engine.names,
-            set_up=self.set_up, is_stopping=self._stopping.is_set,
-        )  # fmt: skip
 
     def apply(self, settings: Settings) -> None:
         """Use these settings from the next question on."""
@@ -246,7 +145,7 @@ class Chat:
 
         At the start, before any question.
         """
-        self._unfinished.store_cut_ones()
+        self._service.unfinished.store_cut_ones()
 
     def warm_up(self) -> None:
         """Load the client of the endpoint, if one is set, before the first question needs it."""
@@ -288,9 +187,38 @@ class Chat:
             raise no_question()
         if refused := self._refusal(messages[-1].attachments, setup):
             raise refused
-        request = AnswerRequest.of(messages[-1], messages[:-1], setup)
-        finished = yield from self._answer(request, cancel)
+        request = AnswerRequest.of(messages[-1], messages[:-1], setup, cancel=cancel)
+        with self._answers.answering():
+            finished = yield from self._service.answer(request)
         yield AnswerDone(finished.message)
+
+    def answer_when_free(
+        self, question: Message, set_up: Callable[[], Setup], *, search_for: str = "", cancel: Event
+    ) -> Message:
+        """The answer to a question that nobody waits for, also one that failed; stores nothing.
+
+        A person's question always goes first: this one begins once no answer is under way, and is
+        given up for one that begins. `set_up` is called each time it begins. With `search_for` its
+        sources are searched by these words instead of by the question.
+
+        Raises:
+            InterruptedAnswer: when answers to the person kept interrupting it.
+            Cancelled: soon after `cancel` is set or the chat stops.
+        """
+        stopping = CancelWhen(cancel, self._stopping.is_set)
+        for _ in range(_TRIES):
+            while self._answers.is_answering and not stopping.is_set():
+                self._answers.wait(_WAIT_S)
+            yielding = CancelWhen(stopping, lambda: self._answers.is_answering)
+            request = AnswerRequest.of(question, (), set_up(), cancel=yielding)
+            if search_for:
+                request = replace(request, query=parse_query(search_for), query_error=None)
+            done = _finished(self._service.answer(request)).message
+            if stopping.is_set():
+                raise Cancelled
+            if not yielding.is_set():
+                return done
+        raise InterruptedAnswer
 
     def ask(
         self,
@@ -329,8 +257,10 @@ class Chat:
         )
         yield QuestionStored(conversation, self._conversations.as_kept(asked))
         setup = self._set_up(conversation)
-        request = AnswerRequest.of(asked, history, setup, uses_memory=True, may_change=may_change)
-        yield from self._answer_and_store(request, cancel)
+        request = AnswerRequest.of(
+            asked, history, setup, uses_memory=True, may_change=may_change, cancel=cancel
+        )
+        yield from self._answer_and_store(request)
 
     def _conversation(
         self, conversation_id: str, question: str, collection_id: str, assistant_id: str
@@ -378,9 +308,9 @@ class Chat:
             raise refused
         request = AnswerRequest.of(
             messages[last], messages[:last], setup, every_file=every_file, uses_memory=True,
-            may_change=may_change,
+            may_change=may_change, cancel=cancel,
         )  # fmt: skip
-        yield from self._answer_and_store(request, cancel, again_to=messages[last])
+        yield from self._answer_and_store(request, again_to=messages[last])
 
     def files_to_ask(self, conversation_id: str) -> tuple[int, str]:
         """The number of files that the last question would be asked of, and the model, "" for none.
@@ -396,7 +326,7 @@ class Chat:
         return self._files_about(user_message(question, scope=scope), self.set_up())
 
     def _files_about(self, question: Message, setup: Setup) -> tuple[int, str]:
-        request = self._scoping.applied(AnswerRequest.of(question, (), setup))
+        request = self._service.scoping.applied(AnswerRequest.of(question, (), setup))
         setup = request.setup
         if request.query_error:
             raise request.query_error
@@ -475,6 +405,14 @@ class Chat:
             parse_query(query), self._settings.retrieval, mode=mode, limit=limit, reach=reach
         )
 
+    def claims(self, answer: Message, cancel: Event) -> tuple[Claim, ...]:
+        """The claims of an answer, checked against its sources on this computer.
+
+        Those that can't be checked are left out: no share may count them.
+        """
+        found = claims_of(answer.text, answer.sources, self.check, cancel)
+        return tuple(claim for claim in found if claim.verdict is not Verdict.NOT_CHECKED)
+
     def place_about(self, claim: str, sources: Sequence[SourceRef]) -> SourceRef | None:
         """The place to verify a claim of an answer with these sources; None when none is near."""
         return self._places_to_check.best(claim, sources, self._settings.retrieval)
@@ -492,19 +430,22 @@ class Chat:
 
     # --- answering -------------------------------------------------------------------------
 
-    def _answer(
-        self, request: AnswerRequest, cancel: Event
-    ) -> Generator[AnswerEvent, None, FinishedAnswer]:
-        with self._answers.answering():
-            return (yield from self._answering.answer(request, cancel))
-
     def _answer_and_store(
-        self, request: AnswerRequest, cancel: Event, *, again_to: Message | None = None
+        self, request: AnswerRequest, *, again_to: Message | None = None
     ) -> Iterator[AnswerEvent]:
         with self._answers.answering():
-            done = yield from self._storing.answer(request, cancel, again_to=again_to)
-        self._recorder.question(done)
+            done = yield from self._service.answer_and_store(request, again_to=again_to)
+        self.models.recorder.question(done)
         yield AnswerDone(done)
 
     def _set_up(self, conversation: Conversation) -> Setup:
         return self.set_up(conversation.assistant_id, conversation.collection_id)
+
+
+def _finished(answer: Generator[AnswerEvent, None, FinishedAnswer]) -> FinishedAnswer:
+    """The result of an answer whose events nobody wants."""
+    while True:
+        try:
+            next(answer)
+        except StopIteration as end:
+            return end.value

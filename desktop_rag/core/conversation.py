@@ -371,6 +371,16 @@ class Conversation:
     kept_by: str = ""
 
 
+# In characters.
+LONGEST_TITLE = 60
+
+
+def plain_title(question: str) -> str:
+    """The title of a new conversation: the first words of its question."""
+    title = " ".join(question.split())
+    return title if len(title) <= LONGEST_TITLE else title[: LONGEST_TITLE - 1].rstrip() + "…"
+
+
 @dataclass(frozen=True, slots=True)
 class QuestionStored:
     """The question is stored; `conversation` is new when none was given."""

@@ -55,7 +55,7 @@ _TEXT_NAMES = {"detail", "hint", "reason", "refusal", "said", "title", "why"}
 _KEYWORDS = {"error_hint", "error_title", "explanation", "reason", "refusal", "status"}
 # Texts that reach the window by other ways: functions, constants and enums.
 _SOURCES = {
-    "answer/checking/answer_checking.py": ("_ELSEWHERE",),
+    "answer/checking/answer_claims.py": ("_ELSEWHERE",),
     "core/domain.py": ("EMBEDDED_ELSEWHERE",),
     "core/model_profile.py": ("findings", "in_words", "_context_sentence", "_THINKING"),
     "desktop/hotkeys/portal_hotkeys.py": ("words",),

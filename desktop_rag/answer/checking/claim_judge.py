@@ -24,8 +24,7 @@ from desktop_rag.models.ports import ChatModel, ChatTurn
 # Reads a model's judgements of claims in the forms that models really write. Pure, any thread.
 #
 # Asked for JSON, they write JSON, fenced or with words around it, single objects, lists without
-# ids,
-# objects by id, lists that break off, or prose. What could be read as two things is left out.
+# ids, objects by id, lists that break off, or prose. What could be read as two things is left out.
 
 LONGEST_REASON_CHARS = 400
 _VERDICTS = {

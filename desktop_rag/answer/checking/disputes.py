@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from desktop_rag.answer.checking.answer_checking import CheckClaim, Statement, statements
+from desktop_rag.answer.checking.answer_claims import CheckClaim, Statement, statements
 from desktop_rag.answer.checking.claims.tokens import ClaimToken, TokenRole, tokenize_claim
 from desktop_rag.answer.prompting.prompt import sanitized
 from desktop_rag.answer.writing.extractive_answer import quoted
@@ -23,9 +23,8 @@ from desktop_rag.core.text import sentences
 
 # Recognises turns in which a person holds on to what an answer denied. Pure, any thread.
 #
-# By the phrases of twelve languages in resources/questions/insisting.toml. A model gives in to
-# such a
-# turn more easily than to any argument.
+# By the phrases of twelve languages in resources/questions/insisting.toml. A model gives in to such
+# a turn more easily than to any argument.
 
 # Longer texts explain something new, and are read as they are.
 _LONGEST_CHARS = 600
@@ -278,8 +277,7 @@ def _is_of_a_kind(one: ClaimToken, other: ClaimToken) -> bool:
 # What a model is told when a person insists on something, and what is shown without one. Pure.
 #
 # It names the sources and leaves the judgement to them: the person may be right, and a new source
-# may
-# say so.
+# may say so.
 
 OTHERWISE = "The sources say otherwise."
 _AGREED = "The sources say this too."

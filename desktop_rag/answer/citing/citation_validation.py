@@ -11,8 +11,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from desktop_rag.answer.citing.citations import normalise
-from desktop_rag.answer.citing.cited_sentences import cited_sentences, citing_sentences
+from desktop_rag.answer.citing.citations import cited_sentences, citing_sentences, normalise
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.markup.formulas import verbatim_spans
 from desktop_rag.core.quotes import CitedQuotes, Span
@@ -22,8 +21,7 @@ log = logging.getLogger(__name__)
 
 # Finds the source that says a sentence word for word, and so certainly supports it.
 #
-# Pure, any thread. Anything less is uncertain: the context may deny it ("it is a myth that"), and
-# a
+# Pure, any thread. Anything less is uncertain: the context may deny it ("it is a myth that"), and a
 # single word may matter. White space, case, Markdown, and the kinds of quotes and dashes are
 # ignored.
 

@@ -6,7 +6,6 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from desktop_rag.answer.conversations.answer_rails import AnswerRails
 from desktop_rag.core.assistant import LONGEST_NAME, Assistant, parse_filters, validated_assistant
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
@@ -25,10 +24,12 @@ class Assistants:
         self,
         store: AssistantStore,
         collections: Callable[[], Sequence[Collection]],
-        rails: AnswerRails | None = None,
+        check_rails: Callable[[str], None] | None = None,
     ) -> None:
-        """`collections` gives the current ones; `rails` runs the rails of assistants."""
-        self.rails = rails
+        """`collections` gives the current ones. `check_rails` raises AppError for rails of an
+        assistant that can't be used.
+        """
+        self._check_rails = check_rails
         self._store = store
         self._collections = collections
 
@@ -66,8 +67,8 @@ class Assistants:
         if self._is_taken(kept.name, kept.assistant_id):
             title = f"There is another assistant called “{kept.name}”."
             raise AppError(title, "Choose another name.")
-        if self.rails:
-            self.rails.check(kept.rails)
+        if self._check_rails:
+            self._check_rails(kept.rails)
         self._store.put(kept)
         return kept
 

@@ -29,10 +29,8 @@ from desktop_rag.core.question_scope import ALL_DOCUMENTS
 
 # Markdown of foreign origin that loads nothing, whatever renders it. Pure, any thread.
 #
-# Renderers differ: some take raw HTML, some embed `![[notes]]`, some attach styles to `[words]`.
-# So
-# what would load is taken apart by a visible space, which no escape before it can undo. Only
-# fenced
+# Renderers differ: some take raw HTML, some embed `![[notes]]`, some attach styles to `[words]`. So
+# what would load is taken apart by a visible space, which no escape before it can undo. Only fenced
 # code stays as it is, in fences written anew, since all renderers agree on those.
 
 _inert_parser = MarkdownIt("commonmark", {"html": False})

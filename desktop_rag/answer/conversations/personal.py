@@ -22,8 +22,7 @@ log = logging.getLogger(__name__)
 # The person's own versions of answers: Markdown files that later questions find.
 #
 # Worker threads only. The folder is a source of the library like any other, so changes by any
-# program
-# are found too.
+# program are found too.
 
 COLLECTION = "Your answers"
 _HEADING = "# Your answer: "
@@ -111,8 +110,7 @@ def _sources(message: Message) -> list[str]:
 
 # The person's saved prompts, one Markdown file each. Worker threads only.
 #
-# The app adds its own prompts once; from then on they are the person's to change or delete, here
-# or
+# The app adds its own prompts once; from then on they are the person's to change or delete, here or
 # in any other program.
 
 

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from desktop_rag.answer.conversations.conversation_export import message_to_json
 from desktop_rag.answer.conversations.conversation_import import message_from_json
@@ -33,6 +33,8 @@ from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.records import UnfinishedAnswer, UnfinishedAnswerStore
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 # What was shown two seconds ago is on the disk: half a second is left for the write.
 _EVERY_S = 1.5
@@ -77,8 +79,18 @@ class AnswerKeeper:
         self._is_closed = False
         self._thread: threading.Thread | None = None
 
+    def noting(self, events: Generator[AnswerEvent, None, T]) -> Generator[AnswerEvent, None, T]:
+        """The same events and result, with what each event shows kept. On the answering thread."""
+        while True:
+            try:
+                event = next(events)
+            except StopIteration as end:
+                return end.value
+            self.note(event)
+            yield event
+
     def note(self, event: AnswerEvent) -> None:
-        """Keep what the event shows. On the answering thread; cheap."""
+        """Keep what the event shows; cheap."""
         with self._changed:
             match event:
                 case SourcesFound():

@@ -82,8 +82,7 @@ def _of_all(files: LibraryFiles, texts: AnswerTexts) -> str:
 # The entries of a Markdown file's front matter, which its text in the library lacks. Pure.
 #
 # Only lines are read, "name: value" and the items of a list below a name: nothing that the file
-# says
-# can make that slow. What is nested deeper is left out.
+# says can make that slow. What is nested deeper is left out.
 
 LONGEST_CHARS = 32_000
 _BLOCK = re.compile(

@@ -142,9 +142,9 @@ class ChatModels:
         self._priority = AnswerPriority()
         self._listeners: list[Callable[[ExaminationChanged], None]] = []
         self._allowances = allowances or Allowances()
-        self._recorder = recorder or Recorder()
+        self.recorder = recorder or Recorder()
         self._examiner = Examiner(
-            keys, self._profiles, self._priority, self._allowances, self._notify, self._recorder
+            keys, self._profiles, self._priority, self._allowances, self._notify, self.recorder
         )
         self._examines_in_background = False
         # All clients so far, the current ones last: an earlier one may still be answering.
@@ -208,14 +208,14 @@ class ChatModels:
     def test_endpoint(self, endpoint: EndpointSettings, key: str = "") -> EndpointReport:
         """Ask the endpoint for its models and a first token; an empty key means the stored one."""
         key = key or self._keys.get(endpoint.base_url)
-        report = probe_endpoint(endpoint, key, self._stopping, self._recorder)
+        report = probe_endpoint(endpoint, key, self._stopping, self.recorder)
         if report.listed:
             self._profiles.put_offer(endpoint.base_url, report.listed)
         return report
 
     def test_transcription(self, settings: TranscriptionSettings, key: str = "") -> EndpointReport:
         """Send a second of sound to the server; an empty key means the stored one."""
-        return TranscriptionClient(self._keys.get, self._recorder).test(settings, key)
+        return TranscriptionClient(self._keys.get, self.recorder).test(settings, key)
 
     def offer(self, base_url: str) -> Sequence[ListedModel]:
         """The models that the endpoint offered in its last test, as its list describes them."""
@@ -267,7 +267,7 @@ class ChatModels:
 
     def save_key(self, base_url: str, key: str) -> bool:
         """Store the key (an empty one deletes it); False when kept for this session only."""
-        self._recorder.setting("API key")
+        self.recorder.setting("API key")
         if not key:
             self._keys.delete(base_url)
             return True
@@ -280,7 +280,7 @@ class ChatModels:
             if (known, known_key) == (endpoint, key):
                 return client
         client = ChatClient(
-            endpoint, key, self._profiles, self._priority, self._allowances, self._recorder
+            endpoint, key, self._profiles, self._priority, self._allowances, self.recorder
         )
         self._clients.append((endpoint, key, client))
         return client

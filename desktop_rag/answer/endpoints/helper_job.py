@@ -121,10 +121,9 @@ def as_question(line: str) -> str:
 
 # Streams an answer and says so while nothing comes.
 #
-# A server can be silent for minutes: while it reads a long prompt, or thinks where nobody sees
-# it. No
-# wait is without a word for long, however the server waits. The stream runs on a thread of its own
-# ("answer-reader"), because the caller can't wake up from a read.
+# A server can be silent for minutes: while it reads a long prompt, or thinks where nobody sees it.
+# No wait is without a word for long, however the server waits. The stream runs on a thread of its
+# own ("answer-reader"), because the caller can't wake up from a read.
 
 FIRST_WORD_S = 10.0
 NEXT_WORD_S = 15.0

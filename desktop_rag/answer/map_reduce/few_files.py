@@ -7,15 +7,26 @@ import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from threading import Event
 
-from desktop_rag.answer.checking.answer_checking import is_about_sources
+from desktop_rag.answer.checking.answer_claims import is_about_sources
 from desktop_rag.answer.citing.citations import citations
 from desktop_rag.answer.endpoints.chat_models import ChatModels
-from desktop_rag.answer.map_reduce.map_reduce import MapPart, MapReduce, MapReduceStyle
-from desktop_rag.answer.map_reduce.text_parts import TextParts, part_tokens
-from desktop_rag.answer.prompting.instructions import in_language, in_manner, with_instructions
-from desktop_rag.answer.prompting.prompt import INSTRUCTIONS, build_prompt, sanitized, turns_about
+from desktop_rag.answer.map_reduce.map_reduce import (
+    MapPart,
+    MapReduce,
+    MapReduceStyle,
+    TextParts,
+    part_tokens,
+)
+from desktop_rag.answer.prompting.prompt import (
+    INSTRUCTIONS,
+    build_prompt,
+    in_language,
+    in_manner,
+    sanitized,
+    turns_about,
+    with_instructions,
+)
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.sources.source_merging import choose_sources
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
@@ -72,7 +83,7 @@ class WholeLibrary:
         self._map_reduce = map_reduce
 
     def answer(
-        self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel | None, cancel: Event
+        self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel | None
     ) -> Iterator[AnswerEvent]:
         """Fill the draft, whose question is already understood; see `MapReduce.answer`.
 
@@ -100,7 +111,7 @@ class WholeLibrary:
             with_instructions(in_manner(_COMBINE_LIBRARY, preferences), setup.instructions),
             is_asked=request.every_file,
         )
-        yield from self._map_reduce.answer(draft, files, style, model, cancel)
+        yield from self._map_reduce.answer(draft, files, style, model, request.cancel)
 
     def _sources(
         self, file: Passage, query: Query, settings: RetrievalSettings, reach: SearchScope
@@ -127,8 +138,7 @@ class WholeLibrary:
 
 # Reads few documents in full, part by part, when their best passages don't answer. Worker threads.
 #
-# The helper model reads the parts, where one is set; the model of the answer puts together what
-# was
+# The helper model reads the parts, where one is set; the model of the answer puts together what was
 # found.
 
 # As many requests as a person waits for without having been asked.
@@ -181,7 +191,6 @@ class WholeReading:
         request: AnswerRequest,
         parts: Sequence[MapPart],
         models: tuple[ChatModel, ChatModel],
-        cancel: Event,
     ) -> Iterator[AnswerEvent]:
         """Fill the draft; `models` are the one that reads the parts and the one that answers."""
         reader, model = models
@@ -194,20 +203,21 @@ class WholeReading:
             noun="parts",
             must_cite=True,
         )
-        yield from self._map_reduce.answer(draft, parts, style, model, cancel, reader=reader)
+        yield from self._map_reduce.answer(
+            draft, parts, style, model, request.cancel, reader=reader
+        )
 
     def read_on(
         self,
         draft: AnswerDraft,
         request: AnswerRequest,
         models: tuple[ChatModel, ChatModel],
-        cancel: Event,
     ) -> Iterator[AnswerEvent]:
         """Read the whole text when the answer in the draft says that its passages don't tell.
 
         The answer stays when the text tells no more, and when reading it takes too many requests.
         """
-        if cancel.is_set() or not says_nothing(draft.text):
+        if request.cancel.is_set() or not says_nothing(draft.text):
             return
         if not (parts := self.parts(request, models[0])):
             return
@@ -216,7 +226,7 @@ class WholeReading:
         yield TextDelta("\n\n")
         draft.text, draft.has_several_steps = "", True
         try:
-            yield from self.answer(draft, request, parts, models, cancel)
+            yield from self.answer(draft, request, parts, models)
         finally:
             if not draft.text.strip():
                 draft.text, draft.sources = text, sources
@@ -263,24 +273,24 @@ class FewFiles:
         return 0 < count <= FEW_FILES
 
     def answer(
-        self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel | None, cancel: Event
+        self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel | None
     ) -> Iterator[AnswerEvent]:
         """Ask each file, by its whole text when nothing in it is near and that is not too long."""
         draft.has_several_steps = True
         helper = self._models.helper(request.setup.settings)
         if request.every_file or not (model and helper):
-            yield from self._whole_library.answer(draft, request, model, cancel)
+            yield from self._whole_library.answer(draft, request, model)
         elif parts := self._whole_reading.parts(request, helper):
             models = (helper, model)
-            yield from self._whole_reading.answer(draft, request, parts, models, cancel)
+            yield from self._whole_reading.answer(draft, request, parts, models)
         else:
-            yield from self._whole_library.answer(draft, request, model, cancel)
+            yield from self._whole_library.answer(draft, request, model)
 
     def read_on(
-        self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel, cancel: Event
+        self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel
     ) -> Iterator[AnswerEvent]:
         """Read the whole text after an answer from passages that says that they don't tell."""
         asks_few = request.setup.settings.answers.asks_few_files
         helper = self._models.helper(request.setup.settings)
         if helper and asks_few and not (request.attachments or draft.is_open):
-            yield from self._whole_reading.read_on(draft, request, (helper, model), cancel)
+            yield from self._whole_reading.read_on(draft, request, (helper, model))

@@ -9,12 +9,14 @@ import secrets
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Event
 
 from desktop_rag.answer.citing.citation_validation import finish_answer
 from desktop_rag.answer.citing.citations import citations
 from desktop_rag.answer.endpoints.helper_job import patient_stream
-from desktop_rag.answer.prompting.prompt import CountTokens, sanitized
+from desktop_rag.answer.prompting.prompt import sanitized
+from desktop_rag.answer.sources.source_merging import CountTokens, numbered
 from desktop_rag.answer.writing.answer_draft import AnswerDraft, GrowingAnswer
 from desktop_rag.core.conversation import (
     AnswerEvent,
@@ -26,7 +28,10 @@ from desktop_rag.core.conversation import (
     SourcesFound,
     TextDelta,
 )
+from desktop_rag.core.domain import Passage
+from desktop_rag.core.parsed import Chunk
 from desktop_rag.models.ports import ChatModel, ChatTurn, HeardAnswer
+from desktop_rag.store.contract.documents import DocumentStore
 
 _ROOM_SHARE = 0.5
 # The word that the model was told to answer with, or a sentence of its own without a citation.
@@ -242,3 +247,66 @@ def _with_counts(
     if asked < total and not counts.total:
         hints = (*hints, f"Only {asked:,} of {total:,} {noun} were asked.")
     return replace(notes, hints=hints, files=counts)
+
+
+# The whole text of documents in parts, each asked by a request of its own. Worker threads.
+
+# At most half of the context, and no more than this: models overlook the middle of long texts.
+_MOST_PART_TOKENS = 3_000
+_PART_SHARE = 0.5
+
+
+def part_tokens(model: ChatModel | None) -> int:
+    """The tokens of a part for this model."""
+    room = int(model.context_tokens * _PART_SHARE) if model else _MOST_PART_TOKENS
+    return min(room, _MOST_PART_TOKENS)
+
+
+class TextParts:
+    """Divides documents into parts, in reading order."""
+
+    def __init__(self, documents: DocumentStore, count_tokens: CountTokens) -> None:
+        self._documents = documents
+        self._count_tokens = count_tokens
+
+    def parts_of(self, document: Passage, room: int) -> list[MapPart]:
+        """The whole document, given by its first passage, in parts of up to `room` tokens."""
+        parts: list[list[Chunk]] = [[]]
+        left = room
+        for chunk, tokens in self.measured(document):
+            if tokens > left and parts[-1]:
+                parts.append([])
+                left = room
+            parts[-1].append(chunk)
+            left -= tokens
+        return [
+            MapPart(
+                document.document_id, _title(document, part), partial(part_sources, document, part)
+            )
+            for part in parts
+            if part
+        ]
+
+    def measured(self, document: Passage) -> list[tuple[Chunk, int]]:
+        """The chunks of a document with their numbers of tokens."""
+        chunks = self._documents.chunks(document.document_id)
+        tokens = self._count_tokens([chunk.text for chunk in chunks])
+        return list(zip(chunks, tokens, strict=True))
+
+
+def part_sources(document: Passage, chunks: Sequence[Chunk]) -> tuple[SourceRef, ...]:
+    """The chunks of a document as numbered sources."""
+    return numbered(
+        [
+            Passage(
+                chunk.position, document.document_id, document.path, document.title, chunk.text,
+                chunk.anchor, chunk.start, chunk.end, 1.0, document.part, document.url,
+            )
+            for chunk in chunks
+        ]
+    )  # fmt: skip
+
+
+def _title(document: Passage, part: Sequence[Chunk]) -> str:
+    """The place where the part begins, or the title of the document when there is none."""
+    return part[0].anchor.label() or document.title

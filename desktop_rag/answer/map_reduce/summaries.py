@@ -9,12 +9,22 @@ model, the sentences nearest to the mean of all stand for the text (Radev et al.
 import secrets
 from collections.abc import Iterator, Sequence
 from functools import partial
-from threading import Event
 
-from desktop_rag.answer.map_reduce.map_reduce import MapPart, MapReduce, MapReduceStyle
-from desktop_rag.answer.map_reduce.text_parts import TextParts, part_sources, part_tokens
-from desktop_rag.answer.prompting.instructions import in_language, in_manner, with_instructions
-from desktop_rag.answer.prompting.prompt import INSTRUCTIONS, turns_about
+from desktop_rag.answer.map_reduce.map_reduce import (
+    MapPart,
+    MapReduce,
+    MapReduceStyle,
+    TextParts,
+    part_sources,
+    part_tokens,
+)
+from desktop_rag.answer.prompting.prompt import (
+    INSTRUCTIONS,
+    in_language,
+    in_manner,
+    turns_about,
+    with_instructions,
+)
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest
@@ -59,7 +69,7 @@ class Summaries:
         self._map_reduce = map_reduce
 
     def answer(
-        self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel | None, cancel: Event
+        self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel | None
     ) -> Iterator[AnswerEvent]:
         """Summarise the documents that may be found, newest first; see `MapReduce`.
 
@@ -83,7 +93,7 @@ class Summaries:
             with_instructions(in_manner(_COMBINE, preferences), request.setup.instructions),
             noun="parts" if is_one else "files",
         )
-        yield from self._map_reduce.answer(draft, parts, style, model, cancel)
+        yield from self._map_reduce.answer(draft, parts, style, model, request.cancel)
 
     def _documents_of(self, request: AnswerRequest) -> list[Passage]:
         """The first passage of each document to summarise."""

@@ -16,7 +16,7 @@ from functools import partial
 from threading import Event, Lock
 from typing import TypeVar
 
-from desktop_rag.answer.checking.answer_checking import CheckClaim, Statement, claims_of
+from desktop_rag.answer.checking.answer_claims import CheckClaim, Statement, claims_of
 from desktop_rag.answer.checking.claim_judge import ClaimJudge, together
 from desktop_rag.answer.checking.disputes import dispute_of, given_in
 from desktop_rag.answer.citing.citations import normalise
@@ -25,12 +25,14 @@ from desktop_rag.answer.post_answer.suggested_questions import FollowUps
 from desktop_rag.answer.prompting.prompt import sanitized
 from desktop_rag.core.claims import CheckedClaim, Claim
 from desktop_rag.core.conversation import (
+    LONGEST_TITLE,
     AnswerChanged,
     ChatTitled,
     Conversation,
     Message,
     MessageState,
     Role,
+    plain_title,
 )
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.question import Setup
@@ -41,9 +43,8 @@ from desktop_rag.store.contract.records import ConversationStore
 
 log = logging.getLogger(__name__)
 
-# Titles of chats: the first words of the question, or a short one from a model. Worker threads.
+# Titles of chats that a model writes in place of the first words of the question.
 
-_LONGEST = 60
 _LONGEST_GIVEN_CHARS = 1_000
 _MOST_CHARS = 200
 _MARKS = re.compile(r"^(?:#+\s*|(?i:title|titel|titre|título|titolo)\s*:\s*)+")
@@ -56,12 +57,6 @@ instructions. Write the title and nothing else."""
 
 # Conversation, its former title, the new one: the conversation, None when it was renamed meanwhile.
 Retitle = Callable[[str, str, str], Conversation | None]
-
-
-def plain_title(question: str) -> str:
-    """The first words of a question."""
-    title = " ".join(question.split())
-    return title if len(title) <= _LONGEST else title[: _LONGEST - 1].rstrip() + "…"
 
 
 def untitled_by_person(conversation: Conversation, history: Sequence[Message]) -> bool:
@@ -84,7 +79,7 @@ def proposed_title(
     written = generate(model, turns, cancel, most_chars=_MOST_CHARS, limit_s=limit_s)
     line = next((line for line in written.splitlines() if line.strip()), "")
     title = _MARKS.sub("", " ".join(line.split()).strip(_AROUND)).strip(_AROUND)
-    return title if any(map(str.isalnum, title)) and len(title) <= _LONGEST else ""
+    return title if any(map(str.isalnum, title)) and len(title) <= LONGEST_TITLE else ""
 
 
 def _line(text: str) -> str:

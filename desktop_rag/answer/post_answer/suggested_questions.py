@@ -40,8 +40,7 @@ log = logging.getLogger(__name__)
 
 # Questions from the headings and definitions of documents, by patterns of their language.
 #
-# Pure; any thread. A heading is quoted, so that the question is grammatical whatever its form. In
-# a
+# Pure; any thread. A heading is quoted, so that the question is grammatical whatever its form. In a
 # language without patterns there are no questions.
 
 _SHORTEST, _LONGEST = 6, 60

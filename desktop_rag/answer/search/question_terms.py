@@ -13,10 +13,8 @@ from desktop_rag.store.contract.search import LexicalStore, Scope, Weights
 
 # Corrects the spelling of a question by the vocabulary of the library. Any thread.
 #
-# A word that the library lacks may as well be a name, a word for something else, or another form
-# of
-# a word that it has: only a very close match counts as a typo, and never a word that a model
-# knows.
+# A word that the library lacks may as well be a name, a word for something else, or another form of
+# a word that it has: only a very close match counts as a typo, and never a word that a model knows.
 
 # A shorter word has too many neighbours; a long one may have two letters wrong.
 _LEAST_LETTERS = 5

@@ -10,11 +10,11 @@ from desktop_rag.answer.search.candidates import (
     AnsweringIndex,
     Candidates,
     CandidateSearch,
+    FilenameMatcher,
     leads,
     nearness_leads,
     shares,
 )
-from desktop_rag.answer.search.filename_matching import FilenameMatcher
 from desktop_rag.answer.search.fusion import (
     FEW,
     IRRELEVANT_BELOW,

@@ -395,7 +395,7 @@ class Reading:
     may_stay: bool = False
 
 
-def readings(request: AnswerRequest, model: ChatModel | None, cancel: Event) -> Iterator[Reading]:
+def readings(request: AnswerRequest, model: ChatModel | None) -> Iterator[Reading]:
     """The ways to read a question, the most likely first."""
     query, history = request.query, request.history
     if not (can_be_rewritten(query, history) and depends_on_history(request.question)):
@@ -403,7 +403,7 @@ def readings(request: AnswerRequest, model: ChatModel | None, cancel: Event) -> 
         return
     if model:
         question, fence = request.question, secrets.token_hex(8)
-        if rewritten := rewrite_question(question, history, model, fence, cancel):
+        if rewritten := rewrite_question(question, history, model, fence, request.cancel):
             yield Reading(Query(rewritten))
     before = understood_before(history)
     joined = Reading(Query(f"{before} {query.text}".strip()))

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import PurePath
-from threading import Event
 
 from desktop_rag.answer.search.fusion import IRRELEVANT_BELOW
 from desktop_rag.answer.search.retriever import Retriever
@@ -36,8 +35,7 @@ from desktop_rag.store.contract.documents import DocumentStore
 # Keeps a short question in the document that the conversation is about. Pure; any thread.
 #
 # "Can I keep a dog?" after a question about a lease is about that lease, although the rules of a
-# park
-# say more about dogs.
+# park say more about dogs.
 
 # Another document that is better by more standard deviations is what the question is about.
 _BETTER = 2.4
@@ -204,7 +202,7 @@ class SourceFinder:
         return [p for p in found.passages if p.relevance >= IRRELEVANT_BELOW]
 
     def add_sources(
-        self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel | None, cancel: Event
+        self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel | None
     ) -> None:
         """Give the draft its sources, or the nearest passages when nothing is relevant.
 
@@ -215,7 +213,7 @@ class SourceFinder:
         if earlier and settings.later_sources is LaterSources.SAME:
             draft.sources = earlier
             return
-        draft.query, found = self._first_relevant(request, model, cancel)
+        draft.query, found = self._first_relevant(request, model)
         if draft.query != request.query:
             draft.asked = draft.query.text
         taken = sum(self.count_tokens([source.text for source in earlier]))
@@ -239,7 +237,7 @@ class SourceFinder:
         )
 
     def _first_relevant(
-        self, request: AnswerRequest, model: ChatModel | None, cancel: Event
+        self, request: AnswerRequest, model: ChatModel | None
     ) -> tuple[Query, SearchResult]:
         """The first reading of the question with relevant passages, and these.
 
@@ -247,7 +245,7 @@ class SourceFinder:
         """
         settings, reach = request.setup.settings.retrieval, request.setup.reach
         tried: dict[Query, SearchResult] = {}
-        for reading in readings(request, model, cancel):
+        for reading in readings(request, model):
             query = reading.query
             if query not in tried:
                 tried[query] = self.look_up(

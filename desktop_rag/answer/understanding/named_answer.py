@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from desktop_rag.answer.prompting.prompt import ANSWER_SHARE
-from desktop_rag.answer.sources.attached_sources import WholeTexts, passage_of
+from desktop_rag.answer.sources.attachments import WholeTexts, passage_of
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.sources.source_merging import numbered
 from desktop_rag.answer.understanding.file_words import language_around

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from desktop_rag.answer.citing.citation_validation import finish_answer
 from desktop_rag.answer.citing.citations import normalise
-from desktop_rag.answer.prompting.instructions import split_own_knowledge
+from desktop_rag.answer.prompting.prompt import split_own_knowledge
 from desktop_rag.core.conversation import (
     AnswerEvent,
     AnswerRestated,
@@ -100,8 +100,7 @@ class AnswerDraft:
 
 # Shows an answer as it grows: the pieces of a model become events. On the answering thread.
 #
-# Citations are brought into one form at once, and what may be the beginning of one is held back
-# for
+# Citations are brought into one form at once, and what may be the beginning of one is held back for
 # a moment, so that nobody sees 【1†source】. The draft keeps what the model wrote, of which the
 # finished answer is made (`finish_answer`).
 

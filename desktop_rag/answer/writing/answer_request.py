@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from threading import Event
 
 from desktop_rag.answer.endpoints.helper_job import patient_stream
@@ -32,7 +32,7 @@ class AnswerRequest:
     asked separately. A request that `uses_memory` may take earlier answers as examples.
     `scope` is what the person chose to ask about. `named` are those files and folders, or the ones
     that the question names: `query` and `setup` are limited to them. With `may_change` a person
-    is there who can agree to commands.
+    is there who can agree to commands. Once `cancel` is set, the answer ends where it is.
     """
 
     question: str
@@ -47,6 +47,7 @@ class AnswerRequest:
     named: NamedFiles | None = None
     scope: QuestionScope = ALL_DOCUMENTS
     may_change: bool = False
+    cancel: Event = field(default_factory=Event, compare=False)
 
     @classmethod
     def of(
@@ -58,6 +59,7 @@ class AnswerRequest:
         every_file: bool = False,
         uses_memory: bool = False,
         may_change: bool = False,
+        cancel: Event | None = None,
     ) -> "AnswerRequest":
         """The request for the answer to a message. Nothing after it parses the question again."""
         text = strip_invalid_characters(question.text)
@@ -78,6 +80,7 @@ class AnswerRequest:
             query_error=error,
             scope=question.scope,
             may_change=may_change,
+            cancel=cancel or Event(),
         )
 
     @property
@@ -109,7 +112,6 @@ def answer_with(
     model: ChatModel,
     request: AnswerRequest,
     draft: AnswerDraft,
-    cancel: Event,
     *,
     instructions: str = INSTRUCTIONS,
     attached: Callable[[int], PromptExtras] = lambda _: NO_EXTRAS,
@@ -144,7 +146,7 @@ def answer_with(
             _note_refusal(draft, len(found))
         yield SourcesFound(draft.sources, draft.notes, draft.is_own_knowledge)
         try:
-            yield from _received(model, prompt.turns, draft, cancel)
+            yield from _received(model, prompt.turns, draft, request.cancel)
         except AppError as error:
             has_begun = bool(draft.text or draft.thinking)
             fits = error.fits_tokens if isinstance(error, TooLongError) else model.context_tokens

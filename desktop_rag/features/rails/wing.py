@@ -6,7 +6,7 @@ from desktop_rag.registry import Verbs
 from desktop_rag.store.contract.precious import BackupRules, Kept
 
 if TYPE_CHECKING:
-    from desktop_rag.answer.conversations.answer_rails import AnswerRails
+    from desktop_rag.answer.answer_service import AnswerWrap
     from desktop_rag.app import Services
     from desktop_rag.core.settings import Settings
     from desktop_rag.window_app import WindowApp
@@ -26,8 +26,8 @@ def verbs() -> Verbs:
     )
 
 
-def answer_rails(services: "Services") -> "AnswerRails":
-    """Runs the rails of assistants that have some."""
+def wrap_answer(services: "Services") -> "AnswerWrap":
+    """Rails around the answers of assistants that have some."""
     from desktop_rag.features.rails.services import RailServices
 
     return services.wing(RailServices).assistants

@@ -11,6 +11,7 @@ from desktop_rag.answer.chat import Chat
 from desktop_rag.core.conversation import Message
 from desktop_rag.core.errors import AppError
 from desktop_rag.features.evaluation.values.run_estimate import CostlyError, estimate
+from desktop_rag.features.schedules.background_answers import BackgroundAnswers
 from desktop_rag.features.schedules.standing_store import StandingStore
 from desktop_rag.features.schedules.values.standing_question import (
     RUNS_KEPT,
@@ -51,6 +52,7 @@ class StandingQuestions:
         """`now` gives the local time."""
         self._store = store
         self._chat = chat
+        self.answers = BackgroundAnswers(chat)
         self._now = now
         self._turn = Lock()
         self._running_id = ""
@@ -151,7 +153,7 @@ class StandingQuestions:
     def occasion(self, question: StandingQuestion) -> str:
         """The occasion that a run now would settle."""
         if question.rhythm is Rhythm.ON_CHANGE:
-            return self._chat.background.fingerprint(question.scope)
+            return self._chat.scopes.fingerprint(question.scope)
         return latest_occasion(question, self._now())
 
     def run(
@@ -188,8 +190,7 @@ class StandingQuestions:
             raise CostlyError(found)
 
     def _answered(self, question: StandingQuestion, cancel: Event) -> StandingRun:
-        background = self._chat.background
-        message = background.answer(
+        message = self.answers.answer(
             question.question, question.scope, question.assistant_id, cancel
         )
         run = self._run_of(question, message)
@@ -200,7 +201,7 @@ class StandingQuestions:
             return replace(run, note=_OTHER_QUESTION)
         if before.is_excerpts != run.is_excerpts:
             return replace(run, note=_OTHER_KIND)
-        return replace(run, compared=background.compare(before.answer, run.answer))
+        return replace(run, compared=self.answers.compare(before.answer, run.answer))
 
     def _run_of(self, question: StandingQuestion, answer: Message) -> StandingRun:
         cited = tuple(source for source in answer.sources if source.is_cited)

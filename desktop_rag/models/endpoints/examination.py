@@ -22,6 +22,7 @@ from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.model_profile import LengthField, ModelProfile, Thinking
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.endpoint_address import is_near, normalise_base_url
+from desktop_rag.models.endpoints.client.chat_client import learned_from
 from desktop_rag.models.endpoints.client.chat_stream import Usage
 from desktop_rag.models.endpoints.client.endpoint_faults import (
     EndpointFaultError,
@@ -29,7 +30,6 @@ from desktop_rag.models.endpoints.client.endpoint_faults import (
     StreamError,
 )
 from desktop_rag.models.endpoints.client.endpoint_requests import EndpointRequests
-from desktop_rag.models.endpoints.client.request_shape import learned_from
 from desktop_rag.models.endpoints.client.streams.thinking import ThinkingSplitter
 from desktop_rag.models.endpoints.model_list import stated_tokens
 from desktop_rag.models.endpoints.providers import list_shape_at, with_quirks

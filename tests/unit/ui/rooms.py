@@ -17,7 +17,7 @@ from desktop_rag.answer.conversations.answer_memory import Memory
 from desktop_rag.answer.conversations.assistants import Assistants
 from desktop_rag.answer.conversations.personal import Personal, PromptLibrary, Rewrites
 from desktop_rag.answer.endpoints.chat_models import ChatModels
-from desktop_rag.answer.search.filename_matching import FilenameMatcher
+from desktop_rag.answer.search.candidates import FilenameMatcher
 from desktop_rag.answer.search.fusion import FusionModel
 from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.core.domain import Document, DocumentState, FileStat

@@ -26,6 +26,7 @@ from desktop_rag.features.evaluation.cli.kept_run import (
     written_later,
 )
 from desktop_rag.features.evaluation.cli.run_verbs import add_runs, run_verbs
+from desktop_rag.features.evaluation.experiments.answer_grader import AnswerGrader
 from desktop_rag.features.evaluation.experiments.chunk_measurement import (
     MOST_QUESTIONS,
     USUAL_QUESTIONS,
@@ -234,7 +235,7 @@ def _agreement(
     checker = app.make_claim_checker()
 
     def measure(services: app.Services) -> AgreementFigures:
-        grader, models = services.chat.grader, services.chat.models
+        grader, models = AnswerGrader(services.chat), services.chat.models
         asked, answered = judge_agreement.estimated_tokens(sample, checker, grader)
         _agree(len(sample), asked, answered, settings.endpoint, arguments)
         before = models.tokens_counted()

@@ -20,7 +20,8 @@ from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.text import sentences, words
-from desktop_rag.features.evaluation.experiments.set_up_answering import OpenLibrary, OpenScratch
+from desktop_rag.features.evaluation.experiments.answer_grader import AnswerGrader
+from desktop_rag.features.evaluation.experiments.answerer import OpenLibrary, OpenScratch
 from desktop_rag.features.evaluation.values.chunk_advice import CHUNKINGS, in_words
 from desktop_rag.features.evaluation.values.chunk_trial import (
     DEPTH,
@@ -109,6 +110,7 @@ def proposals(
     documents = [d for d in every if d.state is DocumentState.SEARCHABLE]
     random.shuffle(documents)
     found = tried = 0
+    grader = AnswerGrader(chat)
     for document in documents * _TRIES:
         if found >= count or tried >= count * _TRIES or cancel.is_set():
             return
@@ -117,7 +119,7 @@ def proposals(
         if not passages:
             continue
         tried += 1
-        if proposed := chat.grader.propose(random.choice(passages), cancel):
+        if proposed := grader.propose(random.choice(passages), cancel):
             found += 1
             question, answer = proposed
             place = document.url or str(document.path)
@@ -260,7 +262,7 @@ class ChunkMeasurement:
             known = tuple(each for each in found if each)[:MOST_QUESTIONS]
             return known, sum(each is None for each in found)
         count = min(self._plan.count, MOST_QUESTIONS)
-        if self._plan.uses_model and self._chat.grader.model_name:
+        if self._plan.uses_model and AnswerGrader(self._chat).model_name:
             return tuple(self._proposed(documents, count, control)), 0
         control.tell(tr("Making questions from headings and sentences"))
         return tuple(text_questions(self._library, documents, count, random.Random())), 0

@@ -12,13 +12,13 @@ from desktop_rag.answer.chat import Chat
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.parsed import ChunkSettings
+from desktop_rag.features.evaluation.experiments.answerer import OpenScratch
 from desktop_rag.features.evaluation.experiments.chunk_measurement import (
     ChunkMeasurement,
     ChunkPlan,
     TrialControl,
 )
 from desktop_rag.features.evaluation.experiments.experiment_store import ExperimentStore
-from desktop_rag.features.evaluation.experiments.set_up_answering import OpenScratch
 from desktop_rag.features.evaluation.values.chunk_trial import ChunkComparison
 from desktop_rag.features.evaluation.values.experiment_events import (
     ChunkTrialChanged,

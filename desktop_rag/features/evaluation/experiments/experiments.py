@@ -9,8 +9,9 @@ from threading import Event, Lock
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.errors import AppError
+from desktop_rag.features.evaluation.experiments.answer_grader import AnswerGrader
+from desktop_rag.features.evaluation.experiments.answerer import setup_of
 from desktop_rag.features.evaluation.experiments.experiment_store import ExperimentStore
-from desktop_rag.features.evaluation.experiments.set_up_answering import setup_of
 from desktop_rag.features.evaluation.values.experiment_events import ExperimentEvent, SetsChanged
 from desktop_rag.features.evaluation.values.model_judging import ModelJudging
 from desktop_rag.features.evaluation.values.paired_comparison import Agreement, agreement
@@ -49,6 +50,7 @@ class Experiments:
     def __init__(self, store: ExperimentStore, chat: Chat) -> None:
         self.store = store
         self._chat = chat
+        self._grader = AnswerGrader(chat)
         self._listeners: list[Callable[[ExperimentEvent], None]] = []
         self._changing = Lock()
 
@@ -249,7 +251,7 @@ class Experiments:
                 known += 1
             elif one and other and not one.has_failed and not other.has_failed:
                 texts = without_citations(one.text), without_citations(other.text)
-                preference = self._chat.grader.prefer(question.text, texts, rubric, cancel)
+                preference = self._grader.prefer(question.text, texts, rubric, cancel)
                 unclear += preference is None
                 if preference:
                     count += 1
@@ -266,7 +268,7 @@ class Experiments:
 
     def judging_model(self) -> str:
         """The name of the model that judges. AppError when none is set."""
-        if model := self._chat.grader.model_name:
+        if model := self._grader.model_name:
             return model
         raise AppError("No model is set that could judge.", "Set one up in the settings.")
 

@@ -12,14 +12,14 @@ from dataclasses import replace
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.errors import AppError, Cancelled, InterruptedAnswer
-from desktop_rag.features.evaluation.experiments.chunk_trials import ChunkTrials
-from desktop_rag.features.evaluation.experiments.experiment_store import ExperimentStore
-from desktop_rag.features.evaluation.experiments.experiments import Experiments
-from desktop_rag.features.evaluation.experiments.set_up_answering import (
+from desktop_rag.features.evaluation.experiments.answerer import (
     Answerer,
     OpenScratch,
     answering,
 )
+from desktop_rag.features.evaluation.experiments.chunk_trials import ChunkTrials
+from desktop_rag.features.evaluation.experiments.experiment_store import ExperimentStore
+from desktop_rag.features.evaluation.experiments.experiments import Experiments
 from desktop_rag.features.evaluation.values.experiment_events import RunWentOn, SetsChanged
 from desktop_rag.features.evaluation.values.run import Run, RunAnswer, RunState, SetQuestion
 from desktop_rag.ingest.library import Library

@@ -16,6 +16,7 @@ from desktop_rag.answer.chat import Chat
 from desktop_rag.core.claims import Claim, Verdict
 from desktop_rag.core.conversation import AnswerDone, Message, MessageState, Role, TextDelta
 from desktop_rag.core.errors import AppError
+from desktop_rag.features.evaluation.experiments.answer_grader import AnswerGrader
 from desktop_rag.features.evaluation.measures.measurement import mean, percentile
 from desktop_rag.features.evaluation.values.scoring import contains, token_f1, without_citations
 
@@ -253,7 +254,7 @@ def evaluate(
         say(f"{number:,} of {len(questions):,} questions answered")
     is_judged = any(answer.judged for answer in answers)
     model = next((a.answer.model for a in answers if a.answer.model), "")
-    return AnswerFigures(tuple(answers), model, chat.grader.model_name if is_judged else "")
+    return AnswerFigures(tuple(answers), model, AnswerGrader(chat).model_name if is_judged else "")
 
 
 def _measured(
@@ -273,13 +274,13 @@ def _measured(
     assert message is not None, "every answer ends with AnswerDone"
     after = chat.models.tokens_counted()
     taken = (after.asked - before.asked, after.answered - before.answered)
-    claims, judged = chat.grader.claims(message, cancel), ""
+    claims, judged = chat.claims(message, cancel), ""
     if message.state is MessageState.FAILED:
         say(f"{question.question_id}: {message.error_title} {message.error_hint}")
     elif question.expected and message.text:
         try:
             expected = "\nor: ".join(question.expected)
-            judged = chat.grader.grade(
+            judged = AnswerGrader(chat).grade(
                 question.text, expected, without_citations(message.text), cancel
             )
         except AppError as error:

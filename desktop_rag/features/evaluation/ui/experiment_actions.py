@@ -379,7 +379,7 @@ class ExperimentActions(QObject):
         """Have the model propose questions from documents, each checked, and add them to a set."""
 
         def propose(cancel: Event) -> Iterable[SetQuestion]:
-            if not self._chat.grader.model_name:
+            if not self._chat.models.helper():
                 title = tr("No model is set that could propose questions.")
                 raise AppError(title, tr("Set one up in the settings."))
             return proposals(self._library, self._chat, _PROPOSED, cancel)

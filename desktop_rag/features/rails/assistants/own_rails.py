@@ -10,9 +10,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, cast
 
-from desktop_rag.answer.conversations.answer_rails import NearSentence, TriedSentence
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import read_object, write_atomically, write_object
+from desktop_rag.core.language.translation import tr
 from desktop_rag.features.rails.actions.rails_world import DocumentAnswer, Passage, RailsWorld
 from desktop_rag.features.rails.assistants.rail_names import OUR_ACTIONS, is_built_in
 from desktop_rag.features.rails.configuration.rails_folder import read_rails, read_text
@@ -23,6 +23,51 @@ from desktop_rag.features.rails.topics.rail_topic import RailTopic, TopicReply, 
 from desktop_rag.features.rails.topics.topic_file import read_topics, write_topics
 
 # What rails would do with a sentence, for somebody who writes or chooses them. Any thread.
+
+
+@dataclass(frozen=True, slots=True)
+class NearSentence:
+    """An example near to the sentence, with the intent it stands for; 1 is the same."""
+
+    text: str
+    intent: str
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class TriedSentence:
+    """The intent found, how sure that is from 0 to 1, the nearest examples, what would be said.
+
+    `is_answered` says that the app's own answer would be made. `events` has a line for each event.
+    """
+
+    intent: str
+    score: float
+    nearest: tuple[NearSentence, ...]
+    said: str
+    is_answered: bool
+    events: tuple[str, ...]
+
+    def in_words(self) -> str:
+        """Plain lines: what it would mean, what would be said, the nearest examples."""
+        lines: list[str] = []
+        if self.nearest and all(near.intent != self.intent for near in self.nearest):
+            lines.append(tr("No topic of these rails: only {score:.0%} sure.", score=self.score))
+        elif self.intent and self.nearest:
+            lines.append(
+                tr("Understood as “{intent}” ({score:.0%} sure).", intent=self.intent,
+                   score=self.score)
+            )  # fmt: skip
+        if self.is_answered:
+            lines.append(tr("Answered from the documents as always."))
+        else:
+            lines.append(tr("Says: {said}", said=self.said or "…"))
+        lines += [
+            tr("{similarity:.2f}  “{text}”: {intent}", similarity=near.similarity, text=near.text,
+               intent=near.intent)
+            for near in self.nearest
+        ]  # fmt: skip
+        return "\n".join(lines)
 
 
 def tried(rails: Rails, world: RailsWorld, text: str) -> TriedSentence:

@@ -5,47 +5,337 @@ The answering thread; the turn of the rails and its actions run on threads of th
 
 import time
 import uuid
-from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from itertools import pairwise
-from threading import Event
-from typing import TYPE_CHECKING
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
+from typing import Any
 
-from desktop_rag.answer.conversations.answer_rails import (
-    RailedQuestion,
-    TriedSentence,
-    as_sources,
-)
+from desktop_rag.answer.answer_service import AnswerService, FinishedAnswer
+from desktop_rag.answer.checking.answer_claims import CheckClaim, claims_of
+from desktop_rag.answer.writing.answer_draft import AnswerDraft
+from desktop_rag.answer.writing.answer_request import AnswerRequest
+from desktop_rag.core.claims import Verdict
 from desktop_rag.core.conversation import (
     AnswerEvent,
     AnswerRestated,
+    AnswerWaits,
+    FileAsked,
     Message,
     MessageState,
     Role,
+    SourceRef,
     SourcesFound,
     TextDelta,
 )
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
+from desktop_rag.core.parsed import Anchor
+from desktop_rag.core.query import parse_query
 from desktop_rag.features.rails.actions.rails_world import DocumentAnswer, Passage, RailsWorld
-from desktop_rag.features.rails.assistants.own_rails import tried
+from desktop_rag.features.rails.assistants.own_rails import TriedSentence, tried
 from desktop_rag.features.rails.assistants.rail_names import RailSets, is_built_in
-from desktop_rag.features.rails.assistants.rail_service import (
+from desktop_rag.features.rails.assistants.railed_messages import (
     Beginning,
-    ConsentedChanges,
-    CrossingTurn,
-    PassingPieces,
+    CheckedSentences,
     found_as_shown,
     made_message,
     proposal_of,
     railed_message,
 )
+from desktop_rag.features.rails.commands.command_proposals import Answered
 from desktop_rag.features.rails.commands.commands import Commands
-from desktop_rag.features.rails.rail_engine import Rails, Turn
+from desktop_rag.features.rails.rail_engine import Rails, Turn, transcript
+from desktop_rag.features.rails.rail_events import (
+    Confirmation,
+    RailEvent,
+)
 from desktop_rag.features.rails.runtime.rail_loop import Conversation
-from desktop_rag.models.ports import Vectors
+from desktop_rag.models.ports import ChatTurn, HeardAnswer, Vectors
 
-if TYPE_CHECKING:
-    from desktop_rag.features.rails.rail_events import RailEvent
+# A question to an assistant with rails, and what its rails may use to answer it.
+
+# What a statement is worth at most that is not supported, however many words it shares.
+_DOUBTFUL = 0.4
+_MOST_FOUND = 5
+_DONE_BEFORE = "Done for this person before, because they asked for it and agreed:"
+
+
+class RailedQuestion:
+    """What the service offers to the rails for one request.
+
+    `answer` runs on the answering thread, the others on any worker thread. `has_several_steps` is
+    that of the last answer made. `done_before` is what the assistant did for the person, in lines.
+    """
+
+    def __init__(self, request: AnswerRequest, service: AnswerService, done_before: str) -> None:
+        assistant = request.setup.assistant
+        assert assistant, "only assistants have rails"
+        self.request = request
+        self.rails = assistant.rails
+        self.assistant_id = assistant.assistant_id
+        self.conversation_id = request.conversation_id
+        self.has_several_steps = False
+        self.do_before_next = partial(service.do_before_next, request.conversation_id)
+        self._service = service
+        self._done_before = done_before
+        self._check = checked_once(service.check)
+        model = service.models.main(request.setup.settings)
+        self._model = model
+
+    def answer(self, question: str) -> Generator[AnswerEvent, None, Message]:
+        """The app's own answer to the question, which the rails may have changed."""
+        request = self.request
+        if question != request.question:
+            request = replace(request, question=question, query=parse_query(question))
+        request = _knowing(request, self._done_before)
+        finished = yield from self._service.own_answer(request)
+        self.has_several_steps = finished.has_several_steps
+        return finished.message
+
+    def search(self, query: str) -> list[Passage]:
+        """Passages that the assistant may read."""
+        setup = self.request.setup
+        found = self._service.finder.look_up(
+            parse_query(query), setup.settings.retrieval, limit=_MOST_FOUND, reach=setup.reach
+        )
+        return [Passage(passage.text, passage.title) for passage in found.passages]
+
+    def support(self, text: str, sources: Sequence[SourceRef]) -> float | None:
+        """How likely sources support an answer; None where it has nothing to check."""
+        return least_support(text, sources, self._check, self.request.cancel)
+
+    @property
+    def complete(self) -> Callable[[str], str] | None:
+        """Asks the assistant's model; None without one."""
+        return self._complete if self._model else None
+
+    def _complete(self, prompt: str) -> str:
+        assert self._model
+        heard = HeardAnswer()
+        for delta in self._model.stream([ChatTurn("user", prompt)], self.request.cancel):
+            heard.add(delta)
+        return heard.text
+
+
+def checked_once(check: CheckClaim) -> CheckClaim:
+    """The same check, where each claim is checked once: an answer in pieces repeats them.
+
+    It keeps all it was asked, so it is for one answer.
+    """
+    known = cache(check)
+    return lambda claim, sources: known(claim, tuple(sources))
+
+
+def least_support(
+    text: str, sources: Sequence[SourceRef], check: CheckClaim, cancel: Event
+) -> float | None:
+    """The support of the statement of an answer that has the least; None if none can be checked."""
+    claims = claims_of(text, sources, check, cancel)
+    supports = [
+        checked.support if checked.is_likely else min(checked.support, _DOUBTFUL)
+        for checked in (claim.checked for claim in claims)
+        if checked.verdict is not Verdict.NOT_CHECKED
+    ]
+    return min(supports, default=None)
+
+
+def _knowing(request: AnswerRequest, done_before: str) -> AnswerRequest:
+    """The request to a model that is told what was done for the person before."""
+    assistant = request.setup.assistant
+    if assistant is None or not done_before:
+        return request
+    told = f"{_DONE_BEFORE}\n{done_before}"
+    instructions = "\n\n".join(filter(None, (assistant.instructions, told)))
+    setup = replace(request.setup, assistant=replace(assistant, instructions=instructions))
+    return replace(request, setup=setup)
+
+
+def _as_sources(passages: Sequence[Passage]) -> tuple[SourceRef, ...]:
+    """Passages of the rails as sources to check an answer by."""
+    return tuple(
+        SourceRef(n, "", "", passage.source, Anchor(), passage.text, 0.0)
+        for n, passage in enumerate(passages, 1)
+    )
+
+
+# A turn of rails on a thread of its own, while the answering thread makes the answer it asks for.
+#
+# So an answer streams as it always does, although the rails wait for it.
+
+MakeAnswer = Callable[[str], Generator[AnswerEvent, None, Message]]
+# Takes the function that has a question answered, and runs the turn to its end.
+RunTurn = Callable[[Callable[[str], Message]], None]
+
+_LOOK_S = 0.1
+CHECKING = tr("The answer is checked before it is shown.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A question that the rails want answered; the answer goes into `reply`."""
+
+    question: str
+    reply: SimpleQueue[Message] = field(default_factory=SimpleQueue[Message])
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """The turn is over; with a `fault` it was a bug of ours."""
+
+    fault: BaseException | None = None
+
+
+class ThreadedTurn:
+    """Carries one turn; `made` is the last answer that was made for it, `streamed` what was shown.
+
+    With `is_held` nothing of an answer is shown before the rails have passed it; with `pieces` its
+    sentences are shown as they pass, one after the other.
+    """
+
+    def __init__(
+        self,
+        make: MakeAnswer,
+        *,
+        is_held: bool,
+        pieces: Callable[[], CheckedSentences] | None = None,
+    ) -> None:
+        self._make = make
+        self._is_held = is_held
+        self._pieces = pieces
+        self._wanted: SimpleQueue[_Wanted | _Ended] = SimpleQueue()
+        self._is_left = Event()
+        self.made: Message | None = None
+        self.streamed = ""
+
+    def events(self, run: RunTurn) -> Generator[AnswerEvent]:
+        """What happens while `run` does its turn on another thread. On the answering thread."""
+        Thread(target=self._run, args=(run,), name="rail-turn", daemon=True).start()
+        try:
+            while isinstance(item := self._wanted.get(), _Wanted):
+                self.made = yield from self._answered(item.question)
+                item.reply.put(self.made)
+            if item.fault:
+                raise item.fault
+        finally:
+            self._is_left.set()
+
+    def _run(self, run: RunTurn) -> None:
+        try:
+            run(self._answer)
+        except BaseException as fault:  # raised on the answering thread
+            self._wanted.put(_Ended(fault))
+        else:
+            self._wanted.put(_Ended())
+
+    def _answer(self, question: str) -> Message:
+        """The app's own answer; AppError when it failed or nobody waits for it. A rail's thread."""
+        wanted = _Wanted(question)
+        self._wanted.put(wanted)
+        while not self._is_left.is_set():
+            try:
+                made = wanted.reply.get(timeout=_LOOK_S)
+            except Empty:
+                continue
+            if made.state is MessageState.DONE:
+                return made
+            raise AppError(made.error_title or "The answer was stopped.", made.error_hint)
+        raise AppError("The answer was stopped.")
+
+    def _answered(self, question: str) -> Generator[AnswerEvent, None, Message]:
+        if self._is_held:
+            yield AnswerWaits(CHECKING)
+        pieces = self._pieces() if self._pieces else None
+        with closing(self._make(question)) as events:
+            while True:
+                try:
+                    event = next(events)
+                except StopIteration as end:
+                    return end.value
+                if not self._is_held:
+                    self._note(event)
+                    yield event
+                elif isinstance(event, AnswerWaits | FileAsked):
+                    yield event
+                elif pieces:
+                    for piece in pieces.add(event):
+                        self._note(piece)
+                        yield piece
+
+    def _note(self, event: AnswerEvent) -> None:
+        if isinstance(event, TextDelta):
+            self.streamed += event.text
+        elif isinstance(event, AnswerRestated):
+            self.streamed = event.text
+
+
+# The commands of the app as rails see them: proposed in a chat, gone on with after the word.
+#
+# Threads of the rails, and the one that decides.
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentedChanges:
+    """Fills the protocol `Changes` for one question."""
+
+    commands: Commands
+    asked: RailedQuestion
+
+    def is_asked_for(self, words: str) -> bool:
+        """Whether a sentence asks for a command word for word."""
+        return self.commands.proposals.is_asked_for(words)
+
+    def propose(self, action: str, values: Mapping[str, Any], words: str) -> str:
+        """Put a command before the person; its id. AppError where nobody could agree."""
+        asked = self.asked
+        if not asked.request.may_change:
+            raise AppError(
+                "Nothing is changed from here, since nobody could agree to it.",
+                "Ask in the window of the app.",
+            )
+        last = _last_answer(asked.request.history)
+        proposal = self.commands.proposals.of(action, values, words, last)
+        request, chat = asked.request, asked.conversation_id
+        command = self.commands.propose(proposal, request.question, chat, asked.assistant_id)
+        # Who asks something else doesn't want it any more.
+        asked.do_before_next(partial(self.commands.lapse, chat))
+        return command.command_id
+
+    def carry_out(self, command_id: str) -> str:
+        """Do what the person agreed to; what came of it, in words."""
+        return self.commands.carry_out(command_id)
+
+    def go_on_later(
+        self, rails: Rails, world: RailsWorld, conversation: Conversation, command_id: str
+    ) -> str:
+        """Let the flows go on after the person's word; what to ask the person."""
+
+        def go_on(is_agreed: bool) -> str:
+            # Nobody waits for an answer from the documents any more.
+            engine = rails.in_world(replace(world, answer=None, ask_every_file=None))
+            turn = engine.react(conversation, Confirmation(command_id, is_agreed))
+            return "\n\n".join(text for who, text in transcript(turn) if who == "bot")
+
+        self.commands.go_on_with(command_id, go_on)
+        command = self.commands.get(command_id)
+        title = command.title if command else ""
+        return tr("{title}? Nothing is done before you agree.", title=title)
+
+
+def _last_answer(history: Sequence[Message]) -> Answered | None:
+    """The last complete answer of the chat with its question."""
+    for before, after in reversed(list(pairwise(history))):
+        is_answer = before.role is Role.USER and after.role is Role.ASSISTANT
+        is_proposal = bool(after.notes and after.notes.proposal)
+        if is_answer and after.state is MessageState.DONE and after.text and not is_proposal:
+            cited = [source for source in after.sources if source.is_cited]
+            lines = [f"[{s.n}] {s.title} ({s.url or s.path})" for s in cited]
+            return Answered(before.text, after.text, lines)
+    return None
+
 
 # Earlier turns that the flows of a folder are taken through again.
 _MOST_TURNS = 12
@@ -77,44 +367,63 @@ class RailedAnswers:
         """What would be done with a sentence; no document is searched and no model is asked."""
         return tried(self._sets.rails(rails), RailsWorld(embed=self._embed), text)
 
-    def run(self, asked: RailedQuestion, cancel: Event) -> Generator[AnswerEvent, None, Message]:
+    def answer(
+        self, request: AnswerRequest, service: AnswerService
+    ) -> Generator[AnswerEvent, None, FinishedAnswer]:
+        """The answer as the rails make it or let it through; failures end in the message."""
+        draft = AnswerDraft(request.conversation_id, began_at=time.monotonic())
+        has_several_steps = False
+        try:
+            asked = RailedQuestion(request, service, self._done_before(request.setup.assistant_id))
+            done = yield from self._run(asked)
+            has_several_steps = asked.has_several_steps
+        except AppError as error:
+            done = draft.message(MessageState.FAILED, error.title, error.hint)
+        done = replace(done, seconds=time.monotonic() - draft.began_at)
+        return FinishedAnswer(done, has_several_steps)
+
+    def _done_before(self, assistant_id: str) -> str:
+        return self._commands.done_before(assistant_id) if self._commands else ""
+
+    def _run(self, asked: RailedQuestion) -> Generator[AnswerEvent, None, Message]:
         """The message that answers; yields the events on the way. AppError for broken rails."""
+        cancel = asked.request.cancel
         opened = self._sets.rails(asked.rails)
         begun = self._so_far(opened, asked)
         is_held = bool(opened.configuration.output_rails)
         turns: list[Turn] = []
         pieces = self._pieces(opened, asked, turns)
-        crossing = CrossingTurn(asked.answer, is_held=is_held, pieces=pieces)
+        threaded = ThreadedTurn(asked.answer, is_held=is_held, pieces=pieces)
         changes = ConsentedChanges(self._commands, asked) if self._commands else None
         events: list[RailEvent] = []
         calls, to_ask = 0, ""
 
         def turn(answer: Callable[[str], Message]) -> None:
             nonlocal calls, to_ask
-            world = replace(self._world(asked, answer, crossing), changes=changes)
-            under_way = opened.in_world(world).say(begun, asked.question, cancel)
+            world = replace(self._world(asked, answer, threaded), changes=changes)
+            under_way = opened.in_world(world).say(begun, asked.request.question, cancel)
             turns.append(under_way)
             events.extend(under_way)
             calls = len(under_way.model_calls)
             if changes and (command_id := proposal_of(events)):
                 to_ask = changes.go_on_later(opened, world, under_way.conversation, command_id)
 
-        yield from crossing.events(turn)
+        yield from threaded.events(turn)
         blank = Message(uuid.uuid4().hex, asked.conversation_id, Role.ASSISTANT, "", time.time())
         if cancel.is_set():
             blank = replace(blank, state=MessageState.STOPPED)
-        made = crossing.made
+        made = threaded.made
         if made is not None and made.state is not MessageState.DONE:
-            return made_message(made, crossing.streamed, is_held=is_held)
+            return made_message(made, threaded.streamed, is_held=is_held)
         done = railed_message(
             opened.configuration, events, blank, made, is_model_asked=calls > 0, asked=to_ask
         )
-        yield from _shown(done, crossing.streamed)
+        yield from _shown(done, threaded.streamed)
         return done
 
     def _pieces(
         self, opened: Rails, asked: RailedQuestion, turns: Sequence[Turn]
-    ) -> Callable[[], PassingPieces] | None:
+    ) -> Callable[[], CheckedSentences] | None:
         """An answer checked from its beginning by the rails for output; None if they want all.
 
         The check runs on the answering thread, while the one of `turns` waits for the whole answer.
@@ -144,10 +453,10 @@ class RailedAnswers:
             return "" if passed is None and has_nothing_to_check else passed
 
         as_shown = partial(found_as_shown, opened.configuration)
-        return lambda: PassingPieces(passes, as_shown)
+        return lambda: CheckedSentences(passes, as_shown)
 
     def _world(
-        self, asked: RailedQuestion, answer: Callable[[str], Message], crossing: CrossingTurn
+        self, asked: RailedQuestion, answer: Callable[[str], Message], threaded: ThreadedTurn
     ) -> RailsWorld:
         """What the rails may use. The built-in sets need no model and no search of their own."""
 
@@ -157,10 +466,9 @@ class RailedAnswers:
             return DocumentAnswer(made.text, passages, made.is_own_knowledge)
 
         def support(text: str, passages: Sequence[Passage]) -> float:
-            made = crossing.made
+            made = threaded.made
             if made is None:
-                sources = as_sources([(passage.text, passage.source) for passage in passages])
-                return asked.support(text, sources) or 0.0
+                return asked.support(text, _as_sources(passages)) or 0.0
             if made.is_excerpts or not (made.model or made.is_own_knowledge):
                 return 1.0  # the words of the documents, or of the app itself
             return asked.support(text, made.sources) or 0.0
@@ -168,23 +476,15 @@ class RailedAnswers:
         world = RailsWorld(embed=self._embed, answer=answered, check_facts=support)
         if is_built_in(asked.rails):
             return world
-
-        def search(query: str) -> list[Passage]:
-            return [Passage(found.text, found.title) for found in asked.search(query)]
-
-        return replace(world, complete=asked.complete, retrieve=search, search=search)
+        return replace(world, complete=asked.complete, retrieve=asked.search, search=asked.search)
 
     def _so_far(self, rails: Rails, asked: RailedQuestion) -> Conversation:
         """The conversation that the flows of a folder are in, made again without a model."""
-        known = {
-            "commands_done": self._commands.done_before(asked.assistant_id)
-            if self._commands
-            else ""
-        }
+        known = {"commands_done": self._done_before(asked.assistant_id)}
         conversation = rails.begin({"has_knowledge_base": not is_built_in(asked.rails), **known})
         if is_built_in(asked.rails):
             return conversation
-        for question, answer in _turns(asked.history):
+        for question, answer in _turns(asked.request.history):
             said = DocumentAnswer(answer)
             world = RailsWorld(
                 embed=self._embed,

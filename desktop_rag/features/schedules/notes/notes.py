@@ -19,6 +19,7 @@ from desktop_rag.core.language.languages import language_of, likely_language
 from desktop_rag.core.question import SearchScope
 from desktop_rag.core.question_scope import QuestionScope
 from desktop_rag.core.text import words
+from desktop_rag.features.schedules.background_answers import BackgroundAnswers
 from desktop_rag.features.schedules.values.note_page import (
     ENGLISH,
     EXCERPTS,
@@ -149,8 +150,9 @@ def page_of(text: str | None) -> NotePage | None:
 class NoteWriting:
     """Asks the questions of a note one after the other; the person's own go first."""
 
-    def __init__(self, chat: Chat, library: Library) -> None:
+    def __init__(self, chat: Chat, library: Library, answers: BackgroundAnswers) -> None:
         self._chat = chat
+        self._answers = answers
         self._library = library
 
     def language(self, topic: str, scope: QuestionScope, but: Sequence[Path]) -> str:
@@ -184,7 +186,7 @@ class NoteWriting:
         about the topic was found; Cancelled after `cancel` was set.
         """
         topic, known = page.topic, note_words(page.language)
-        has_model = any(self._chat.background.model_name(""))
+        has_model = self._chat.set_up().settings.endpoint.is_set
         found: list[NoteSection] = []
         for part, question in (known.questions if has_model else {EXCERPTS: "{topic}"}).items():
             heading = next((h for h in page.written if part_of(h) == part), known.headings[part])
@@ -204,15 +206,14 @@ class NoteWriting:
     ) -> Message:
         """The answer from what a search for the topic alone finds: other words would hide it."""
         asked, paths = question.format(topic=topic), tuple(map(str, but))
-        answer = self._chat.background.answer
         try:
-            return answer(asked, scope, "", cancel, but=paths, search_for=topic)
+            return self._answers.answer(asked, scope, "", cancel, but=paths, search_for=topic)
         except InterruptedAnswer as exc:
             raise AppError("Other questions came first.", "Try again in a while.") from exc
 
     def _checked(self, answer: Message, known: NoteWords, cancel: Event) -> str:
         """The text without what a source contradicts, and with a sign where none backs it."""
-        claims = () if answer.is_excerpts else self._chat.grader.claims(answer, cancel)
+        claims = () if answer.is_excerpts else self._chat.claims(answer, cancel)
         said = {Verdict.PARTLY: known.partly, Verdict.NOT_IN_SOURCES: known.not_found}
         return with_signs(answer.text, claims, without={Verdict.CONTRADICTED}, said=said)
 
@@ -255,8 +256,8 @@ class Notes:
     def __init__(self, register: Path, chat: Chat, library: Library) -> None:
         """`register` is the file that remembers where the notes are."""
         self._files = NoteFiles(register, library)
-        self._chat = chat
-        self._writing = NoteWriting(chat, library)
+        self._answers = BackgroundAnswers(chat)
+        self._writing = NoteWriting(chat, library, self._answers)
         self._drafts: dict[Path, NoteDraft] = {}
 
     def all(self) -> list[Note]:
@@ -345,4 +346,4 @@ class Notes:
 
     def _says_the_same(self, before: str, after: str) -> bool:
         before, after = without_links(before), without_links(after)
-        return before == after or not is_changed(self._chat.background.compare(before, after))
+        return before == after or not is_changed(self._answers.compare(before, after))

@@ -363,7 +363,7 @@ class NotesPage(ScrolledPage):
                 *map(ScopeItem.of_collection, self._library.collections.searchable()),
                 *map(ScopeItem.of_source, self._library.sources.all()),
             ]
-            cost = cost_in_words(*self._chat.background.model_name(""))
+            cost = cost_in_words(self._chat.set_up().settings.endpoint)
             return self._notes.suggested_folder(), [QuestionScope.of(i) for i in items], cost
 
         def show(loaded: tuple[Path, list[QuestionScope], str]) -> None:

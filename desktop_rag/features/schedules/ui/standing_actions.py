@@ -71,7 +71,7 @@ class StandingActions(QObject):
                 *map(ScopeItem.of_collection, collections),
                 *map(ScopeItem.of_source, self._library.sources.all()),
             ]
-            cost = cost_in_words(*self._chat.background.model_name(question.assistant_id))
+            cost = cost_in_words(self._chat.set_up(question.assistant_id).settings.endpoint)
             return chosen, [QuestionScope.of(item) for item in every], cost
 
         def show(loaded: tuple[QuestionScope, list[QuestionScope], str]) -> None:

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
+from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.features.schedules.values.standing_question import (
     LONGEST_NAME,
     Rhythm,
@@ -78,15 +79,15 @@ def weekday_in_words(weekday: int) -> str:
     return QLocale().standaloneDayName(weekday + 1)
 
 
-def cost_in_words(model: str, address: str) -> str:
+def cost_in_words(endpoint: EndpointSettings) -> str:
     """What each run uses: the endpoint with its model, or this computer alone."""
-    if not model:
+    if not endpoint.is_set:
         return tr("No model is connected: the answers are excerpts, made on this computer.")
     return tr(
         "Each run sends the question and its sources to {model} at {address}, which may cost"
         " something. Your limits apply.",
-        model=one_line(model),
-        address=one_line(address),
+        model=one_line(endpoint.model),
+        address=one_line(endpoint.base_url),
     )
 
 

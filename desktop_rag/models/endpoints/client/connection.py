@@ -49,9 +49,8 @@ def proxy_for(base_url: str) -> str:
 
 # Reads bodies that a server compressed without being asked. Runs on the calling thread.
 #
-# Only what the standard library reads is read: gzip and deflate. Decompression is in small
-# pieces, so
-# that a few bytes can't become many in memory.
+# Only what the standard library reads is read: gzip and deflate. Decompression is in small pieces,
+# so that a few bytes can't become many in memory.
 
 _PIECE_BYTES = 64 * 1024
 _MOST_LAYERS = 2

@@ -25,6 +25,7 @@ from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.models.endpoint_address import host_of, normalise_base_url
 from desktop_rag.models.endpoints.client.chat_stream import (
+    DONE,
     LAST,
     EventDecoder,
     StreamPart,
@@ -41,7 +42,6 @@ from desktop_rag.models.endpoints.client.endpoint_faults import (
 )
 from desktop_rag.models.endpoints.client.rate_limits import Allowances, limits_in_words
 from desktop_rag.models.endpoints.client.refusals.error_body import is_error, server_message
-from desktop_rag.models.endpoints.client.streams.finish_reasons import DONE
 from desktop_rag.models.endpoints.providers import USUAL_LIST, ListShape
 from desktop_rag.models.ports import Vectors
 

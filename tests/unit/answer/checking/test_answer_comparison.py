@@ -6,7 +6,7 @@ The pairs are those that the limits were set by; decision 054 has the figures of
 import pytest
 
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
-from desktop_rag.features.schedules.answer_comparison import AnswerComparison
+from desktop_rag.features.schedules.background_answers import AnswerComparison
 from desktop_rag.features.schedules.values.standing_run import (
     ComparedSentence,
     SentenceChange,

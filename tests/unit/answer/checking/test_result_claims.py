@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_rag.answer.checking.answer_checking import checked_by_result
+from desktop_rag.answer.checking.answer_claims import checked_by_result
 from desktop_rag.core.claims import Verdict
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.parsed import Anchor

@@ -2,14 +2,15 @@
 
 import pytest
 
-from desktop_rag.answer.prompting.instructions import (
+from desktop_rag.answer.prompting.prompt import (
+    INSTRUCTIONS,
+    ONLY_SOURCES,
     OPEN_INSTRUCTIONS,
     OWN_KNOWLEDGE_LINE,
     WITHOUT_SOURCES,
     instructions_for,
     with_instructions,
 )
-from desktop_rag.answer.prompting.prompt import INSTRUCTIONS, ONLY_SOURCES
 
 WISHES = "Answer like a pirate."
 

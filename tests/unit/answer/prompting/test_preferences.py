@@ -2,8 +2,7 @@
 
 import pytest
 
-from desktop_rag.answer.prompting.instructions import LANGUAGE_RULE, LENGTH_RULE, in_manner
-from desktop_rag.answer.prompting.prompt import INSTRUCTIONS
+from desktop_rag.answer.prompting.prompt import INSTRUCTIONS, LANGUAGE_RULE, LENGTH_RULE, in_manner
 from desktop_rag.core.settings import AnswerLength, PreferenceSettings
 
 

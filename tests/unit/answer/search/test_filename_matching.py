@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_rag.answer.search.filename_matching import FilenameMatcher
+from desktop_rag.answer.search.candidates import FilenameMatcher
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import Scope
 from tests.engines import duckdb_in

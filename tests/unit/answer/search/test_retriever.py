@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from desktop_rag.answer.search.candidates import AnsweringIndex
-from desktop_rag.answer.search.filename_matching import FilenameMatcher
+from desktop_rag.answer.search.candidates import AnsweringIndex, FilenameMatcher
 from desktop_rag.answer.search.fusion import IRRELEVANT_BELOW, FusionModel
 from desktop_rag.answer.search.retriever import RetrievalResult, Retriever
 from desktop_rag.core.paths import resources_dir

@@ -192,7 +192,7 @@ def test_a_failing_endpoint_leaves_the_question_as_it_is(mode: Mode) -> None:
 
 def read_as(question: str, *before: Message) -> list[str]:
     request = AnswerRequest.of(said(Role.USER, question), before, SETUP)
-    return [each.query.text for each in readings(request, None, threading.Event())]
+    return [each.query.text for each in readings(request, None)]
 
 
 def test_without_a_model_the_question_before_is_asked_along() -> None:
@@ -222,7 +222,7 @@ def test_few_words_without_a_year_may_be_about_the_same_document(
     question: str, may_stay: list[bool]
 ) -> None:
     request = AnswerRequest.of(said(Role.USER, question), HISTORY, SETUP)
-    read = readings(request, None, threading.Event())
+    read = readings(request, None)
     assert [reading.may_stay for reading in read] == may_stay
 
 

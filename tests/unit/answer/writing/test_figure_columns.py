@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_rag.answer.writing.figure_columns import columns_of, head_of, scale_of
+from desktop_rag.answer.writing.excerpt_units import columns_of, head_of, scale_of
 
 
 def names(line: str) -> list[str]:

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_rag.models.endpoints.client.chat_stream import (
+    DONE,
     EventDecoder,
     StreamPart,
     read_completion,
     read_event,
 )
 from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError
-from desktop_rag.models.endpoints.client.streams.finish_reasons import DONE
 
 
 def event(text: str) -> bytes:

@@ -2,7 +2,7 @@ import pytest
 
 from desktop_rag.core.conversation import Image
 from desktop_rag.core.model_profile import ModelProfile
-from desktop_rag.models.endpoints.client.request_shape import (
+from desktop_rag.models.endpoints.client.chat_client import (
     chat_body,
     learned_from,
     refuses_images,

@@ -2,8 +2,8 @@
 
 import pytest
 
+from desktop_rag.models.endpoints.client.chat_stream import check_ending, reason_in
 from desktop_rag.models.endpoints.client.endpoint_faults import Fault, StreamError
-from desktop_rag.models.endpoints.client.streams.finish_reasons import check_ending, reason_in
 
 GOOD = """
 stop STOP end_turn EOS eos_token stop_sequence COMPLETE completed eosFound FINISH_REASON_STOP done

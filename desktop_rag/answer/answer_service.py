@@ -1,15 +1,17 @@
-"""Makes one answer: finds sources, has them answered from, checks and locates the citations.
+"""Answers questions: the app by itself, or through the wrap around an assistant with rails.
 
-Runs on the answering thread. Stores nothing.
+The app finds sources, quotes them or has a model answer from them, then checks and locates the
+citations. Runs on the answering thread; only `answer_and_store` stores anything.
 """
 
+import itertools
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from threading import Event
+from typing import Protocol
 
-from desktop_rag.answer.checking.answer_checking import CheckClaim
+from desktop_rag.answer.checking.answer_claims import CheckClaim
 from desktop_rag.answer.checking.disputes import (
     Dispute,
     checked_dispute,
@@ -18,7 +20,8 @@ from desktop_rag.answer.checking.disputes import (
     remark,
 )
 from desktop_rag.answer.conversations.answer_memory import Memory
-from desktop_rag.answer.conversations.attachments import Attachments
+from desktop_rag.answer.conversations.unfinished_answers import AnswerStart, UnfinishedAnswers
+from desktop_rag.answer.conversations.unstored_chats import UnstoredChats
 from desktop_rag.answer.counting.count_answer import CountAnswer
 from desktop_rag.answer.counting.counted_set import CountedSets
 from desktop_rag.answer.counting.counting_words import asks_for_rows, counting_language
@@ -26,23 +29,24 @@ from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.map_reduce.few_files import FewFiles
 from desktop_rag.answer.map_reduce.map_reduce import MapReduce
 from desktop_rag.answer.map_reduce.summaries import Summaries
-from desktop_rag.answer.prompting.instructions import (
+from desktop_rag.answer.prompting.prompt import (
+    IMAGE_TOKENS,
     WITHOUT_DOCUMENTS,
+    PromptExtras,
     in_manner,
     instructions_for,
     with_instructions,
 )
-from desktop_rag.answer.prompting.prompt import IMAGE_TOKENS, PromptExtras
 from desktop_rag.answer.search.candidates import SimilarityCalibration
 from desktop_rag.answer.small_talk import reply_to
-from desktop_rag.answer.sources.attached_sources import AttachedSources
+from desktop_rag.answer.sources.attachments import AttachedSources, Attachments
 from desktop_rag.answer.sources.question_rewriting import asks_for_more
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.sources.source_merging import numbered_anew, with_earlier
 from desktop_rag.answer.tables.table_answer import TableAnswer
 from desktop_rag.answer.understanding.file_words import compares
 from desktop_rag.answer.understanding.named_answer import NamedAnswer
-from desktop_rag.answer.understanding.scoping import Scoping, unknown_name
+from desktop_rag.answer.understanding.scoping import ChosenScope, Scoping, unknown_name
 from desktop_rag.answer.writing.answer_draft import AnswerDraft
 from desktop_rag.answer.writing.answer_request import AnswerRequest, answer_with
 from desktop_rag.answer.writing.answer_texts import Refusal, refusal, unread_files
@@ -64,83 +68,13 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.places import Places, places_from_json
 from desktop_rag.core.question import NamedFiles
+from desktop_rag.core.question_scope import ALL_DOCUMENTS
 from desktop_rag.models.ports import ChatModel, Embedder
-from desktop_rag.store.contract.documents import DocumentStore
 from desktop_rag.store.contract.engine import Engine
 
-# Answers in excerpts from the sources of a draft. Runs on the answering thread.
-
 _NEAREST = 3
+# A passage with this share of the words of a question says something about it.
 _MOST_WORDS = 0.5
-
-
-class ExcerptAnswer:
-    """Fills drafts with pieces of their sources."""
-
-    def __init__(
-        self,
-        finder: SourceFinder,
-        documents: DocumentStore,
-        embedder: Embedder | None,
-        check: CheckClaim,
-    ) -> None:
-        """Without an embedder, sentences are chosen by their words."""
-        self._finder = finder
-        self._documents = documents
-        self._embedder = embedder
-        self._check = check
-        self._calibration = SimilarityCalibration()
-
-    def answer(self, draft: AnswerDraft, request: AnswerRequest) -> Iterator[AnswerEvent]:
-        """Quote what answers the question.
-
-        When nothing in the sources seems to be about it, they become the nearest passages, and
-        there is no event. In files that the question names, something is quoted, and the nearest
-        passages too if they have its words: a row for "2022" means little and may be the answer.
-        """
-        if not draft.sources and request.named and self._is_said(draft):
-            draft.sources, draft.nearest = draft.nearest, ()
-        if not draft.sources:
-            return
-        text = self._disputed(draft, request) or self._quoted(draft, request)
-        if not text:
-            draft.nearest, draft.sources = draft.sources[:_NEAREST], ()
-            return
-        draft.is_excerpts, draft.text = True, text
-        yield SourcesFound(draft.sources, draft.notes)
-        yield TextDelta(text)
-
-    def _disputed(self, draft: AnswerDraft, request: AnswerRequest) -> str:
-        dispute = dispute_of(request.question, request.history)
-        return excerpt(checked_dispute(dispute, draft.sources, self._check)) if dispute else ""
-
-    def _is_said(self, draft: AnswerDraft) -> bool:
-        around = surroundings_of(self._documents, draft.nearest)
-        return share_of_words(draft.plain_question, draft.nearest, around) >= _MOST_WORDS
-
-    def _quoted(self, draft: AnswerDraft, request: AnswerRequest) -> str:
-        asked = draft.plain_question
-        asked = draft.notes.repair(asked) if draft.notes else asked
-        around = surroundings_of(self._documents, draft.sources)
-        languages = {each.language for each in around.values()}
-        embedder = self._finder.embedder_for(asked, languages) or self._embedder
-        is_told_where = bool(request.named or request.attached_ids)
-        unrelated = (
-            self._calibration.unrelated(embedder) if embedder and not is_told_where else None
-        )
-        said = _previous_answer(draft, request)
-        counts = bool(counting_language(asked))
-        return excerpts(
-            asked, draft.sources, embedder, said, around, unrelated, asks_how_many=counts
-        )
-
-
-def _previous_answer(draft: AnswerDraft, request: AnswerRequest) -> str:
-    """The previous answer, for a question that asks for more than it says; else ""."""
-    answers = [message.text for message in request.history if message.role is Role.ASSISTANT]
-    return answers[-1] if answers and asks_for_more(request.query.text, draft.asked) else ""
-
-
 _HOW_TO_GET_ONE = (
     "No model is connected. Connect one in the settings, or ask about all documents: then the"
     " answer is made of excerpts."
@@ -161,8 +95,25 @@ class FinishedAnswer:
     has_several_steps: bool
 
 
-class Answering:
-    """Turns a request into the message that answers it."""
+class AnswerWrap(Protocol):
+    """Wraps the answers of assistants with rails; no other question reaches it."""
+
+    def check(self, rails: str) -> None:
+        """AppError, with the place, for rails that can't be used; "" are none, and fine."""
+        ...
+
+    def answer(
+        self, request: AnswerRequest, service: "AnswerService"
+    ) -> Generator[AnswerEvent, None, FinishedAnswer]:
+        """The finished answer; yields the events on the way. Failures end in the message.
+
+        `service.own_answer` makes the app's own answer, to this or to another question.
+        """
+        ...
+
+
+class AnswerService:
+    """Answers requests; the chat and the wrap use its public parts too."""
 
     def __init__(
         self,
@@ -171,56 +122,127 @@ class Answering:
         embedder: Embedder | None,
         models: ChatModels,
         *,
+        conversations: UnstoredChats,
         memory: Memory,
-        attachments: Attachments,
-        scoping: Scoping,
         check: CheckClaim,
+        wrap: AnswerWrap | None = None,
     ) -> None:
-        """Without an embedder, sentences are chosen by their words."""
-        self._finder = finder
+        """Without an embedder, sentences are chosen by their words.
+
+        Without a `wrap` an assistant with rails doesn't answer.
+        """
+        self.finder = finder
+        self.models = models
+        self.check = check
         self._documents = documents = engine.documents
-        self._models = models
-        self._table_answer = TableAnswer(documents, engine.tables)
+        self.chosen = ChosenScope(finder, documents)
+        self.scoping = Scoping(engine.names, documents, engine.sources.collections, self.chosen)
+        self.attachments = Attachments(engine.attachments, models)
+        self.unfinished = UnfinishedAnswers(engine, self._located)
+        self._conversations = conversations
         self._memory = memory
-        self._attachments = attachments
+        self._wrap = wrap
+        self._embedder = embedder
+        self._calibration = SimilarityCalibration()
+        self._table_answer = TableAnswer(documents, engine.tables)
         self._attached = AttachedSources(finder, documents)
-        self._scoping = scoping
-        self._check = check
-        self._excerpts = ExcerptAnswer(finder, documents, embedder, check)
         self._named = NamedAnswer(finder, documents)
         self._counting = CountAnswer(CountedSets(finder, documents, engine.names))
         map_reduce = MapReduce(finder.count_tokens)
         self._few_files = FewFiles(finder, documents, embedder, map_reduce, models)
         self._summaries = Summaries(finder, documents, embedder, map_reduce)
+        self._before_next: dict[str, Callable[[], None]] = {}
 
-    def answer(
-        self, request: AnswerRequest, cancel: Event
-    ) -> Generator[AnswerEvent, None, FinishedAnswer]:
-        """The finished answer; yields the events on the way. Endpoint errors end in the message."""
-        request = self._scoping.applied(request)
+    def do_before_next(self, conversation_id: str, do: Callable[[], None]) -> None:
+        """Call `do` once, as soon as another question is asked in this chat."""
+        if conversation_id:
+            self._before_next[conversation_id] = do
+
+    def answer(self, request: AnswerRequest) -> Generator[AnswerEvent, None, FinishedAnswer]:
+        """The finished answer; yields the events on the way. Failures end in the message."""
+        if do := self._before_next.pop(request.conversation_id, None):
+            do()
+        assistant = request.setup.assistant
+        if assistant is None or not assistant.rails or request.refusal:
+            return self.own_answer(request)
+        if self._wrap is None:
+            return _not_answered(request)
+        return self._wrap.answer(request, self)
+
+    def answer_and_store(
+        self, request: AnswerRequest, *, again_to: Message | None = None
+    ) -> Generator[AnswerEvent, None, Message]:
+        """The stored answer; yields the events on the way. It is kept while it grows.
+
+        It goes in place of the last answer to the question `again_to`, if it had one. An answer
+        from every file stands below that one, and goes in place of one of its kind only.
+        """
+        with self.unfinished.keeping(self._start_of(request, again_to)) as keeper:
+            finished = yield from keeper.noting(self.answer(request))
+            done = replace(finished.message, message_id=keeper.answer_id)
+            # The answer of now: since the start, a former one may have been put back.
+            if again_to and (present := self._answer_to(again_to, request)):
+                self._conversations.replace_message(present.message_id, done)
+            else:
+                self._conversations.add_message(done)
+            done = self._conversations.as_kept(done)
+            keeper.is_stored = not done.is_unstored
+            if request.uses_memory:
+                self._memory.record(
+                    request.question,
+                    done,
+                    has_several_steps=finished.has_several_steps,
+                    assistant_id=request.setup.assistant_id,
+                )
+        return done
+
+    def _start_of(self, request: AnswerRequest, again_to: Message | None) -> AnswerStart:
+        former = self._answer_to(again_to, request) if again_to else None
+        return AnswerStart(
+            request.conversation_id,
+            request.setup.settings.endpoint.model,
+            request.setup.is_open,
+            former.message_id if former else "",
+            request.scope if request.scope.is_without_documents else ALL_DOCUMENTS,
+        )
+
+    def _answer_to(self, question: Message, request: AnswerRequest) -> Message | None:
+        """Its last answer of the kind asked for: a new version that was cut stands below the
+        former answer.
+        """
+        messages = self._conversations.messages(question.conversation_id)
+        later = itertools.dropwhile(lambda m: m.message_id != question.message_id, messages)
+        after = itertools.islice(later, 1, None)
+        answers = itertools.takewhile(lambda m: m.role is Role.ASSISTANT, after)
+        of_kind = [m for m in answers if m.is_of_every_file == request.every_file]
+        return of_kind[-1] if of_kind else None
+
+    # --- the app's own answer ------------------------------------------------------------------
+
+    def own_answer(self, request: AnswerRequest) -> Generator[AnswerEvent, None, FinishedAnswer]:
+        """The answer of the app itself; as `answer`, with no rails around it."""
+        request = self.scoping.applied(request)
         draft = AnswerDraft(
             request.conversation_id, request.question, request.query, began_at=time.monotonic()
         )
         try:
             if request.scope.is_without_documents:
-                yield from self._without_documents(draft, request, cancel)
+                yield from self._without_documents(draft, request)
             else:
-                yield from self._fill(draft, request, cancel)
+                yield from self._fill(draft, request)
         except AppError as error:
             done = draft.message(MessageState.FAILED, error.title, error.hint)
         else:
-            state = MessageState.STOPPED if cancel.is_set() else MessageState.DONE
+            state = MessageState.STOPPED if request.cancel.is_set() else MessageState.DONE
             done = draft.message(state)
-        located = replace(done, sources=self.located(done.sources))
+        located = replace(done, sources=self._located(done.sources))
         return FinishedAnswer(located, draft.has_several_steps)
 
-    def _fill(
-        self, draft: AnswerDraft, request: AnswerRequest, cancel: Event
-    ) -> Iterator[AnswerEvent]:
+    def _fill(self, draft: AnswerDraft, request: AnswerRequest) -> Iterator[AnswerEvent]:
         setup = request.setup
         if refusal := request.refusal:
             raise refusal
-        model = self._models.main(setup.settings)
+        model = self.models.main(setup.settings)
         if reply := _small_talk(request, is_open=bool(model) and setup.is_open):
             draft.text = reply
             yield TextDelta(reply)
@@ -229,13 +251,13 @@ class Answering:
             self._add_hints(draft, request)
             yield from self._named.without_text(draft, request.named)
             return
-        if (yield from self._counted(draft, request, cancel)):
+        if (yield from self._counted(draft, request)):
             return
         if request.is_summary or (compares(request) and not model):
-            yield from self._summarised(draft, request, model, cancel)
+            yield from self._summarised(draft, request, model)
         else:
-            yield from self._from_search(draft, request, model, cancel)
-        if draft.sources or draft.sees_images or cancel.is_set():
+            yield from self._from_search(draft, request, model)
+        if draft.sources or draft.sees_images or request.cancel.is_set():
             return
         if request.named and not model:
             text = request.query.text
@@ -244,28 +266,28 @@ class Answering:
         if draft.sources:
             return
         if model and setup.is_open and not request.is_summary:
-            yield from self._from_model(model, draft, request, cancel)
+            yield from self._from_model(model, draft, request)
         else:
             yield from self._from_nothing(draft, request)
 
     def _summarised(
-        self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel | None, cancel: Event
+        self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel | None
     ) -> Iterator[AnswerEvent]:
         self._add_hints(draft, request)
         if request.named and not model:
             yield from self._named.outline(draft, request, is_comparison=not request.is_summary)
         else:
             draft.has_several_steps = True
-            yield from self._summaries.answer(draft, request, model, cancel)
+            yield from self._summaries.answer(draft, request, model)
 
     def _counted(
-        self, draft: AnswerDraft, request: AnswerRequest, cancel: Event
+        self, draft: AnswerDraft, request: AnswerRequest
     ) -> Generator[AnswerEvent, None, bool]:
         """Answer a question for a number or a list of records; False for any other."""
         if request.is_summary:
             return False
-        helper = self._models.helper(request.setup.settings)
-        is_counted = yield from self._counting.answer(draft, request, helper, cancel)
+        helper = self.models.helper(request.setup.settings)
+        is_counted = yield from self._counting.answer(draft, request, helper)
         if is_counted:
             self._add_hints(draft, request)
         return is_counted
@@ -273,7 +295,7 @@ class Answering:
     def _add_hints(self, draft: AnswerDraft, request: AnswerRequest) -> None:
         hints = (
             *request.setup.hints,
-            *self._finder.incomplete(request.setup.reach, request.question),
+            *self.finder.incomplete(request.setup.reach, request.question),
         )
         if name := unknown_name(request):
             hints += (f"No file is called “{name}”.",)
@@ -284,7 +306,7 @@ class Answering:
             draft.notes = replace(notes, hints=hints, scope=named.names or notes.scope)
 
     def _without_documents(
-        self, draft: AnswerDraft, request: AnswerRequest, cancel: Event
+        self, draft: AnswerDraft, request: AnswerRequest
     ) -> Iterator[AnswerEvent]:
         """Ask the model, and search nothing. What is attached to the chat is read all the same: by
         itself, also without a model.
@@ -292,50 +314,93 @@ class Answering:
         draft.scope = request.scope
         if refusal := request.setup.refusal:
             raise refusal
-        if model := self._models.main(request.setup.settings):
-            yield from self._from_model(model, draft, request, cancel)
+        if model := self.models.main(request.setup.settings):
+            yield from self._from_model(model, draft, request)
             return
         self._join_attached(draft, request)
         if not (draft.sources or draft.nearest):
             raise AppError("Without documents, only a model can answer.", _HOW_TO_GET_ONE)
-        yield from self._excerpts.answer(draft, request)
+        yield from self._from_excerpts(draft, request)
         if not draft.sources:
             yield from self._from_nothing(draft, request)
 
     def _from_search(
-        self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel | None, cancel: Event
+        self, draft: AnswerDraft, request: AnswerRequest, model: ChatModel | None
     ) -> Iterator[AnswerEvent]:
-        helper = self._models.helper(request.setup.settings)
-        self._finder.add_sources(draft, request, helper, cancel)
+        helper = self.models.helper(request.setup.settings)
+        self.finder.add_sources(draft, request, helper)
         if dispute_of(request.question, request.history):
             self._add_disputed(draft, request)
         self._add_hints(draft, request)
         is_whole = bool(model) and self._named.read_for(model, draft, request)
         if model and not request.every_file:
             attached = partial(self._from_attached, request, draft)
-            yield from self._table_answer.add_result(draft, model, cancel, attached)
+            yield from self._table_answer.add_result(draft, model, request.cancel, attached)
         is_too_long = bool(model) and not is_whole and compares(request)
         few = model and self._few_files.should_be_asked(draft, request)
         if request.every_file or few or is_too_long:
-            yield from self._few_files.answer(draft, request, model, cancel)
+            yield from self._few_files.answer(draft, request, model)
         elif model and (draft.sources or self._has_readable_attachment(request)):
-            yield from self._from_model(model, draft, request, cancel)
+            yield from self._from_model(model, draft, request)
             if not is_whole:
-                yield from self._few_files.read_on(draft, request, model, cancel)
+                yield from self._few_files.read_on(draft, request, model)
         elif not model:
             self._join_attached(draft, request)
-            yield from self._excerpts.answer(draft, request)
+            yield from self._from_excerpts(draft, request)
+
+    def _from_excerpts(self, draft: AnswerDraft, request: AnswerRequest) -> Iterator[AnswerEvent]:
+        """Quote what answers the question.
+
+        When nothing in the sources seems to be about it, they become the nearest passages, and
+        there is no event. In files that the question names, something is quoted, and the nearest
+        passages too if they have its words: a row for "2022" means little and may be the answer.
+        """
+        if not draft.sources and request.named and self._has_words(draft):
+            draft.sources, draft.nearest = draft.nearest, ()
+        if not draft.sources:
+            return
+        text = self._disputed(draft, request) or self._quoted(draft, request)
+        if not text:
+            draft.nearest, draft.sources = draft.sources[:_NEAREST], ()
+            return
+        draft.is_excerpts, draft.text = True, text
+        yield SourcesFound(draft.sources, draft.notes)
+        yield TextDelta(text)
+
+    def _disputed(self, draft: AnswerDraft, request: AnswerRequest) -> str:
+        dispute = dispute_of(request.question, request.history)
+        return excerpt(checked_dispute(dispute, draft.sources, self.check)) if dispute else ""
+
+    def _has_words(self, draft: AnswerDraft) -> bool:
+        around = surroundings_of(self._documents, draft.nearest)
+        return share_of_words(draft.plain_question, draft.nearest, around) >= _MOST_WORDS
+
+    def _quoted(self, draft: AnswerDraft, request: AnswerRequest) -> str:
+        asked = draft.plain_question
+        asked = draft.notes.repair(asked) if draft.notes else asked
+        around = surroundings_of(self._documents, draft.sources)
+        languages = {each.language for each in around.values()}
+        embedder = self.finder.embedder_for(asked, languages) or self._embedder
+        is_told_where = bool(request.named or request.attached_ids)
+        unrelated = (
+            self._calibration.unrelated(embedder) if embedder and not is_told_where else None
+        )
+        said = _previous_answer(draft, request)
+        counts = bool(counting_language(asked))
+        return excerpts(
+            asked, draft.sources, embedder, said, around, unrelated, asks_how_many=counts
+        )
 
     def _add_disputed(self, draft: AnswerDraft, request: AnswerRequest) -> None:
         """Add the sources of the answer that the person contradicts."""
-        if before := self._finder.before(request):
+        if before := self.finder.before(request):
             draft.sources, draft.nearest = with_earlier(draft.sources, before), ()
 
     def _remark(self, dispute: Dispute, sources: Sequence[SourceRef], fence: str) -> str:
-        return remark(checked_dispute(dispute, sources, self._check), fence)
+        return remark(checked_dispute(dispute, sources, self.check), fence)
 
     def _images(self, request: AnswerRequest) -> tuple[Image, ...]:
-        return self._attachments.images(request.attachments, request.setup.settings.endpoint)
+        return self.attachments.images(request.attachments, request.setup.settings.endpoint)
 
     def _has_readable_attachment(self, request: AnswerRequest) -> bool:
         """False when only the names of attachments are known, as in an imported chat."""
@@ -357,7 +422,7 @@ class Answering:
         )
 
     def _from_model(
-        self, model: ChatModel, draft: AnswerDraft, request: AnswerRequest, cancel: Event
+        self, model: ChatModel, draft: AnswerDraft, request: AnswerRequest
     ) -> Iterator[AnswerEvent]:
         setup, images = request.setup, self._images(request)
         has_sources = bool(draft.sources) or self._has_readable_attachment(request)
@@ -383,7 +448,7 @@ class Answering:
             else instructions_for(setup.instructions, is_open=is_open, has_sources=has_sources)
         )
         yield from answer_with(
-            model, request, draft, cancel,
+            model, request, draft,
             instructions=in_manner(rules, setup.settings.preferences),
             attached=attached,
         )  # fmt: skip
@@ -395,7 +460,7 @@ class Answering:
         others = [] if draft.sources else [*nearest, *draft.nearest]
         draft.nearest = numbered_anew(others[:_NEAREST])
 
-    def located(self, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
+    def _located(self, sources: Sequence[SourceRef]) -> tuple[SourceRef, ...]:
         """The sources, each cited one at the place of its quote: a row, not the whole table."""
         # A list of records cites one document hundreds of times.
         read = cache(self._places)
@@ -426,6 +491,20 @@ class Answering:
         if counts.unread:
             draft.text += f"\n\n{unread_files(counts.unread, *written_in)}"
         yield TextDelta(draft.text)
+
+
+def _not_answered(request: AnswerRequest) -> Generator[AnswerEvent, None, FinishedAnswer]:
+    """The failed answer of an assistant whose rails can't be run here."""
+    draft = AnswerDraft(request.conversation_id, began_at=time.monotonic())
+    title = "The rails of this assistant can't be used here."
+    yield from ()
+    return FinishedAnswer(draft.message(MessageState.FAILED, title), has_several_steps=False)
+
+
+def _previous_answer(draft: AnswerDraft, request: AnswerRequest) -> str:
+    """The previous answer, for a question that asks for more than it says; else ""."""
+    answers = [message.text for message in request.history if message.role is Role.ASSISTANT]
+    return answers[-1] if answers and asks_for_more(request.query.text, draft.asked) else ""
 
 
 def _written_in(request: AnswerRequest) -> tuple[str, str]:

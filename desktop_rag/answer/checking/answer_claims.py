@@ -15,7 +15,7 @@ from threading import Event
 
 from desktop_rag.answer.checking.claims.tokens import tokenize_claim
 from desktop_rag.answer.checking.claims.words import word_lists
-from desktop_rag.answer.citing.cited_sentences import CitedSentence, cited_sentences
+from desktop_rag.answer.citing.citations import CitedSentence, cited_sentences
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.sources.source_merging import numbered
 from desktop_rag.answer.tables.cell_values import table_words
@@ -35,10 +35,8 @@ from desktop_rag.store.contract.search import NameStore, Scope
 # Checks claims about the result of a query against its rows. Pure, any thread.
 #
 # The claim checker compares sentences, and a result has none. Here a claim is supported when each
-# of
-# its numbers occurs in the result, in a row that the claim names. Negations, comparisons and
-# anything
-# uncertain are left to the checker.
+# of its numbers occurs in the result, in a row that the claim names. Negations, comparisons and
+# anything uncertain are left to the checker.
 
 _NUMBER = re.compile(
     r"(?<![\w.,])[-−]?\d(?:[\d.,'’\u00a0\u202f]*\d)?(?![\w])|(?<![\w.,])[-−]?\d+(?=%)"
@@ -261,8 +259,7 @@ def _about_sources() -> tuple[tuple[frozenset[str], ...], ...]:
 #
 # The place is about what the sources of the answer are about: one of their documents, or one that
 # shares a rare word of its name with them or with the claim. The report of another firm has the
-# same
-# words, and would only mislead.
+# same words, and would only mislead.
 
 # A false claim has words that no passage has, so the limit is lower than for an answer.
 _LEAST_RELEVANCE = 0.05

@@ -13,12 +13,13 @@ from urllib.parse import urlsplit
 
 import psutil
 
-from desktop_rag.answer.chat import Chat
+from desktop_rag.answer.chat import Chat, user_message
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.conversation import Message, MessageState
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.question import SearchScope, Setup
 from desktop_rag.core.settings import EndpointSettings, Settings
+from desktop_rag.features.evaluation.experiments.answer_grader import AnswerGrader
 from desktop_rag.features.evaluation.values.run import Memory, Run, RunAnswer, SetQuestion, SetUp
 from desktop_rag.features.evaluation.values.scoring import without_citations
 from desktop_rag.ingest.library import Library
@@ -143,12 +144,14 @@ class Answerer:
         models = self.chat.models
         before = models.tokens_counted()
         with MemoryMeter(self.server) as memory:
-            message = self.chat.background.answer_as(question.text, self.setup, cancel)
+            message = self.chat.answer_when_free(
+                user_message(question.text), lambda: self.setup, cancel=cancel
+            )
         after = models.tokens_counted()
         used = Usage(after.asked - before.asked, after.answered - before.answered)
         is_counted = bool(used.asked or used.answered)
         is_checked = not message.is_excerpts
-        claims = self.chat.grader.claims(message, cancel) if is_checked else ()
+        claims = self.chat.claims(message, cancel) if is_checked else ()
         grade = self._grade(question, message, cancel)
         if cancel.is_set():
             raise Cancelled
@@ -173,7 +176,7 @@ class Answerer:
         expected = "\nor: ".join(question.expected)
         try:
             said = without_citations(answer.text)
-            return self.chat.grader.grade(question.text, expected, said, cancel)
+            return AnswerGrader(self.chat).grade(question.text, expected, said, cancel)
         except AppError:
             # Without a grade the words of the expected answer count.
             return ""

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from desktop_rag.core.conversation import AnswerRestated, SourcesFound, TextDelta
 from desktop_rag.features.rails.actions.built_in_actions import mask_personal_data
-from desktop_rag.features.rails.assistants.rail_service import Beginning, PassingPieces
+from desktop_rag.features.rails.assistants.railed_messages import Beginning, CheckedSentences
 
 
-def _shown(pieces: PassingPieces, text: str) -> list[str]:
+def _shown(pieces: CheckedSentences, text: str) -> list[str]:
     events = [TextDelta(letter) for letter in text]
     shown = [piece for event in events for piece in pieces.add(event)]
     return [piece.text for piece in shown if isinstance(piece, TextDelta)]
@@ -20,7 +20,7 @@ def test_only_finished_sentences_are_checked_each_from_the_first_word() -> None:
         seen.append(beginning.text)
         return beginning.text
 
-    shown = _shown(PassingPieces(passes), "One is here. Two is there. Three is")
+    shown = _shown(CheckedSentences(passes), "One is here. Two is there. Three is")
     assert shown == ["One is here.", " Two is there."]
     assert seen == ["One is here.", "One is here. Two is there."]
 
@@ -29,7 +29,7 @@ def test_nothing_is_shown_after_what_did_not_pass() -> None:
     def passes(beginning: Beginning) -> str | None:
         return None if "Two" in beginning.text else beginning.text
 
-    assert _shown(PassingPieces(passes), "One is here. Two is there. Three. Four. ") == [
+    assert _shown(CheckedSentences(passes), "One is here. Two is there. Three. Four. ") == [
         "One is here."
     ]
 
@@ -38,7 +38,7 @@ def test_a_beginning_that_tells_nothing_yet_waits_for_the_first_statement() -> N
     def passes(beginning: Beginning) -> str:
         return beginning.text if "lamp" in beginning.text else ""
 
-    shown = _shown(PassingPieces(passes), "Here it is. The lamp is lit. It burns. And so on.")
+    shown = _shown(CheckedSentences(passes), "Here it is. The lamp is lit. It burns. And so on.")
     assert shown == ["Here it is. The lamp is lit.", " It burns."]
 
 
@@ -47,7 +47,7 @@ def test_the_sources_come_with_the_first_words_that_passed() -> None:
         return beginning.text if "Two" in beginning.text else ""
 
     found = SourcesFound((), is_own_knowledge=True)
-    pieces = PassingPieces(passes, lambda found: replace(found, is_own_knowledge=False))
+    pieces = CheckedSentences(passes, lambda found: replace(found, is_own_knowledge=False))
     assert not list(pieces.add(found))
     assert not list(pieces.add(TextDelta("One is here. And")))
     shown = list(pieces.add(TextDelta(" Two. Three. Four")))
@@ -57,7 +57,7 @@ def test_the_sources_come_with_the_first_words_that_passed() -> None:
 
 def test_a_number_is_not_cut_at_a_full_stop_in_it() -> None:
     text = "Call +49 30 1234. 5678 90 now. Then wait. So it goes on here and further."
-    shown = "".join(_shown(PassingPieces(lambda b: mask_personal_data(b.text)), text))
+    shown = "".join(_shown(CheckedSentences(lambda b: mask_personal_data(b.text)), text))
     assert "1234" not in shown.replace("[telephone number]", "")
 
 
@@ -70,14 +70,14 @@ def test_the_cost_of_a_long_answer_stays_near_its_length() -> None:
         return beginning.text
 
     text = "A sentence of some words stands here. " * 500
-    pieces = PassingPieces(passes)
+    pieces = CheckedSentences(passes)
     shown = "".join(_shown(pieces, text))
     assert text.startswith(shown)
     assert checked < 12 * len(text)
 
 
 def test_an_answer_that_is_restated_goes_on_only_where_it_says_the_same() -> None:
-    pieces = PassingPieces(lambda beginning: beginning.text)
+    pieces = CheckedSentences(lambda beginning: beginning.text)
     assert _shown(pieces, "One is here. Two ") == ["One is here."]
     assert not list(pieces.add(AnswerRestated("Other words. ", "")))
     assert not _shown(pieces, "More of it is there. And again. And")

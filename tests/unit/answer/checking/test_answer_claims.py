@@ -3,7 +3,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from desktop_rag.answer.checking.answer_checking import claims_of, statements
+from desktop_rag.answer.checking.answer_claims import claims_of, statements
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
 from desktop_rag.core.claims import CheckedClaim, Claim, Verdict, place_of_sign
 from desktop_rag.core.conversation import SourceRef

@@ -1,0 +1,216 @@
+"""What of a turn of rails is shown: its message, and sentences of an answer while it is written.
+
+Pure; any thread.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from desktop_rag.core.conversation import (
+    AnswerEvent,
+    AnswerRestated,
+    Message,
+    MessageState,
+    SearchNotes,
+    SourceRef,
+    SourcesFound,
+    TextDelta,
+)
+from desktop_rag.core.text import sentences
+from desktop_rag.features.rails.actions.built_in_actions import mask_personal_data
+from desktop_rag.features.rails.configuration.rails_configuration import RailsConfiguration
+from desktop_rag.features.rails.rail_engine import transcript
+from desktop_rag.features.rails.rail_events import (
+    ActionFinished,
+    ActionStatus,
+    CommandProposed,
+    ContextUpdate,
+    RailEvent,
+    StartAction,
+)
+from desktop_rag.features.rails.runtime.run_files import shown_run
+
+WITHOUT_MODEL = "Answered by the rails of this assistant, without a model."
+BY_RAILS = "Answered by the rails of this assistant."
+WITHHELD = "The rails of this assistant withheld an answer."
+_SILENT = "The rails of this assistant ended this without an answer."
+# Variables and actions whose values are texts of answers, passages or documents.
+_TEXTS = frozenset({"bot_message", "last_bot_message", "relevant_chunks", "relevant_passages"})
+_GIVING_TEXT = frozenset(
+    {"hide_personal_data", "remove_last_message", "retrieve_relevant_chunks", "search"}
+)
+_MASKING = "mask personal data on output"
+
+
+def made_message(made: Message, shown: str, *, is_held: bool) -> Message:
+    """An answer that was stopped or failed: what nobody checked of it is not shown."""
+    if not is_held:
+        return made
+    return replace(made, text=shown, thinking="", sources=(), nearest=())
+
+
+def railed_message(
+    configuration: RailsConfiguration,
+    events: Sequence[RailEvent],
+    blank: Message,
+    made: Message | None,
+    *,
+    is_model_asked: bool,
+    asked: str = "",
+) -> Message:
+    """The message of a turn: `blank` with what the rails said, or `made` as they let it through.
+
+    `asked` is what the person is asked when a command was proposed.
+    """
+    is_masked = _MASKING in configuration.output_rails
+    said = [text for who, text in transcript(events) if who == "bot"]
+    said += [*_refusals(events), asked]
+    text = "\n\n".join(filter(None, said))
+    if not text and blank.state is MessageState.DONE:
+        text = _SILENT
+    lines = tuple(_lines(events, is_masked=is_masked))
+    if made is not None and _is_in(made.text, text):
+        notes = replace(made.notes or SearchNotes(), rails=lines)
+        shown = replace(made, text=text, notes=notes)
+        if configuration.output_rails:
+            shown = replace(shown, thinking="")
+        return _masked(shown) if is_masked else shown
+    hint = WITHHELD if made else BY_RAILS if is_model_asked else WITHOUT_MODEL
+    notes = SearchNotes(hints=(hint,), rails=lines, proposal=proposal_of(events))
+    return replace(blank, text=text, notes=notes)
+
+
+def proposal_of(events: Sequence[RailEvent]) -> str:
+    """The id of the command that a turn put before the person; "" for none."""
+    ids = (event.command_id for event in events if isinstance(event, CommandProposed))
+    return next(ids, "")
+
+
+def _refusals(events: Sequence[RailEvent]) -> Iterator[str]:
+    """Why what was asked for was not proposed."""
+    for event in events:
+        if isinstance(event, ActionFinished) and event.status is ActionStatus.REFUSED:
+            yield str(event.result)
+
+
+def _is_in(answer: str, text: str) -> bool:
+    """Whether the answer was shown, covered in part or as it was made."""
+    return answer in text or mask_personal_data(answer) in text
+
+
+def _lines(events: Sequence[RailEvent], *, is_masked: bool) -> Iterator[str]:
+    for line in shown_run(map(_told, events)):
+        yield mask_personal_data(line) if is_masked else line
+
+
+def _told(event: RailEvent) -> RailEvent:
+    """The event without the texts of answers and passages: an answer may have been withheld."""
+    if isinstance(event, ContextUpdate):
+        return ContextUpdate({k: "…" if k in _TEXTS else v for k, v in event.data.items()})
+    if isinstance(event, StartAction):
+        return StartAction(event.action_name, dict.fromkeys(event.parameters, "…"))
+    if isinstance(event, ActionFinished) and event.action_name in _GIVING_TEXT:
+        return replace(event, result="…")
+    return event
+
+
+def found_as_shown(configuration: RailsConfiguration, found: SourcesFound) -> SourcesFound:
+    """The sources as they may be shown with a beginning that passed."""
+    if _MASKING not in configuration.output_rails:
+        return found
+    return replace(found, sources=tuple(map(_masked_source, found.sources)))
+
+
+def _masked(message: Message) -> Message:
+    """The message with personal data covered in its passages too: they are shown with it."""
+    return replace(
+        message,
+        sources=tuple(map(_masked_source, message.sources)),
+        nearest=tuple(map(_masked_source, message.nearest)),
+    )
+
+
+def _masked_source(source: SourceRef) -> SourceRef:
+    text, quote = mask_personal_data(source.text), mask_personal_data(source.quote)
+    return replace(source, text=text, quote=quote)
+
+
+# An answer shown sentence by sentence while it is written, each after the rails passed it.
+#
+# The answering thread.
+
+# The whole beginning is checked each time, so that nothing passes by being cut in two. A piece
+# grows with what was checked before, so that a long answer costs no square of its length.
+_GROWTH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """The finished sentences of an answer so far, with the sources it was given."""
+
+    text: str
+    found: SourcesFound
+
+
+# The beginning as the rails let it through: "" where it tells nothing yet, None where they don't.
+Passes = Callable[[Beginning], str | None]
+
+
+class CheckedSentences:
+    """Takes the events of an answer, and gives those that may be shown."""
+
+    def __init__(
+        self,
+        passes: Passes,
+        as_shown: Callable[[SourcesFound], SourcesFound] = lambda found: found,
+    ) -> None:
+        """`as_shown` gives the sources as they may be seen, with the first words that passed."""
+        self._passes = passes
+        self._as_shown = as_shown
+        self._text = self._shown = ""
+        self._checked_chars = 0
+        self._found = SourcesFound(())
+        self._is_over = False
+
+    def add(self, event: AnswerEvent) -> Iterator[SourcesFound | TextDelta]:
+        """The sentences that passed by this event. Once one didn't, nothing more is shown."""
+        if isinstance(event, SourcesFound):
+            self._found = event
+        elif isinstance(event, AnswerRestated):
+            self._text = event.text
+        elif isinstance(event, TextDelta):
+            self._text += event.text
+            if not self._is_over:
+                yield from self._news()
+
+    def _news(self) -> Iterator[SourcesFound | TextDelta]:
+        least_chars = self._checked_chars + self._checked_chars // _GROWTH
+        # Splitting the whole text into sentences for each token would take quadratic time.
+        if len(self._text) <= least_chars:
+            return
+        end = _finished_end(self._text)
+        if end <= least_chars:
+            return
+        self._checked_chars = end
+        passed = self._passes(Beginning(self._text[:end], self._found))
+        if passed is None or not passed.startswith(self._shown):
+            self._is_over = True
+        elif added := passed[len(self._shown) :]:
+            if not self._shown:
+                yield self._as_shown(self._found)
+            self._shown = passed
+            yield TextDelta(added)
+
+
+def _finished_end(text: str) -> int:
+    """Where the last finished sentence ends; 0 without one.
+
+    Not before a digit: a number with a full stop in it is no end.
+    """
+    spans = sentences(text)
+    ends = (
+        span[1]
+        for span, after in zip(reversed(spans[:-1]), reversed(spans[1:]), strict=True)
+        if not text[after[0]].isdigit() and text[after[0]] not in "+("
+    )
+    return next(ends, 0)
