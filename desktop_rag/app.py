@@ -28,7 +28,9 @@ from desktop_rag.answer.search.filename_matching import FilenameMatcher
 from desktop_rag.answer.search.fusion import FusionModel
 from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.backup.backups import Backups
+from desktop_rag.backup.contents import BackupMerged
 from desktop_rag.backup.snapshots import Snapshots
+from desktop_rag.core.changes import Changes
 from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.paths import Home, resources_dir
@@ -88,7 +90,7 @@ class Services:
     """The two faces over one open store, and the evaluation runs in it.
 
     `notices` say what went wrong during the start. `engine` is for the composition root alone.
-    `recorder` writes the event log that `activity` reads.
+    `recorder` writes the event log that `activity` reads. All of them publish to `changes`.
     """
 
     home: Home
@@ -103,6 +105,7 @@ class Services:
     snapshots: Snapshots
     notices: tuple[Notice, ...]
     settings_notices: tuple[Notice, ...]
+    changes: Changes
     recorder: Recorder
     activity: Activity
     rest: Rest
@@ -162,12 +165,13 @@ def build_services(
     `now` is the local time. AppError when the store can't be opened; a missing model is a notice.
     """
     settings, notices = _settings(home)
-    engine, event_log = open_engine(home, settings), EventLog(EventFiles(home.activity))
+    engine, changes = open_engine(home, settings), Changes()
+    event_log = EventLog(EventFiles(home.activity), changes)
     recorder = Recorder(event_log, is_on=settings.activity.is_recorded)
     access = SharedLibraryAccess(check_shared_library, LibraryPasswords())
-    joined, shared = join_shared_library(home, settings, engine, access.password_of)
+    joined, shared = join_shared_library(home, settings, engine, access.password_of, changes)
     try:
-        backups = Backups(home, engine.precious, engine.sources.collections)
+        backups = Backups(home, engine.precious, engine.sources.collections, changes)
         snapshots = Snapshots(home, backups, engine.precious)
         if lost := snapshots.restore_lost():
             settings, notices = load_settings(home.settings)
@@ -175,16 +179,17 @@ def build_services(
         opener = embedder_opener(keys, recorder)
         dense = _make_dense(engine, settings.index, opener, shared)
         stores = _library_stores(home, engine, _findable(joined, shared), keys, recorder)
-        library = _make_library(home, settings, stores, dense, priority, times, recorder)
+        library = _make_library(home, settings, stores, dense, priority, times, recorder, changes)
         commands = Commands(home, library)
         retriever = _make_retriever(joined, dense, priority, shared, library)
-        models = _make_models(home, settings, keys, recorder)
+        models = _make_models(home, settings, keys, recorder, changes)
         embeds = rail_embeddings(home.rail_vectors, dense.bundled)
         checker, rails = ClaimChecker(dense.bundled), AssistantRails(*embeds, home.rails, commands)
         personal = _make_personal(home, engine, library, dense)
         chat = _make_chat(joined, retriever, dense, models, personal, recorder, checker, rails)
         faults = _faults(dense, [*restored_notices(engine), *lost], recorder)
-        backups.leave_to(library.sources.look_again, commands.take)
+        backups.leave_to(commands.take)
+        changes.hear(BackupMerged, lambda _: library.sources.look_again())
     except BaseException:
         engine.close()
         recorder.close()
@@ -195,14 +200,15 @@ def build_services(
     server = ServerSwitch(Served(home, chat, library, dense.embedder, activity))
     appliers = [library.apply, chat.apply, server.follow, shared.apply]
     shared.apply(settings)
-    changes = SettingsChanges(home.settings, lambda: models.settings, appliers, recorder)
+    settings_changes = SettingsChanges(home.settings, lambda: models.settings, appliers, recorder)
     return Services(
         home, settings, engine, library, chat, retriever, StoredRuns(engine.evaluations), keys,
-        backups, snapshots, (*notices, *faults), tuple(notices), recorder, activity,
+        backups, snapshots, (*notices, *faults), tuple(notices), changes, recorder, activity,
         resting(library, chat, priority, opener.prepare, let_go), standing,
         ScheduleRunner(standing, library, now),
         RunWorker(engine.experiments, chat, library, partial(scratch_library, build_services, home)
-        ), changes, server, Notes(home.notes, chat, library), rails, commands, shared, access,
+        ), settings_changes, server, Notes(home.notes, chat, library), rails, commands, shared,
+        access,
     )  # fmt: skip
 
 
@@ -300,15 +306,12 @@ def _faults(dense: EmbedderRegistry, repairs: list[Notice], recorder: Recorder) 
     return [*(Notice(error.title, error.hint) for error in (dense.fault,) if error), *repairs]
 
 
-def _record_changes(library: Library, recorder: Recorder) -> None:
-    sources = library.sources
-    recording = LibraryRecorder(recorder, lambda: {s.source_id: s.name for s in sources.all()})
-    library.subscribe(recording.on_event)
-
-
-def _make_models(home: Home, settings: Settings, keys: KeyStore, recorder: Recorder) -> ChatModels:
+def _make_models(
+    home: Home, settings: Settings, keys: KeyStore, recorder: Recorder,
+    changes: Changes | None = None,
+) -> ChatModels:  # fmt: skip
     profiles, allowances = ProfileBook(home.model_profiles), Allowances(home.spending)
-    return ChatModels(keys, settings, profiles, allowances, recorder)
+    return ChatModels(keys, settings, profiles, allowances, recorder, changes)
 
 
 def _make_personal(
@@ -366,16 +369,18 @@ def _make_library(  # noqa: PLR0917  each is made once, in this order
     priority: AnswerPriority,
     times: WatchTimes | None,
     recorder: Recorder,
+    changes: Changes,
 ) -> Library:
     max_bytes = settings.index.max_file_mb * _MEGABYTE
     passwords = FilePasswords(home.password_list)
     library = Library(
         stores, dense, priority, parser_maker(settings.index, passwords),
         rules=IgnoreRules(is_worth_reading, max_bytes, home.root.absolute()),
-        times=times, passwords=passwords,
+        times=times, passwords=passwords, changes=changes,
     )  # fmt: skip
     library.apply(settings)
-    _record_changes(library, recorder)
+    sources = library.sources
+    LibraryRecorder(recorder, changes, lambda: {s.source_id: s.name for s in sources.all()})
     return library
 
 

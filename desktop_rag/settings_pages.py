@@ -102,7 +102,6 @@ class SettingsPages:
 
     def _programs(self) -> ProgramsPage:
         page = ProgramsPage(self._bridge, self._services.server, self._window.settings, self._theme)
-        self._bridge.posted.connect(page.on_event)
         page.column.addWidget(MCPSection(self._bridge, ProgramSetup()))
         return page
 

@@ -7,7 +7,7 @@ block on the database or the network, so they run on worker threads only.
 import itertools
 import time
 import uuid
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from threading import Event
 
@@ -50,7 +50,6 @@ from desktop_rag.core.conversation import (
     ChatTitled,
     Conversation,
     Message,
-    MessagesStored,
     QuestionStored,
     Role,
     SearchResult,
@@ -198,7 +197,9 @@ class Chat:
         """Uses the settings of `models` until others are applied."""
         documents = engine.documents
         self._recorder = recorder or Recorder()
-        self._conversations = conversations = UnstoredChats(engine.conversations)
+        # Where it publishes; the same for everything that answers.
+        self.changes = models.changes
+        self._conversations = conversations = UnstoredChats(engine.conversations, self.changes)
         self.history = History(engine, personal.rewrites, conversations)
         self.prompts = personal.prompts
         self.models = models
@@ -261,13 +262,6 @@ class Chat:
         """Close the connections to endpoints. No answer may be under way."""
         self.models.close()
         self._conversations.close()
-
-    def subscribe(self, listener: Callable[[MessagesStored], None]) -> Callable[[], None]:
-        """Call the listener, on a thread of the chat's, when waiting messages are stored.
-
-        Returns a function that unsubscribes.
-        """
-        return self._conversations.subscribe(lambda ids: listener(MessagesStored(ids)))
 
     # --- questions -------------------------------------------------------------------------
 

@@ -37,6 +37,7 @@ from desktop_rag.backup.value_rules import (
     strict_json,
     text,
 )
+from desktop_rag.core.changes import Changes
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.paths import Home
@@ -249,29 +250,21 @@ class Backups:
         home: Home,
         store: PreciousStore,
         collections: Callable[[], Sequence[Collection]],
+        changes: Changes | None = None,
         *,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`collections` gives the current ones."""
+        """`collections` gives the current ones. Imports publish a BackupMerged to `changes`."""
         self._home = home
         self._store = store
         self._collections = collections
         self._clock = clock
-        self._listeners: list[Callable[[BackupMerged], None]] = []
+        self._changes = changes or Changes()
         self._take_commands: Callable[[Sequence[Command]], int] = partial(take_into_file, home)
 
-    def subscribe(self, listener: Callable[[BackupMerged], None]) -> None:
-        """Call `listener` after each import, on the thread that imports."""
-        self._listeners.append(listener)
-
-    def leave_to(
-        self, look_again: Callable[[], None], take: Callable[[Sequence[Command]], int]
-    ) -> None:
-        """From now on have `take` merge the history of commands, which returns how many are new,
-        and `look_again` find the files of new sources after each import.
-        """
+    def leave_to(self, take: Callable[[Sequence[Command]], int]) -> None:
+        """From now on have `take` merge the history of commands; it returns how many are new."""
         self._take_commands = take
-        self._listeners.append(lambda _: look_again())
 
     def collections(self) -> list[Collection]:
         """The collections that can be backed up alone, the oldest first."""
@@ -368,8 +361,7 @@ class Backups:
             if commands:
                 added["command"] = self._take_commands(commands)
             take_sent(archive, self._home, cancel)
-        for listener in self._listeners:
-            listener(BackupMerged(files.settings))
+        self._changes.publish(BackupMerged(files.settings))
         return Imported(
             contents, _added(added, files, self._home), tuple(done.overlapping),
             bool(index), no_index if contents.has_index else "", files.settings is not None,

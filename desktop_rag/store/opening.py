@@ -4,6 +4,7 @@ import re
 import sys
 from collections.abc import Callable
 
+from desktop_rag.core.changes import Changes
 from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
@@ -98,14 +99,20 @@ def open_shared_library(
 
 
 def join_shared_library(
-    home: Home, settings: Settings, own: Engine, password_of: Callable[[SharedLibrarySettings], str]
+    home: Home,
+    settings: Settings,
+    own: Engine,
+    password_of: Callable[[SharedLibrarySettings], str],
+    changes: Changes | None = None,
 ) -> tuple[Engine, SharedLibrary]:
     """The own library with the shared one of the settings, and what connects to that.
 
     Nothing is connected before settings are applied to it.
     """
     shared = SharedLibrary(
-        lambda s: open_shared_library(home, settings, s, password_of(s)), home.shared_library
+        lambda s: open_shared_library(home, settings, s, password_of(s)),
+        home.shared_library,
+        changes,
     )
     return joined_engine(own, shared), shared
 

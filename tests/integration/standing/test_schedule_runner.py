@@ -14,7 +14,11 @@ from desktop_rag.core.paths import Home
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.core.settings import Settings
 from desktop_rag.features.schedules.values.standing_question import Rhythm, StandingQuestion
-from desktop_rag.features.schedules.values.standing_run import AnswerHasChanged, SentenceChange
+from desktop_rag.features.schedules.values.standing_run import (
+    AnswerHasChanged,
+    SentenceChange,
+    StandingEvent,
+)
 from tests.conftest import FAST_TIMES
 from tests.servers.chat_server import ChatServer
 
@@ -130,7 +134,7 @@ def test_a_change_is_told_with_what_changed(
     services: app.Services, days: Days, server: ChatServer
 ) -> None:
     told: list[object] = []
-    services.standing.subscribe(told.append)
+    services.changes.hear(StandingEvent, told.append)
     services.standing.add(QUESTION)
     for text in (
         "The lamp is lit at dusk [1].",

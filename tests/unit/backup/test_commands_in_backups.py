@@ -51,7 +51,7 @@ def test_what_is_here_stays_and_twice_is_once(full: Place, tmp_path: Path) -> No
 def test_a_book_that_is_open_takes_them(full: Place, empty: Place, tmp_path: Path) -> None:
     full.backups.export(tmp_path / "x")
     book = CommandBook(empty.home.commands, lambda: 9.0)
-    empty.backups.leave_to(lambda: None, book.take)
+    empty.backups.leave_to(book.take)
     assert empty.backups.import_file(tmp_path / "x").added["command"] == 2
     assert [command.command_id for command in book.all()] == ["c2", "c1"]
     assert history(empty) == book.all()

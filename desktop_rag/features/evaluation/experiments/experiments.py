@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from threading import Event, Lock
@@ -10,7 +10,7 @@ from threading import Event, Lock
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.errors import AppError
 from desktop_rag.features.evaluation.experiments.set_up_answering import setup_of
-from desktop_rag.features.evaluation.values.experiment_events import ExperimentEvent, SetsChanged
+from desktop_rag.features.evaluation.values.experiment_events import SetsChanged
 from desktop_rag.features.evaluation.values.experiment_store_contract import ExperimentStore
 from desktop_rag.features.evaluation.values.model_judging import ModelJudging
 from desktop_rag.features.evaluation.values.paired_comparison import Agreement, agreement
@@ -49,21 +49,8 @@ class Experiments:
     def __init__(self, store: ExperimentStore, chat: Chat) -> None:
         self.store = store
         self._chat = chat
-        self._listeners: list[Callable[[ExperimentEvent], None]] = []
+        self.publish = chat.changes.publish
         self._changing = Lock()
-
-    def subscribe(self, listener: Callable[[ExperimentEvent], None]) -> Callable[[], None]:
-        """Call the listener after each change, on the thread that made it.
-
-        Returns a function that unsubscribes.
-        """
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
-
-    def publish(self, event: ExperimentEvent) -> None:
-        """Tell the listeners."""
-        for listener in list(self._listeners):
-            listener(event)
 
     # --- sets --------------------------------------------------------------------------------
 

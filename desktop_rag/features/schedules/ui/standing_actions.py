@@ -55,7 +55,8 @@ class StandingActions(QObject):
         self._library = library
         self._chat = chat
         self._window = window
-        bridge.posted.connect(self._on_posted)
+        bridge.hear(AskRegularlyRequested, self._on_requested)
+        bridge.hear(AnswerHasChanged, self._on_answer_changed)
 
     @Slot()
     def create(self) -> None:
@@ -134,14 +135,10 @@ class StandingActions(QObject):
     def _offer_to_show(self, notice: Notice, question_id: str) -> None:
         self.offered.emit(notice, tr("Show"), lambda: self.page_requested.emit(question_id))
 
-    @Slot(object)
-    def _on_posted(self, event: object) -> None:
-        match event:
-            case AskRegularlyRequested(question, collection_id, answer):
-                self.edit(question, collection_id, answer)
-            case AnswerHasChanged(question):
-                name = one_line(question.name)
-                notice = Notice(tr("The answer to “{name}” has changed.", name=name))
-                self._offer_to_show(notice, question.question_id)
-            case _:
-                pass
+    def _on_requested(self, event: AskRegularlyRequested) -> None:
+        self.edit(event.question, event.collection_id, event.answer)
+
+    def _on_answer_changed(self, event: AnswerHasChanged) -> None:
+        name = one_line(event.question.name)
+        notice = Notice(tr("The answer to “{name}” has changed.", name=name))
+        self._offer_to_show(notice, event.question.question_id)
