@@ -30,7 +30,9 @@ from desktop_rag.answer.search.fusion import FusionModel
 from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.backup.backups import Backups
+from desktop_rag.backup.contents import BackupMerged
 from desktop_rag.backup.snapshots import Snapshots
+from desktop_rag.core.changes import Changes
 from desktop_rag.core.conversation import AnswerEvent
 from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.library_events import Notice
@@ -79,7 +81,7 @@ class Services:
 
     `notices` say what went wrong during the start. `engine` is for the composition root and the
     wings. `in_use` is the library that questions search. `recorder` writes the event log that
-    `activity` reads. `now` gives the local time.
+    `activity` reads. All of them publish to `changes`. `now` gives the local time.
     """
 
     home: Home
@@ -95,14 +97,13 @@ class Services:
     snapshots: Snapshots
     notices: tuple[Notice, ...]
     settings_notices: tuple[Notice, ...]
+    changes: Changes
     recorder: Recorder
     activity: Activity
     rest: Rest
     now: Callable[[], datetime]
     settings_changes: SettingsChanges = field(init=False)
     is_running: bool = False
-    # Hears what happens in the wings; the window brings it to its own thread.
-    tell: Callable[[object], None] = lambda _event: None
 
     def __post_init__(self) -> None:
         self._wings: dict[type[WingServices], WingServices] = {}
@@ -193,10 +194,11 @@ def build_services(
     `now` is the local time. AppError when the store can't be opened; a missing model is a notice.
     """
     settings, notices = _settings(home)
-    engine, event_log = open_engine(home, settings), EventLog(EventFiles(home.activity))
+    engine, changes = open_engine(home, settings), Changes()
+    event_log = EventLog(EventFiles(home.activity), changes)
     recorder = Recorder(event_log, is_on=settings.activity.is_recorded)
     try:
-        backups = Backups(home, engine.precious, engine.sources.collections)
+        backups = Backups(home, engine.precious, engine.sources.collections, changes)
         snapshots = Snapshots(home, backups, engine.precious)
         if lost := snapshots.restore_lost():
             settings, notices = load_settings(home.settings)
@@ -204,9 +206,9 @@ def build_services(
         opener = embedder_opener(keys, recorder)
         dense = _make_dense(engine, settings.index, opener, in_use)
         stores = _library_stores(home, in_use, keys, recorder)
-        library = _make_library(home, settings, stores, dense, priority, times, recorder)
+        library = _make_library(home, settings, stores, dense, priority, times, recorder, changes)
         retriever = _make_retriever(in_use, dense, priority, library)
-        models = _make_models(home, settings, keys, recorder)
+        models = _make_models(home, settings, keys, recorder, changes)
         checker = ClaimChecker(dense.bundled)
         wrap = _WrapOnDemand() if hooks("wrap_answer") else None
         personal = _make_personal(home, engine, library, dense)
@@ -219,15 +221,17 @@ def build_services(
     let_go = [opener.let_go, checker.let_go, engine.storage.let_go]
     services = Services(
         home, settings, engine, in_use, dense, library, chat, retriever, keys, backups, snapshots,
-        (*notices, *faults), tuple(notices), recorder,
+        (*notices, *faults), tuple(notices), changes, recorder,
         Activity(event_log, chat.history.feedback.newest_first, chat.history.titles),
-        resting(library, chat, priority, opener.prepare, let_go), now,
+        resting(
+            library, chat, priority, opener.prepare,
+            [*let_go, lambda: services.release_memory()],
+        ), now,
     )  # fmt: skip
-    services.rest.subscribe(services.release_memory)
     if wrap:
         [open_wrap] = hooks("wrap_answer").values()
         wrap.open = partial(open_wrap, services)
-    backups.subscribe(lambda _merged: library.sources.look_again())
+    changes.hear(BackupMerged, lambda _merged: library.sources.look_again())
     services.follow(settings)
     return services
 
@@ -345,15 +349,12 @@ def _faults(dense: EmbedderRegistry, repairs: list[Notice], recorder: Recorder) 
     return [*(Notice(error.title, error.hint) for error in (dense.fault,) if error), *repairs]
 
 
-def _record_changes(library: Library, recorder: Recorder) -> None:
-    sources = library.sources
-    recording = LibraryRecorder(recorder, lambda: {s.source_id: s.name for s in sources.all()})
-    library.subscribe(recording.on_event)
-
-
-def _make_models(home: Home, settings: Settings, keys: KeyStore, recorder: Recorder) -> ChatModels:
+def _make_models(
+    home: Home, settings: Settings, keys: KeyStore, recorder: Recorder,
+    changes: Changes | None = None,
+) -> ChatModels:  # fmt: skip
     profiles, allowances = ProfileBook(home.model_profiles), Allowances(home.spending)
-    return ChatModels(keys, settings, profiles, allowances, recorder)
+    return ChatModels(keys, settings, profiles, allowances, recorder, changes)
 
 
 def _make_personal(
@@ -409,16 +410,18 @@ def _make_library(  # noqa: PLR0917  each is made once, in this order
     priority: AnswerPriority,
     times: WatchTimes | None,
     recorder: Recorder,
+    changes: Changes,
 ) -> Library:
     max_bytes = settings.index.max_file_mb * _MEGABYTE
     passwords = FilePasswords(home.password_list)
     library = Library(
         stores, dense, priority, parser_maker(settings.index, passwords),
         rules=IgnoreRules(is_worth_reading, max_bytes, home.root.absolute()),
-        times=times, passwords=passwords,
+        times=times, passwords=passwords, changes=changes,
     )  # fmt: skip
     library.apply(settings)
-    _record_changes(library, recorder)
+    sources = library.sources
+    LibraryRecorder(recorder, changes, lambda: {s.source_id: s.name for s in sources.all()})
     return library
 
 

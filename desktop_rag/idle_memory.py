@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import NothingUsed
 
 if TYPE_CHECKING:
     from desktop_rag.answer.chat import Chat
@@ -105,7 +106,7 @@ class Rest:
 
         `prepare` loads what the first search after a rest needs.
         """
-        self._let_go = list(let_go)
+        self._let_go = let_go
         self._prepare = prepare
         self._is_busy = is_busy
         self._uses = uses
@@ -128,10 +129,6 @@ class Rest:
         self._closing.set()
         if self._thread.is_alive():
             self._thread.join()
-
-    def subscribe(self, let_go: Callable[[], None]) -> None:
-        """Call `let_go` too, before the memory is given back to the system."""
-        self._let_go.append(let_go)
 
     def check(self) -> None:
         """Let go of everything if nothing was used for a while."""
@@ -188,7 +185,7 @@ def resting(
         chat.search("a", limit=1)
 
     return Rest(
-        [library.let_go, *let_go],
+        [library.let_go, *let_go, lambda: library.changes.publish(NothingUsed())],
         prepare,
         is_busy=lambda: priority.is_answering or not library.indexing.is_idle,
         uses=lambda: priority.answers_ever,

@@ -10,7 +10,7 @@ from types import TracebackType
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
-from desktop_rag.core.library_events import IndexProgress, LibraryEvent, Notice, Stage, StepProgress
+from desktop_rag.core.library_events import IndexProgress, Notice, Stage, StepProgress
 from desktop_rag.core.pictures import PictureHold, WaitingPictures
 from desktop_rag.ingest.library import Library
 
@@ -209,10 +209,10 @@ class Waiting:
         self._notices: deque[Notice] = deque()
         self._stop: Notice | None = None
         self._told = ""
-        self._unsubscribe = lambda: None
+        self._stop_hearing = lambda: None
 
     def __enter__(self) -> "Waiting":
-        self._unsubscribe = self._library.subscribe(self._listen)
+        self._stop_hearing = self._library.changes.hear(Notice, self._on_notice)
         return self
 
     def __exit__(
@@ -221,7 +221,7 @@ class Waiting:
         _error: BaseException | None,
         _trace: TracebackType | None,
     ) -> None:
-        self._unsubscribe()
+        self._stop_hearing()
 
     def until_idle(self) -> None:
         """Wait until nothing is left to do; AppError when indexing failed, as on a full disk."""
@@ -253,9 +253,7 @@ class Waiting:
         if self._stop and self._library.indexing.is_paused:
             raise AppError(self._stop.title, self._stop.hint)
 
-    def _listen(self, event: LibraryEvent) -> None:
-        if not isinstance(event, Notice):
-            return
+    def _on_notice(self, event: Notice) -> None:
         if self._library.indexing.is_paused and not self._library.indexing.is_paused_for_battery:
             # Only an error pauses indexing here, and nobody could resume it.
             self._stop = event

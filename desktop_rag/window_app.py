@@ -23,7 +23,7 @@ from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.errors import AppError, DiskFullError
 from desktop_rag.core.files.own_files import read_object, write_object
 from desktop_rag.core.language.translation import tr
-from desktop_rag.core.library_events import NothingUsed, Notice
+from desktop_rag.core.library_events import Notice
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.settings import Settings
 from desktop_rag.demo_library import add_demo
@@ -85,14 +85,12 @@ class WindowApp:
         self._garbage = GarbageTimer(self.window).collections
         self.presence = Presence(self.bridge, library, chat, theme, self.window, app_icon, home)
         self.window.pages.built.connect(self._on_page_built)
-        tell = (library, services.activity, chat.models, chat)
-        self._unsubscribe = [each.subscribe(self.bridge.post) for each in tell]
-        services.tell = self.bridge.post
+        services.changes.hear(BackupMerged, self._on_merged)
+        self._stop_hearing = services.changes.hear(object, self.bridge.post)
         for join in hooks("join_window").values():
             join(self)
-        self.services.backups.subscribe(self._on_merged)
+        self.bridge.hear(BackupMerged, self._show_merged)
         services.settings_changes.leave_to(self._change_settings)
-        self.services.rest.subscribe(lambda: self.bridge.post(NothingUsed()))
         self.window.notices.shown.connect(self._on_notice_shown)
         self._previous_hook = sys.excepthook
         sys.excepthook = self._on_bug
@@ -103,7 +101,7 @@ class WindowApp:
         self._server = self._listen(verbs)
         self.window.demo_requested.connect(self.start_demo)
         self.presence.quit_requested.connect(self._begin_ending)
-        self.bridge.posted.connect(self._on_posted)
+        self.bridge.hear(RequestHandled, self._on_request_handled)
 
     def _listen(self, verbs: Mapping[str, Verb]) -> AppServer | None:
         """Answer other processes; without that the window works all the same."""
@@ -117,8 +115,8 @@ class WindowApp:
         if self._server:
             self._server.begin_ending()
 
-    def _on_posted(self, event: object) -> None:
-        if isinstance(event, RequestHandled) and not (self._server and self._server.is_ending):
+    def _on_request_handled(self, event: RequestHandled) -> None:
+        if not (self._server and self._server.is_ending):
             event.handled.set()
 
     def _reach(self, verb: str, asked: dict[str, Any]) -> None:
@@ -150,12 +148,10 @@ class WindowApp:
             self.services.library.apply(merged.settings)
             self.services.chat.apply(merged.settings)
 
-        def show(_nothing: None) -> None:
-            self.window.refresh_chats()
-            if merged.settings:
-                self.window.show_settings(merged.settings)
-
-        self.bridge.run(self.window, lambda: None, show)
+    def _show_merged(self, merged: BackupMerged) -> None:
+        self.window.refresh_chats()
+        if merged.settings:
+            self.window.show_settings(merged.settings)
 
     def open(self, *, is_shown: bool = True, requests: Sequence[object] = ()) -> None:
         """Show the window, or stay in the background, do what is requested, start the library."""
@@ -204,8 +200,7 @@ class WindowApp:
         """Close everything in reverse order; unfinished work is resumed at the next start."""
         self._begin_ending()
         self.services.settings_changes.leave_to(None)
-        for unsubscribe in self._unsubscribe:
-            unsubscribe()
+        self._stop_hearing()
         self.presence.end()
         self._keep_place()
         # First the services that jobs of the bridge may be waiting for, then the bridge.

@@ -137,15 +137,14 @@ def look(library: Library, ask: Callable[[], object], count: int) -> None:
     told: list[ChangeSummary] = []
     is_told = threading.Event()
 
-    def listen(event: object) -> None:
-        if isinstance(event, SourceScanned):
-            told.append(event.summary)
-            is_told.set()
+    def listen(event: SourceScanned) -> None:
+        told.append(event.summary)
+        is_told.set()
 
-    unsubscribe = library.subscribe(listen)
+    stop_hearing = library.changes.hear(SourceScanned, listen)
     ask()
     assert is_told.wait(_WAIT_S), "no look was told of"
-    unsubscribe()
+    stop_hearing()
     assert told[0] == ChangeSummary(unchanged=count), told
 
 

@@ -27,7 +27,7 @@ import psutil
 
 from desktop_rag import app
 from desktop_rag.core.domain import Document
-from desktop_rag.core.library_events import LibraryEvent, ProgressChanged, Stage
+from desktop_rag.core.library_events import ProgressChanged, Stage
 from desktop_rag.core.paths import Home
 
 _SHARED = Path(__file__).parents[3] / "shared"
@@ -50,9 +50,9 @@ class Seen:
     last_at: float = 0.0
     enough: threading.Event = field(default_factory=threading.Event)
 
-    def listen(self, event: LibraryEvent) -> None:
+    def listen(self, event: ProgressChanged) -> None:
         """Note what the progress says; called on the library's threads."""
-        if not isinstance(event, ProgressChanged) or event.progress.stage is not Stage.PICTURES:
+        if event.progress.stage is not Stage.PICTURES:
             return
         now = time.monotonic()
         if not self.first_at:
@@ -107,7 +107,7 @@ def _copy_sample(files: Path, folder: Path, count: int, seed: int) -> None:
 
 def _judge(services: app.Services, folder: Path, most: int) -> int:
     seen = Seen(services, most)
-    services.library.subscribe(seen.listen)
+    services.changes.hear(ProgressChanged, seen.listen)
     services.library.sources.add(folder)
     began_at = time.monotonic()
     services.library.start(watch=False)

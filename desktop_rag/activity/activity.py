@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from desktop_rag.activity.activity_event import ActivityEvent, EventKind
-from desktop_rag.activity.event_log import EventLog, Listener
+from desktop_rag.activity.event_log import EventLog
 from desktop_rag.activity.event_wording import detail_of, kind_of, title_of
 from desktop_rag.core.language.translation import count_of, decimal_in_words, tr
 
@@ -179,10 +179,6 @@ class Activity:
     def delete_all(self) -> None:
         """Delete the event log. AppError when a file can't be removed."""
         self._log.delete_all()
-
-    def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Call `listener` with new events, on the thread of the log; returns how to unsubscribe."""
-        return self._log.subscribe(listener)
 
 
 def _negative_time(event: ActivityEvent) -> float:

@@ -6,31 +6,34 @@ Losing an event is better than losing an answer: nothing here raises into the wo
 import json
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from desktop_rag.activity.activity_event import ActivityEvent
 from desktop_rag.activity.event_files import EventFiles
+from desktop_rag.core.changes import Changes
 from desktop_rag.core.errors import AppError
 
 log = logging.getLogger(__name__)
 
-Listener = Callable[[ActivityEvent], None]
 # A disk that hangs must not fill the memory.
 _MOST_PENDING = 10_000
 _FLUSH_S = 5.0
 
 
 class EventLog:
-    """Keeps events in order. The thread starts with the first event and ends with `close`."""
+    """Keeps events in order. The thread starts with the first event and ends with `close`.
 
-    def __init__(self, files: EventFiles) -> None:
+    It publishes each ActivityEvent to `changes` once it is written.
+    """
+
+    def __init__(self, files: EventFiles, changes: Changes | None = None) -> None:
         self._files = files
+        self.changes = changes or Changes()
         self._files_lock = threading.Lock()
         self._condition = threading.Condition()
         self._pending: list[ActivityEvent] = []
         self._is_writing = self._is_closed = False
         self._thread: threading.Thread | None = None
-        self._listeners: list[Listener] = []
         self._has_failed = False
 
     def append(self, event: ActivityEvent) -> None:
@@ -43,14 +46,6 @@ class EventLog:
                 self._thread = threading.Thread(target=self._work, name="event-log", daemon=True)
                 self._thread.start()
             self._condition.notify_all()
-
-    def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Call `listener` with each event that was written, on the thread of the log.
-
-        Returns a function that unsubscribes.
-        """
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
 
     def newest_first(self) -> Iterator[ActivityEvent]:
         """The written events, the last one first. Lines that are no events are skipped."""
@@ -111,8 +106,7 @@ class EventLog:
             self._has_failed = True
             return
         self._has_failed = False
-        for listener in list(self._listeners):
-            listener(event)
+        self.changes.publish(event)
 
 
 def _line_of(event: ActivityEvent) -> bytes:

@@ -20,13 +20,12 @@ from desktop_rag.activity.activity_event import (
     Purpose,
 )
 from desktop_rag.activity.event_log import EventLog
+from desktop_rag.core.changes import Changes
 from desktop_rag.core.conversation import Message, MessageState
 from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.errors import AppError, Cancelled, without_quotation
 from desktop_rag.core.library_events import (
-    ChangeSummary,
     DocumentsChanged,
-    LibraryEvent,
     Notice,
     RequestRefused,
     SourceScanned,
@@ -214,38 +213,37 @@ class _Reading:
 class LibraryRecorder:
     """One event for each scan with changes, and one when all files of a source have been read."""
 
-    def __init__(self, recorder: Recorder, source_names: Callable[[], Mapping[str, str]]) -> None:
-        """`source_names` returns the names of all sources by id."""
+    def __init__(
+        self, recorder: Recorder, changes: Changes, source_names: Callable[[], Mapping[str, str]]
+    ) -> None:
+        """It hears `changes`. `source_names` returns the names of all sources by id."""
         self._recorder = recorder
         self._source_names = source_names
         self._lock = threading.Lock()
         self._readings: dict[str, _Reading] = {}
+        changes.hear(SourceScanned, self._on_scanned)
+        changes.hear(DocumentsChanged, self._on_documents_changed)
+        changes.hear(RequestRefused, self._on_refused)
 
-    def on_event(self, event: LibraryEvent) -> None:
-        """Record an event of the library; most are none of its business."""
-        match event:
-            case SourceScanned(source_id=source_id, summary=summary) if not summary.is_empty:
-                self._record_scan(source_id, summary)
-            case DocumentsChanged(documents=documents):
-                self._count(documents)
-            case RequestRefused(url=url, reason=reason):
-                self._recorder.refused("A web page was not fetched.", reason, url=url)
-            case _:
-                pass
+    def _on_refused(self, event: RequestRefused) -> None:
+        self._recorder.refused("A web page was not fetched.", event.reason, url=event.url)
 
-    def _record_scan(self, source_id: str, summary: ChangeSummary) -> None:
+    def _on_scanned(self, event: SourceScanned) -> None:
+        summary = event.summary
+        if summary.is_empty:
+            return
         counts = (
             ("added", summary.added),
             ("changed", summary.changed),
             ("moved", summary.moved),
             ("removed", summary.gone),
         )
-        self._recorder.index_change(self._name_of(source_id), IndexChange.SCANNED, counts)
+        self._recorder.index_change(self._name_of(event.source_id), IndexChange.SCANNED, counts)
 
-    def _count(self, documents: Sequence[Document]) -> None:
+    def _on_documents_changed(self, event: DocumentsChanged) -> None:
         finished: dict[str, _Reading] = {}
         with self._lock:
-            for document in documents:
+            for document in event.documents:
                 reading = self._readings.setdefault(document.source_id, _Reading())
                 _follow(reading, document)
             for source_id, reading in list(self._readings.items()):

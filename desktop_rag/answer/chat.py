@@ -39,7 +39,6 @@ from desktop_rag.core.conversation import (
     ChatTitled,
     Conversation,
     Message,
-    MessagesStored,
     QuestionStored,
     Role,
     SearchResult,
@@ -109,7 +108,9 @@ class Chat:
         of assistants with rails, which don't answer without it.
         """
         documents = engine.documents
-        self._conversations = conversations = UnstoredChats(engine.conversations)
+        # Where it publishes; the same for everything that answers.
+        self.changes = models.changes
+        self._conversations = conversations = UnstoredChats(engine.conversations, self.changes)
         self.history = History(engine, personal.rewrites, conversations)
         self.prompts = personal.prompts
         self.models = models
@@ -160,13 +161,6 @@ class Chat:
         """Close the connections to endpoints. No answer may be under way."""
         self.models.close()
         self._conversations.close()
-
-    def subscribe(self, listener: Callable[[MessagesStored], None]) -> Callable[[], None]:
-        """Call the listener, on a thread of the chat's, when waiting messages are stored.
-
-        Returns a function that unsubscribes.
-        """
-        return self._conversations.subscribe(lambda ids: listener(MessagesStored(ids)))
 
     # --- questions -------------------------------------------------------------------------
 

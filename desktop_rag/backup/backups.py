@@ -37,6 +37,7 @@ from desktop_rag.backup.value_rules import (
     strict_json,
     text,
 )
+from desktop_rag.core.changes import Changes
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.paths import Home
@@ -261,20 +262,17 @@ class Backups:
         home: Home,
         store: PreciousStore,
         collections: Callable[[], Sequence[Collection]],
+        changes: Changes | None = None,
         *,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`collections` gives the current ones."""
+        """`collections` gives the current ones. Imports publish a BackupMerged to `changes`."""
         self._home = home
         self._store = store
         self._collections = collections
         self._clock = clock
-        self._listeners: list[Callable[[BackupMerged], None]] = []
+        self._changes = changes or Changes()
         self._takers: dict[str, Callable[[str], int]] = {}
-
-    def subscribe(self, listener: Callable[[BackupMerged], None]) -> None:
-        """Call `listener` after each import, on the thread that imports."""
-        self._listeners.append(listener)
 
     def leave_file(self, name: str, take: Callable[[str], int]) -> None:
         """From now on have `take` add the checked text of this file; it says how much was new.
@@ -382,8 +380,7 @@ class Backups:
                 take = self._takers.get(kept.name, partial(kept.take, self._home))
                 added[kept.kind] = take(content)
             take_sent(archive, self._home, cancel)
-        for listener in self._listeners:
-            listener(BackupMerged(files.settings))
+        self._changes.publish(BackupMerged(files.settings))
         return Imported(
             contents, _added(added, files, self._home), tuple(done.overlapping),
             bool(index), no_index if contents.has_index else "", files.settings is not None,

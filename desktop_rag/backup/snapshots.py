@@ -21,7 +21,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import close_to_others
 from desktop_rag.core.library_events import Notice
 from desktop_rag.core.paths import Home
-from desktop_rag.store.contract.precious import PreciousStore
+from desktop_rag.store.contract.precious import PreciousChanged, PreciousStore
 
 log = logging.getLogger(__name__)
 
@@ -155,7 +155,7 @@ class Snapshots:
         """
         self._notify = notify
         remove_scratch(self._home)
-        self._store.subscribe(self._on_change)
+        self._store.changes.hear(PreciousChanged, self._on_change)
         self._thread = threading.Thread(target=self._run, name="snapshots", daemon=True)
         self._thread.start()
         self._is_due.set()
@@ -167,7 +167,7 @@ class Snapshots:
         if self._thread:
             self._thread.join()
 
-    def _on_change(self) -> None:
+    def _on_change(self, _event: PreciousChanged) -> None:
         """On the thread that writes: only compares days."""
         now = self._clock()
         if _day_of(now) != self._checked_day and not self._is_pausing(now):

@@ -24,7 +24,7 @@ from desktop_rag.cli.terminal import (
 )
 from desktop_rag.core.domain import Document, Source, SourceRules, WebLinks
 from desktop_rag.core.errors import AppError, WrongPasswordError
-from desktop_rag.core.library_events import LibraryEvent, SourceScanned
+from desktop_rag.core.library_events import SourceScanned
 from desktop_rag.core.paths import find_home
 from desktop_rag.ingest.library import Library
 from desktop_rag.progress_words import Waiting, progress_in_words
@@ -221,7 +221,7 @@ def _index(arguments: argparse.Namespace) -> int:
     with open_services() as services:
         library = services.library
         added = _add(library, asked)
-        library.subscribe(lambda event: _tell_scan(library, event))
+        library.changes.hear(SourceScanned, lambda scan: say(_scan_in_words(library, scan)))
         with Waiting(library, say) as waiting:
             library.start(watch=arguments.watch)
             waiting.until_idle()
@@ -243,8 +243,8 @@ def running_app_verbs() -> Mapping[str, app.Verb]:
 def _index_here(library: Library, asked: Mapping[str, Any]) -> Generator[str, None, dict[str, Any]]:
     """Yields the lines that `index` prints without a running app; returns the report."""
     began_at, embedded_before = time.monotonic(), library.indexing.embedded_chunks
-    events: deque[LibraryEvent] = deque()
-    unsubscribe = library.subscribe(events.append)
+    scans: deque[SourceScanned] = deque()
+    stop_hearing = library.changes.hear(SourceScanned, scans.append)
     told = ""
     try:
         added = _add(library, asked)
@@ -254,22 +254,21 @@ def _index_here(library: Library, asked: Mapping[str, Any]) -> Generator[str, No
                     "Indexing is paused.",
                     "They are in the library and will be read when it goes on.",
                 )
-            yield from _scans(library, events, added)
+            yield from _scans(library, scans, added)
             line = progress_in_words(library, embedded_before)
             if line != told:
                 yield line
             told = line
-        yield from _scans(library, events, added)
+        yield from _scans(library, scans, added)
     finally:
-        unsubscribe()
+        stop_hearing()
     return _report(library, added, began_at, embedded_before)
 
 
-def _scans(library: Library, events: deque[LibraryEvent], added: set[str]) -> list[str]:
-    """Take the events, and say what scans of these sources found."""
-    taken = [events.popleft() for _ in range(len(events))]
-    scans = [e for e in taken if isinstance(e, SourceScanned) and e.source_id in added]
-    return [_scan_in_words(library, scan) for scan in scans]
+def _scans(library: Library, scans: deque[SourceScanned], added: set[str]) -> list[str]:
+    """Take the scans, and say what those of these sources found."""
+    taken = [scans.popleft() for _ in range(len(scans))]
+    return [_scan_in_words(library, scan) for scan in taken if scan.source_id in added]
 
 
 def _add(library: Library, asked: Mapping[str, Any]) -> set[str]:
@@ -314,11 +313,6 @@ def _report(
 
 def _documents(library: Library, added: set[str]) -> list[Document]:
     return [d for d in library.documents.all() if d.source_id in added]
-
-
-def _tell_scan(library: Library, event: LibraryEvent) -> None:
-    if isinstance(event, SourceScanned):
-        say(_scan_in_words(library, event))
 
 
 def _scan_in_words(library: Library, scan: SourceScanned) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from pathlib import Path
 
+from desktop_rag.core.changes import Changes
 from desktop_rag.core.domain import (
     EXCLUDED,
     WRONG_PASSWORD,
@@ -22,7 +23,7 @@ from desktop_rag.core.domain import (
     Unlocked,
 )
 from desktop_rag.core.errors import AppError, DiskFullError, WrongPasswordError
-from desktop_rag.core.library_events import ChangeSummary, DocumentsChanged, LibraryEvent, Notice
+from desktop_rag.core.library_events import ChangeSummary, DocumentsChanged, Notice
 from desktop_rag.core.parsed import ChunkSettings
 from desktop_rag.core.server_state import ServerState
 from desktop_rag.core.settings import Settings
@@ -47,28 +48,6 @@ from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.system_keyring import FilePasswords
 from desktop_rag.store.contract.documents import DocumentStore, TagStore
 from desktop_rag.store.contract.sources import SourceStore
-
-# Passes the events of the library to its subscribers. Any thread.
-
-Listener = Callable[[LibraryEvent], None]
-
-
-class EventPublisher:
-    """Calls every subscriber with each event, on the thread that publishes it."""
-
-    def __init__(self) -> None:
-        self._listeners: list[Listener] = []
-
-    def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Call `listener` with every event from now on; returns the function that unsubscribes."""
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
-
-    def publish(self, event: LibraryEvent) -> None:
-        """Call the subscribers, in the order in which they subscribed."""
-        for listener in list(self._listeners):
-            listener(event)
-
 
 # The tags that the person gives to files. Any worker thread.
 
@@ -477,19 +456,21 @@ class Library:
         rules: IgnoreRules,
         times: WatchTimes | None = None,
         passwords: FilePasswords | None = None,
+        changes: Changes | None = None,
     ) -> None:
         """Without `embedders` documents are searchable by words only.
 
         `make_parser` makes a parser process: one each for files, their pictures, the links of
-        pages, drawn pages, attachments and passwords. They ask for `passwords` themselves.
+        pages, drawn pages, attachments and passwords. They ask for `passwords` themselves. What
+        changes, each a LibraryEvent, is published to `changes` on worker threads.
         """
         self._stores = stores
         self._make_parser = make_parser
         self._rules = rules
         self._times = times or WatchTimes()
         self._is_started = False
-        self._events = EventPublisher()
-        publish, findable = self._events.publish, stores.findable
+        self.changes = changes or Changes()
+        publish, findable = self.changes.publish, stores.findable
         catalogue = Catalogue(stores.sources, stores.pages, stores.sent)
         self._watch = SourceWatch(catalogue, state_changed=self._on_state_changed, notify=publish)
         self._pipeline = pipeline = Pipeline(
@@ -527,7 +508,7 @@ class Library:
         )
 
     def _callbacks(self) -> PipelineCallbacks:
-        publish = self._events.publish
+        publish = self.changes.publish
         return PipelineCallbacks(
             documents_changed=self._on_documents_changed,
             source_scanned=self._on_scanned,
@@ -620,10 +601,6 @@ class Library:
         """Sizes, indexes and slow searches of the library's server; None without one."""
         return self._stores.server.state() if self._stores.server else None
 
-    def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Call `listener` with events, on worker threads; returns how to unsubscribe."""
-        return self._events.subscribe(listener)
-
     # --- from the threads of the pipeline ----------------------------------------------------
 
     def _on_state_changed(self, source: Source, is_or_was_offline: bool) -> None:
@@ -637,16 +614,16 @@ class Library:
     def _on_documents_changed(self, documents: Sequence[Document]) -> None:
         self._pipeline.note_pictures(documents)
         self.indexing.note_changed_documents()
-        self._events.publish(DocumentsChanged(tuple(self.documents.listed(documents))))
+        self.changes.publish(DocumentsChanged(tuple(self.documents.listed(documents))))
 
     def _on_failed(self, error: AppError) -> None:
         if isinstance(error, DiskFullError):
             if self.indexing.pause_for_space():
                 goes_on = "Indexing goes on by itself once there is room."
-                self._events.publish(Notice(error.title, f"{error.hint} {goes_on}"))
+                self.changes.publish(Notice(error.title, f"{error.hint} {goes_on}"))
             return
         self.indexing.pause()
-        self._events.publish(
+        self.changes.publish(
             Notice(error.title, f"{error.hint} Indexing is paused until you resume it.")
         )
 

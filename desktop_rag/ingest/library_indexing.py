@@ -45,7 +45,7 @@ class LibraryIndexing:
         self._published: IndexProgress | None = None
         self._is_started = False
         self._is_count_stale = True
-        pipeline.meter.subscribe(self._ticker.wake)
+        pipeline.meter.began = self._ticker.wake
 
     def start(self) -> None:
         """Begin to publish progress."""

@@ -193,11 +193,11 @@ def _go_on_with_runs(services: Services, cancel: threading.Event, say: Callable[
     before = sum(map(len, _run_answers(services).values()))
     more = itertools.count(before + 1)
 
-    def tell(event: object) -> None:
-        if isinstance(event, RunWentOn) and not event.doing:
+    def tell(event: RunWentOn) -> None:
+        if not event.doing:
             say(in_all=next(more))
 
-    services.wing(EvaluationServices).worker.experiments.subscribe(tell)
+    services.changes.hear(RunWentOn, tell)
     services.wing(EvaluationServices).worker.start()
     cancel.wait()
 

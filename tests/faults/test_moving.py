@@ -236,12 +236,11 @@ def heard(library: Library, name: str, state: DocumentState) -> Callable[[], boo
     """Start listening; the returned function waits until the document had that state."""
     is_so = threading.Event()
 
-    def listen(event: object) -> None:
-        documents = event.documents if isinstance(event, DocumentsChanged) else ()
-        if any((d.path.name, d.state) == (name, state) for d in documents):
+    def listen(event: DocumentsChanged) -> None:
+        if any((d.path.name, d.state) == (name, state) for d in event.documents):
             is_so.set()
 
-    library.subscribe(listen)
+    library.changes.hear(DocumentsChanged, listen)
     return partial(is_so.wait, QUIET_S)
 
 
@@ -314,10 +313,8 @@ def test_w09_a_folder_renamed_just_before_a_file_is_read_fails_nothing(
         (folder / "old").rename(folder / "new")
 
     with meddled_library(services, folder, lambda: Meddler(rename, is_before=True)) as library:
-        library.subscribe(
-            lambda event: states.extend(
-                d.state for d in (event.documents if isinstance(event, DocumentsChanged) else ())
-            )
+        library.changes.hear(
+            DocumentsChanged, lambda event: states.extend(d.state for d in event.documents)
         )
         are_read = [
             heard(library, name, DocumentState.SEARCHABLE_BY_WORDS) for name in ("a.md", "b.md")

@@ -12,7 +12,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from time import time
 
-from desktop_rag.core.conversation import Conversation, Feedback, GivenFeedback, Message
+from desktop_rag.core.changes import Changes
+from desktop_rag.core.conversation import (
+    Conversation,
+    Feedback,
+    GivenFeedback,
+    Message,
+    MessagesStored,
+)
 from desktop_rag.core.errors import AppError, DiskFullError
 from desktop_rag.store.contract.records import ConversationStore
 
@@ -39,8 +46,12 @@ class UnstoredChats:
     is full.
     """
 
-    def __init__(self, store: ConversationStore, retry_s: float = _RETRY_S) -> None:
+    def __init__(
+        self, store: ConversationStore, changes: Changes, retry_s: float = _RETRY_S
+    ) -> None:
+        """A MessagesStored is published to `changes` when messages that waited are stored."""
         self._store = store
+        self._changes = changes
         self._retry_s = retry_s
         self._lock = threading.RLock()
         self._closing = threading.Event()
@@ -49,7 +60,6 @@ class UnstoredChats:
         self._ahead: dict[str, Conversation] = {}
         self._new: set[str] = set()
         self._thread: threading.Thread | None = None
-        self._listeners: list[Callable[[frozenset[str]], None]] = []
 
     # --- what waits ------------------------------------------------------------------------------
 
@@ -61,14 +71,6 @@ class UnstoredChats:
     def as_kept(self, message: Message) -> Message:
         """The message with the mark of one that is not stored, if it waits."""
         return replace(message, is_unstored=self.is_waiting(message.message_id))
-
-    def subscribe(self, listener: Callable[[frozenset[str]], None]) -> Callable[[], None]:
-        """Call the listener with the ids of waiting messages when they are stored.
-
-        On the thread that stored them. Returns a function that unsubscribes.
-        """
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
 
     def do(self, conversation_id: str, store: Callable[[], object]) -> None:
         """Make a change that belongs to a question: now, or when there is room."""
@@ -87,8 +89,7 @@ class UnstoredChats:
                 self._new.clear()
             finally:
                 if stored:
-                    for listener in list(self._listeners):
-                        listener(frozenset(stored))
+                    self._changes.publish(MessagesStored(frozenset(stored)))
 
     def close(self) -> None:
         """Store what waits if there is room now; the rest is lost. Idempotent."""

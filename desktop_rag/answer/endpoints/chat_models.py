@@ -5,13 +5,14 @@ Worker threads; this module reads the keyring and uses the network.
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from threading import Event
 
 from desktop_rag.activity.activity_event import Purpose
 from desktop_rag.activity.recorder import Recorder
+from desktop_rag.core.changes import Changes
 from desktop_rag.core.domain import EndpointReport, ListedModel
 from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.model_profile import ExaminationChanged, ModelProfile
@@ -44,15 +45,14 @@ class Examiner:
         profiles: ProfileBook,
         priority: AnswerPriority,
         allowances: Allowances,
-        notify: Callable[[ExaminationChanged], None],
+        changes: Changes,
         recorder: Recorder,
     ) -> None:
-        """`notify` is called on the examining thread when one begins and when it ends."""
         self._keys = keys
         self._profiles = profiles
         self._priority = priority
         self._allowances = allowances
-        self._notify_listeners = notify
+        self._changes = changes
         self._recorder = recorder
         self._turn = threading.Lock()
         self._lock = threading.Lock()
@@ -120,7 +120,8 @@ class Examiner:
         return self._profiles.get(endpoint.base_url, endpoint.model).is_examined
 
     def _report(self, endpoint: EndpointSettings, *, is_running: bool) -> None:
-        self._notify_listeners(ExaminationChanged(endpoint.base_url, endpoint.model, is_running))
+        event = ExaminationChanged(endpoint.base_url, endpoint.model, is_running)
+        self._changes.publish(event)
 
 
 class ChatModels:
@@ -133,18 +134,22 @@ class ChatModels:
         profiles: ProfileBook | None = None,
         allowances: Allowances | None = None,
         recorder: Recorder | None = None,
+        changes: Changes | None = None,
     ) -> None:
-        """Without `profiles` and `allowances`, their contents are lost when the app ends."""
+        """Without `profiles` and `allowances`, their contents are lost when the app ends.
+
+        An ExaminationChanged is published to `changes` when an examination begins or ends.
+        """
         self._keys = keys
         self._settings = settings
         self._profiles = profiles or ProfileBook()
         self._stopping = Event()
         self._priority = AnswerPriority()
-        self._listeners: list[Callable[[ExaminationChanged], None]] = []
+        self.changes = changes or Changes()
         self._allowances = allowances or Allowances()
         self.recorder = recorder or Recorder()
         self._examiner = Examiner(
-            keys, self._profiles, self._priority, self._allowances, self._notify, self.recorder
+            keys, self._profiles, self._priority, self._allowances, self.changes, self.recorder
         )
         self._examines_in_background = False
         # All clients so far, the current ones last: an earlier one may still be answering.
@@ -249,14 +254,6 @@ class ChatModels:
         """The tokens that all endpoints have counted since the app started."""
         return self._allowances.tokens_counted()
 
-    def subscribe(self, listener: Callable[[ExaminationChanged], None]) -> Callable[[], None]:
-        """Call the listener, on the examining thread, when an examination begins or ends.
-
-        Returns a function that unsubscribes.
-        """
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
-
     def running_servers(self) -> Sequence[LocalServer]:
         """The model servers running on this computer."""
         return running_servers(self._stopping)
@@ -297,7 +294,3 @@ class ChatModels:
         if not (model := next(listed, None)):
             return endpoint
         return replace(endpoint, price_in=model.price_in or 0.0, price_out=model.price_out or 0.0)
-
-    def _notify(self, event: ExaminationChanged) -> None:
-        for listener in list(self._listeners):
-            listener(event)

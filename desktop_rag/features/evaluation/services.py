@@ -18,7 +18,6 @@ class EvaluationServices(WingServices):
         scratch = partial(scratch_library, build_services, services.home)
         self.runs = StoredRuns(engine.store(EvaluationStore))
         self.worker = RunWorker(engine.store(ExperimentStore), chat, library, scratch)
-        self.worker.experiments.subscribe(services.tell)
         self._is_started = False
 
     def start(self) -> None:

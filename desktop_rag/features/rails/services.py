@@ -15,7 +15,6 @@ class RailServices(WingServices):
         home = services.home
         self._history = services.chat.history
         self.commands = Commands(home, services.library)
-        self.commands.subscribe(services.tell)
         services.backups.leave_file(COMMANDS, lambda text: self.commands.take(commands_in(text)))
         embeddings = rail_embeddings(home.rail_vectors, services.embedders.bundled)
         self.assistants = AssistantRails(*embeddings, home.rails, self.commands)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from desktop_rag.core.errors import AppError, Cancelled, InterruptedAnswer
-from desktop_rag.core.library_events import DocumentsChanged, LibraryEvent
+from desktop_rag.core.library_events import DocumentsChanged
 from desktop_rag.features.schedules.standing_questions import Standing, StandingQuestions
 from desktop_rag.features.schedules.values.standing_question import Rhythm, StandingQuestion, is_due
 from desktop_rag.ingest.library import Library
@@ -58,7 +58,7 @@ class ScheduleRunner:
         self._woken = threading.Event()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._work, name="schedule", daemon=True)
-        self._unsubscribe = library.subscribe(self._on_library_event)
+        self._stop_hearing = library.changes.hear(DocumentsChanged, self._on_documents_changed)
 
     def start(self) -> None:
         """Begin to look what is due."""
@@ -70,8 +70,7 @@ class ScheduleRunner:
         self._woken.set()
         if self._thread.is_alive():
             self._thread.join()
-        unsubscribe, self._unsubscribe = self._unsubscribe, lambda: None
-        unsubscribe()
+        self._stop_hearing()
 
     def run_soon(self, question_id: str) -> None:
         """Ask this question next, whatever its schedule. Any thread."""
@@ -134,9 +133,8 @@ class ScheduleRunner:
             seen = self._seen[question.question_id] = _Seen(changes, question, found, since)
         return seen.fingerprint if abs(now - seen.since) >= _AT_REST else ""
 
-    def _on_library_event(self, event: LibraryEvent) -> None:
-        if isinstance(event, DocumentsChanged):
-            self._changes += 1
+    def _on_documents_changed(self, _event: DocumentsChanged) -> None:
+        self._changes += 1
 
     def _work(self) -> None:
         # Not at once: the start is the person's, and folders are looked through first.

@@ -16,7 +16,6 @@ class ScheduleServices(WingServices):
         self.questions = StandingQuestions(store, services.chat, services.now)
         self.runner = ScheduleRunner(self.questions, services.library, services.now)
         self.notes = Notes(services.home.notes, services.chat, services.library)
-        self.questions.subscribe(services.tell)
         self._is_started = False
 
     def start(self) -> None:

@@ -25,7 +25,6 @@ from desktop_rag.features.schedules.values.standing_question import (
 from desktop_rag.features.schedules.values.standing_run import (
     AnswerHasChanged,
     SchedulesChanged,
-    StandingEvent,
     StandingRun,
 )
 
@@ -56,15 +55,7 @@ class StandingQuestions:
         self._now = now
         self._turn = Lock()
         self._running_id = ""
-        self._listeners: list[Callable[[StandingEvent], None]] = []
-
-    def subscribe(self, listener: Callable[[StandingEvent], None]) -> Callable[[], None]:
-        """Call the listener after each change, on the thread that made it.
-
-        Returns a function that unsubscribes.
-        """
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
+        self._publish = chat.changes.publish
 
     # --- the list ----------------------------------------------------------------------------
 
@@ -229,7 +220,3 @@ class StandingQuestions:
     def _show_running(self, question_id: str) -> None:
         self._running_id = question_id
         self._publish(SchedulesChanged())
-
-    def _publish(self, event: StandingEvent) -> None:
-        for listener in list(self._listeners):
-            listener(event)

@@ -1,7 +1,6 @@
 """The local server while the app is open."""
 
 from desktop_rag.app import Services
-from desktop_rag.core.library_events import ServerSwitched
 from desktop_rag.features.server.served import Served
 from desktop_rag.features.server.switch import ServerSwitch
 from desktop_rag.registry import WingServices
@@ -17,7 +16,6 @@ class ServerServices(WingServices):
                 services.activity,
             )
         )  # fmt: skip
-        self.switch.subscribe(lambda: services.tell(ServerSwitched()))
 
     @property
     def rights_addresses(self) -> tuple[str, ...]:

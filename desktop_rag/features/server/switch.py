@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import ServerSwitched
 from desktop_rag.core.settings import ServerSettings, Settings
 from desktop_rag.features.server.access.access_rules import AccessRules
 from desktop_rag.features.server.access.access_tokens import TokenScope, new_token
@@ -160,7 +161,7 @@ class ServerSwitch:
         self.records = ServerRecords(served, lambda: self._settings.exposes_models)
         self._rules = AccessRules(served.home.access_rules)
         self._fault: AppError | None = None
-        self._listener: Callable[[], None] = lambda: None
+        self._publish = served.library.changes.publish
         self._lock = threading.Lock()
         self._settings = ServerSettings()
         self._is_held = False
@@ -213,10 +214,6 @@ class ServerSwitch:
         """The name and the addresses by which other computers may ask this one."""
         return own_names()
 
-    def subscribe(self, listener: Callable[[], None]) -> None:
-        """Call the listener, on the thread of `follow`, when the server may have changed."""
-        self._listener = listener
-
     def hold(self, settings: ServerSettings) -> None:
         """As `apply`, and stay so, whatever is stored from now on: the command line says more."""
         self.apply(settings)
@@ -230,7 +227,7 @@ class ServerSwitch:
             self.apply(settings.server)
         except AppError as error:
             self._fault = error
-        self._listener()
+        self._publish(ServerSwitched())
 
     def apply(self, settings: ServerSettings) -> None:
         """Start, stop or change it as the settings want; it restarts only for another address,

@@ -2,7 +2,6 @@
 
 from desktop_rag.app import Services
 from desktop_rag.core.settings import Settings
-from desktop_rag.core.shared_library import SharedLibraryChanged
 from desktop_rag.features.shared_library.joined.joined_engine import joined_engine
 from desktop_rag.features.shared_library.joined.shared_connection import SharedLibrary
 from desktop_rag.features.shared_library.library_access import LibraryPasswords, SharedLibraryAccess
@@ -21,8 +20,8 @@ class SharedLibraryServices(WingServices):
                 services.home, services.settings, shared, self.access.password_of(shared)
             ),
             services.home.shared_library,
+            services.changes,
         )
-        self.library.subscribe(lambda now: services.tell(SharedLibraryChanged(now)))
         self._joined = joined_engine(services.in_use.own, self.library)
 
     def apply(self, settings: Settings) -> None:

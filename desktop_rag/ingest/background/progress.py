@@ -114,11 +114,8 @@ class ProgressMeter:
             Stage.PICTURES: Pace(_PICTURE_S),
         }
         self._measured_at = clock()
-        self._began: Callable[[], None] = lambda: None
-
-    def subscribe(self, began: Callable[[], None]) -> None:
-        """Call `began` when a run begins."""
-        self._began = began
+        # Called when a run begins.
+        self.began: Callable[[], None] = lambda: None
 
     # --- what it shows -------------------------------------------------------------------------
 
@@ -333,7 +330,7 @@ class ProgressMeter:
         if self._run is None and work:
             self._run = _Run()
             self._measured_at = self._clock()
-            self._began()
+            self.began()
         return self._run
 
     def _advance(self, run: _Run, stage: Stage, units: int) -> None:

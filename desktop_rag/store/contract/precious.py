@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from desktop_rag.core.changes import Changes
 from desktop_rag.core.paths import Home
 
 # The version of the tables whose columns entries have. The last one before it, of which nothing was
@@ -119,6 +120,11 @@ class Kept:
 Plan = Callable[[Sequence[Entry]], Sequence[Entry]]
 
 
+@dataclass(frozen=True, slots=True)
+class PreciousChanged:
+    """Something changed that can't be made again."""
+
+
 class PreciousStore(Protocol):
     """Everything that can't be made again, as one value; with it, on request, what can be."""
 
@@ -131,8 +137,9 @@ class PreciousStore(Protocol):
         """A number that grows with each change to what is precious; 0 when there never was one."""
         ...
 
-    def subscribe(self, listener: Callable[[], None]) -> None:
-        """Call `listener` after each such change, on the thread that writes: it must be quick."""
+    @property
+    def changes(self) -> Changes:
+        """Where a PreciousChanged is published after each, on the thread that writes."""
         ...
 
     def read(self, take: Callable[[Entry], None], *, index: Path | None = None) -> None:

@@ -73,7 +73,7 @@ class ChatAttachments(QObject):
         # A refusal by the endpoint may have shown what the model accepts.
         sessions.answered.connect(self.check)
         choice.chosen.connect(self.check)
-        bridge.posted.connect(self._on_posted)
+        bridge.hear(ExaminationChanged, self._on_examination_changed)
 
     @Slot()
     def check(self) -> None:
@@ -191,9 +191,8 @@ class ChatAttachments(QObject):
     def _on_submitted(self) -> None:
         self._files.drop_failed()
 
-    @Slot(object)
-    def _on_posted(self, event: object) -> None:
-        if isinstance(event, ExaminationChanged) and not event.is_running:
+    def _on_examination_changed(self, event: ExaminationChanged) -> None:
+        if not event.is_running:
             self.check()
 
 

@@ -42,7 +42,7 @@ class ChatSessions(QObject):
         self._open: list[ChatSession] = []
         self._apart: list[ChatSession] = []
         self.current = self._unsent = self._new(None)
-        bridge.posted.connect(self._on_posted)
+        bridge.hear(MessagesStored, self._on_messages_stored)
 
     def show_unsent(self) -> None:
         """Show the conversation without a question yet, with its attachments."""
@@ -139,11 +139,9 @@ class ChatSessions(QObject):
         if self.sender() is self.current:
             self.scope_loaded.emit()
 
-    @Slot(object)
-    def _on_posted(self, event: object) -> None:
-        if isinstance(event, MessagesStored):
-            for session in self._open:
-                session.model.show_stored(event.message_ids)
+    def _on_messages_stored(self, event: MessagesStored) -> None:
+        for session in self._open:
+            session.model.show_stored(event.message_ids)
 
     @Slot(bool)
     def _on_busy_changed(self, is_busy: bool) -> None:

@@ -10,7 +10,8 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.domain import Collection, Source
-from desktop_rag.core.library_events import DocumentCounts
+from desktop_rag.core.library_events import DocumentCounts, DocumentsChanged, SourcesChanged
+from desktop_rag.core.shared_library import SharedLibraryChanged
 from desktop_rag.ui.chat.chat_sessions import ChatSessions
 from desktop_rag.ui.foundation.bridge import Bridge, Job
 
@@ -35,6 +36,8 @@ class LibraryOverview(QObject):
         self._loaded: tuple[list[Collection], int, int] | None = None
         self._timer = QTimer(self, singleShot=True, interval=_DELAY_MS)
         self._timer.timeout.connect(self.refresh)
+        bridge.hear((SourcesChanged, SharedLibraryChanged), self._on_changed)
+        bridge.hear(DocumentsChanged, self._on_documents_changed)
 
     @Slot()
     def refresh(self) -> None:
@@ -50,8 +53,11 @@ class LibraryOverview(QObject):
             self._on_read,
         )
 
-    def refresh_soon(self) -> None:
-        """Refresh after a delay, so that frequent calls cost one refresh every three seconds."""
+    def _on_changed(self, _event: object) -> None:
+        self.refresh()
+
+    def _on_documents_changed(self, _event: DocumentsChanged) -> None:
+        # They change often while files are read: one refresh in three seconds will do.
         if not self._timer.isActive():
             self._timer.start()
 

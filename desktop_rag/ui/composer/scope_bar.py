@@ -232,7 +232,7 @@ class ScopeCheck(QObject):
         self._assistant_id = assistant_id
         self._is_running = self._is_due = False
         bar.changed.connect(self.check)
-        bridge.posted.connect(self._on_posted)
+        bridge.hear((DocumentsChanged, SourcesChanged), self._on_library_changed)
 
     @Slot()
     def check(self) -> None:
@@ -268,7 +268,6 @@ class ScopeCheck(QObject):
             offers.append((words, lambda: self._bar.remove(*items)))
         self._bar.show_notice(" ".join(said), *offers)
 
-    @Slot(object)
-    def _on_posted(self, event: object) -> None:
-        if self._bar.scope.is_limited and isinstance(event, (DocumentsChanged, SourcesChanged)):
+    def _on_library_changed(self, _event: object) -> None:
+        if self._bar.scope.is_limited:
             self.check()

@@ -16,7 +16,6 @@ from PySide6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QLineEdit, QV
 from desktop_rag.core.domain import EndpointReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
-from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.models.endpoint_address import (
     host_of,
@@ -444,10 +443,6 @@ class EndpointForm(SettingsSection):
         """Show the list of endpoints, or hide it while there is none."""
         for widget in (self._choice_label, self.choice, self._name_label, self._name):
             widget.setVisible(is_visible)
-
-    def on_examination_changed(self, event: ExaminationChanged) -> None:
-        """Show the progress or the result of measuring the model."""
-        self._findings.on_examination_changed(event)
 
     # --- building --------------------------------------------------------------------------------
 

@@ -55,6 +55,7 @@ class ModelFindings(QWidget):
         self._job: Job | None = None
         self._label = PlainLabel(wrap=True, selectable=True)
         self._label.setAccessibleName(tr("Capabilities of the model"))
+        bridge.hear(ExaminationChanged, self._on_examination_changed)
         self.button = TextButton(tr("Measure"))
         self.button.setAccessibleDescription(_COST)
         set_tip(self.button, _COST)
@@ -78,8 +79,7 @@ class ModelFindings(QWidget):
         if not is_same:
             self._refresh()
 
-    def on_examination_changed(self, event: ExaminationChanged) -> None:
-        """Show that measuring started, or its result."""
+    def _on_examination_changed(self, event: ExaminationChanged) -> None:
         if (event.base_url, event.model) == self._shown:
             if event.is_running:
                 self._show_running()

@@ -8,7 +8,6 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 
 from desktop_rag.core.language.translation import tr
-from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.settings import EndpointSettings, HelperSettings, Settings
 from desktop_rag.ui.endpoints.endpoint_form import EndpointForm
 from desktop_rag.ui.foundation.bridge import Bridge, Job
@@ -162,10 +161,6 @@ class ModelsForm(QWidget):
     def add_endpoint(self) -> None:
         """Show the empty form of a new endpoint; the first one has its form already."""
         self._on_shown("")
-
-    def on_examination_changed(self, event: ExaminationChanged) -> None:
-        """Show the progress or the result of measuring a model."""
-        self._endpoint.on_examination_changed(event)
 
     @property
     def shown(self) -> str:

@@ -1,8 +1,9 @@
 """The only bridge between the Qt thread and worker threads.
 
-`run` and `stream` send work to named stdlib threads; `post` takes events from any thread. All
-callbacks run on the Qt thread, in order, a few milliseconds at a time, so that ten thousand
-results never freeze the window. During a click they wait, so that nothing moves under the pointer.
+`run` and `stream` send work to named stdlib threads; `post` takes events from any thread, and
+widgets `hear` the types they show. All callbacks run on the Qt thread, in order, a few milliseconds
+at a time, so that ten thousand results never freeze the window. During a click they wait, so that
+nothing moves under the pointer.
 """
 
 import logging
@@ -11,13 +12,16 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from types import MethodType
 from typing import TypeVar
+from weakref import WeakMethod
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLineEdit
 from shiboken6 import isValid
 
+from desktop_rag.core.changes import Changes
 from desktop_rag.core.errors import AppError, Cancelled
 
 log = logging.getLogger(__name__)
@@ -88,7 +92,7 @@ class EditEnd(QObject):
 
 
 T = TypeVar("T")
-Event = object
+E = TypeVar("E")
 _DRAIN_BUDGET_S = 0.008
 _CLICK_POLL_MS = 15
 _THREADS = 6
@@ -119,16 +123,15 @@ class Job:
 class Bridge(QObject):
     """Owns the window's worker threads and delivers their results on the Qt thread.
 
-    Create it on the Qt thread. `posted` carries each event passed to `post`, on the Qt thread. Any
-    exception other than an AppError is a bug: it is raised again on the Qt thread, where the
-    excepthook shows it.
+    Create it on the Qt thread. Any exception other than an AppError is a bug: it is raised again on
+    the Qt thread, where the excepthook shows it.
     """
 
-    posted = Signal(object)
     _pending = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self._changes = Changes()
         self._calls: deque[Callable[[], None]] = deque()
         self._lock = threading.Lock()
         self._is_drain_due = False
@@ -189,9 +192,31 @@ class Bridge(QObject):
             thread.start()
         return job
 
-    def post(self, event: Event) -> None:
-        """Send an event to the window through `posted`. Any thread."""
-        self._enqueue(lambda: self.posted.emit(event))
+    def post(self, event: object) -> None:
+        """Have an event heard on the Qt thread, after those posted before. Any thread."""
+        self._enqueue(lambda: self._changes.publish(event))
+
+    def hear(
+        self, kind: type[E] | tuple[type[E], ...], hearer: Callable[[E], object]
+    ) -> Callable[[], None]:
+        """Call `hearer`, on the Qt thread, with each posted event of this type, or of any of these.
+
+        A method is kept like a slot of a signal: its object is not kept alive, and is not called
+        once it is deleted. Returns a function that ends it.
+        """
+        if not isinstance(hearer, MethodType):
+            return self._changes.hear(kind, hearer)
+        method = WeakMethod(hearer)
+
+        def call(event: E) -> None:
+            heard = method()
+            if heard and isValid(heard.__self__):
+                heard(event)
+            else:
+                stop()
+
+        stop = self._changes.hear(kind, call)
+        return stop
 
     def close(self) -> None:
         """Cancel running work and wait for the threads to end. Qt thread, once, at shutdown.
@@ -245,7 +270,7 @@ class Bridge(QObject):
         if failed:
             failed(error)
         else:
-            self.posted.emit(error)
+            self._changes.publish(error)
 
     def _enqueue(self, call: Callable[[], None]) -> None:
         if self._is_closed:

@@ -67,6 +67,10 @@ class LibraryFeed(QObject):
         self._batch.setSingleShot(True)
         self._batch.setInterval(_BATCH_MS)
         self._batch.timeout.connect(self._on_batch_due)
+        bridge.hear(ProgressChanged, self._on_progress)
+        bridge.hear(DocumentsChanged, self._on_documents_changed)
+        bridge.hear(SourceScanned, self._on_scanned)
+        bridge.hear(SourcesChanged, self._on_sources_changed)
 
     def load(self) -> None:
         """Read everything; changes are queued until it is loaded."""
@@ -95,22 +99,21 @@ class LibraryFeed(QObject):
         self._batch.stop()
         self._model.set_table(make_table([], {}))
 
-    def handle_event(self, event: object) -> None:
-        """Apply an event of the library; other events are ignored."""
-        match event:
-            case ProgressChanged(progress):
-                self.progress_changed.emit(progress)
-            case DocumentsChanged(documents) if self._is_wanted:
-                self._changed.update(
-                    (d.document_id, d) for d in documents if d.source_id not in self._removed
-                )
-                self._start_batch()
-            case SourceScanned(source_id, summary):
-                self.scanned.emit(source_id, summary)
-            case SourcesChanged():
-                self.reload_sources()
-            case _:
-                pass
+    def _on_progress(self, event: ProgressChanged) -> None:
+        self.progress_changed.emit(event.progress)
+
+    def _on_documents_changed(self, event: DocumentsChanged) -> None:
+        if self._is_wanted:
+            self._changed.update(
+                (d.document_id, d) for d in event.documents if d.source_id not in self._removed
+            )
+            self._start_batch()
+
+    def _on_scanned(self, event: SourceScanned) -> None:
+        self.scanned.emit(event.source_id, event.summary)
+
+    def _on_sources_changed(self, _event: SourcesChanged) -> None:
+        self.reload_sources()
 
     def reload_sources(self) -> None:
         """Read the sources again."""

@@ -1,6 +1,6 @@
 """The library page: sources, indexing progress, and every file with its state. Qt thread.
 
-The library's work runs through the bridge; its events arrive at `on_library_event`.
+The library's work runs through the bridge, and so do its events.
 """
 
 from collections.abc import Iterable, Sequence
@@ -235,6 +235,7 @@ class FileActions(QObject):
         # Files that failed and are read again, and their states. None while they are not known.
         self._retried: list[str] | None = []
         self._states: dict[str, DocumentState] = {}
+        bridge.hear(DocumentsChanged, self._on_documents_changed)
 
     @Slot(object)
     def exclude(self, documents: Sequence[Document]) -> None:
@@ -289,15 +290,13 @@ class FileActions(QObject):
 
         self._bridge.run(self, library.documents.retry_failed, tell)
 
-    def on_library_event(self, event: object) -> None:
-        """Follow the files that are read again; other events are ignored."""
-        if isinstance(event, DocumentsChanged):
-            # Before their ids are known one of them may already be read.
-            wanted = self._retried
-            for document in event.documents:
-                if wanted is None or document.document_id in wanted:
-                    self._states[document.document_id] = document.state
-            self._tell_retried()
+    def _on_documents_changed(self, event: DocumentsChanged) -> None:
+        # Before their ids are known one of them may already be read.
+        wanted = self._retried
+        for document in event.documents:
+            if wanted is None or document.document_id in wanted:
+                self._states[document.document_id] = document.state
+        self._tell_retried()
 
     def _tell_retried(self) -> None:
         states = [self._states.get(each) for each in self._retried or ()]
@@ -391,13 +390,8 @@ class LibraryPage(QWidget):
             self._empty.hide()
             self._content.hide()
 
-    @Slot(object)
-    def on_library_event(self, event: object) -> None:
-        """Apply an event of the library; other events are ignored."""
-        if not isinstance(event, NothingUsed):
-            self._feed.handle_event(event)
-            self._files.on_library_event(event)
-        elif not self.window().isVisible():
+    def _on_nothing_used(self, _event: NothingUsed) -> None:
+        if not self.window().isVisible():
             self.let_go()
 
     @Slot()
@@ -461,6 +455,7 @@ class LibraryPage(QWidget):
     def _connect(self) -> None:
         self._connect_folders()
         self._connect_files()
+        self._bridge.hear(NothingUsed, self._on_nothing_used)
         self._feed.sources_changed.connect(self._show_sources)
         self._feed.progress_changed.connect(self._show_progress)
         self._header.view_chosen.connect(self.show_view)

@@ -26,11 +26,12 @@ from PySide6.QtWidgets import (
 from desktop_rag.core.domain import Collection, Document, Passage
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
-from desktop_rag.core.library_events import IndexProgress
+from desktop_rag.core.library_events import DocumentsChanged, IndexProgress, ProgressChanged
 from desktop_rag.core.markup.plain_markdown import shown_text
 from desktop_rag.core.query import without_filters, written_filters
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.core.search_syntax import quoted_value
+from desktop_rag.core.shared_library import SharedLibraryChanged
 from desktop_rag.ui.documents.document_opener import DocumentOpener
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.library_state import LibraryFacts
@@ -480,6 +481,8 @@ class SearchPage(QWidget):
         self.actions_of_results.filter_added.connect(self.filters.add)
         self.actions_of_results.read_requested.connect(self.side.read)
         self.actions_of_results.tags_changed.connect(self._on_tags_changed)
+        self._bridge.hear(ProgressChanged, self._on_progress)
+        self._bridge.hear((DocumentsChanged, SharedLibraryChanged), self._on_library_changed)
         self._tags.clicked.connect(self.actions_of_results.edit_tags)
         self._open.clicked.connect(self.actions_of_results.open)
         self._ask.clicked.connect(self.actions_of_results.ask)
@@ -504,7 +507,7 @@ class SearchPage(QWidget):
         """Know the library by its numbers of folders and searchable files."""
         self._facts, self._files = replace(self._facts, sources=sources), files
         self._show_state()
-        self.on_library_changed()
+        self._on_library_changed()
 
     def show_progress(self, progress: IndexProgress) -> None:
         """Know what is still being read."""
@@ -514,7 +517,10 @@ class SearchPage(QWidget):
             self._facts = facts
             self._show_state()
 
-    def on_library_changed(self) -> None:
+    def _on_progress(self, event: ProgressChanged) -> None:
+        self.show_progress(event.progress)
+
+    def _on_library_changed(self, _event: object = None) -> None:
         """Search and count the choices of the filters again soon, or once they can be seen."""
         self._is_stale = True
         if self.isVisible() and not self._reload.isActive():

@@ -18,7 +18,6 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_rag.core.language.translation import count_of, told, tr
-from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.paths import Home, resources_dir
 from desktop_rag.core.settings import (
     FEW_FILES,
@@ -552,10 +551,6 @@ class SettingsPage(PageList):
         self.background.show_background(settings.background)
         self._appearance.show_appearance(settings.appearance)
         self._activity.show_activity(settings.activity)
-
-    def on_examination_changed(self, event: ExaminationChanged) -> None:
-        """Show the progress or the result of measuring a model."""
-        self._models.on_examination_changed(event)
 
     def connect_model(self) -> None:
         """Show the page of models; without an endpoint, look for one on this computer."""

@@ -61,37 +61,38 @@ class Notifications(QObject):
     conversation_requested = Signal(object)
     window_requested = Signal()
 
-    def __init__(self, is_wanted: Callable[[], bool], parent: QObject | None = None) -> None:
+    def __init__(
+        self, bridge: Bridge, is_wanted: Callable[[], bool], parent: QObject | None = None
+    ) -> None:
         super().__init__(parent)
         self._is_wanted = is_wanted
         self._offline: frozenset[str] = frozenset()
         self._is_first_indexing = False
         self._answered: Conversation | None = None
         self._on_press: Callable[[], None] | None = None
+        bridge.hear(SourcesChanged, self._on_sources_changed)
+        bridge.hear(ProgressChanged, self._on_progress)
+        bridge.hear(AppError, self._on_error)
 
     def begin(self, sources: Sequence[Source]) -> None:
         """Know the folders of the start: what was offline before is no news."""
         self._offline = _offline(sources)
         self._is_first_indexing = not sources
 
-    @Slot(object)
-    def on_posted(self, event: object) -> None:
-        """Tell of the events that people want to know."""
-        match event:
-            case SourcesChanged(sources=sources):
-                offline = _offline(sources)
-                if offline - self._offline:
-                    self._show(tr("A folder is offline. Its documents can't be updated."))
-                self._offline = offline
-            case ProgressChanged(progress=progress):
-                is_done = progress.stage is Stage.IDLE and progress.files_total > 0
-                if is_done and self._is_first_indexing:
-                    self._is_first_indexing = False
-                    self._show(_INDEXED)
-            case AppError():
-                self._show(_FAILED)
-            case _:
-                pass
+    def _on_sources_changed(self, event: SourcesChanged) -> None:
+        offline = _offline(event.sources)
+        if offline - self._offline:
+            self._show(tr("A folder is offline. Its documents can't be updated."))
+        self._offline = offline
+
+    def _on_progress(self, event: ProgressChanged) -> None:
+        is_done = event.progress.stage is Stage.IDLE and event.progress.files_total > 0
+        if is_done and self._is_first_indexing:
+            self._is_first_indexing = False
+            self._show(_INDEXED)
+
+    def _on_error(self, _error: AppError) -> None:
+        self._show(_FAILED)
 
     def on_answered(self, conversation: Conversation | None) -> None:
         """An answer is complete."""
@@ -314,7 +315,7 @@ class Presence(QObject):
             window, lambda: settings.value, settings.change, lambda: self.tray.is_there
         )
         self.hotkeys = HotkeyKeeper(bridge, self)
-        self.notifications = Notifications(lambda: settings.value.background.notifies, self)
+        self.notifications = Notifications(bridge, lambda: settings.value.background.notifies, self)
         self._notifier = Notifier(self._notification_pressed.emit)
         self._connect()
 
@@ -336,7 +337,6 @@ class Presence(QObject):
         self.notifications.window_requested.connect(window.raise_window)
         tray.notification_pressed.connect(self.notifications.on_pressed)
         window.chats.sessions.answer_completed.connect(self.notifications.on_answered)
-        self._bridge.posted.connect(self.notifications.on_posted)
         window.settings.changed.connect(lambda settings: self.hotkeys.apply(settings.background))
         window.pages.built.connect(self._on_page_built)
         window.shortcuts_requested.connect(lambda: self.popup)
@@ -344,8 +344,10 @@ class Presence(QObject):
         assert isinstance(app, QGuiApplication)
         app.focusWindowChanged.connect(self._on_focus_changed)
         app.applicationStateChanged.connect(self._on_app_state)
-        self._bridge.posted.connect(tray.on_posted)
-        self._bridge.posted.connect(self._on_posted)
+        self._bridge.hear(WindowRequested, self._on_window_requested)
+        self._bridge.hear(PassageRequested, self._on_passage_requested)
+        self._bridge.hear(QuickAskRequested, self._on_quick_ask_requested)
+        self._bridge.hear(QuitRequested, self._on_quit_requested)
 
     def begin(self) -> None:
         """Show the icon, and build the popup soon."""
@@ -397,27 +399,22 @@ class Presence(QObject):
         if state is Qt.ApplicationState.ApplicationActive:
             self.needed.emit()
 
-    @Slot(object)
-    def _on_posted(self, event: object) -> None:
-        match event:
-            case WindowRequested(question=question):
-                self._window.raise_window(question)
-            case PassageRequested(document_id=document_id, start=start, end=end):
-                self._window.raise_window()
-                self._opener.read(DocumentSpan(document_id, start, end))
-            case QuickAskRequested(about=(_, *_)):
-                self._ask_about(event)
-            case QuickAskRequested(question=question, takes_selection=takes_selection):
-                self.quick_ask(question, selected_text() if takes_selection else "")
-            case QuitRequested():
-                self.quit_requested.emit()
-            case _:
-                pass
+    def _on_window_requested(self, request: WindowRequested) -> None:
+        self._window.raise_window(request.question)
 
-    def _ask_about(self, request: QuickAskRequested) -> None:
-        self.popup.begin_anew()
+    def _on_passage_requested(self, request: PassageRequested) -> None:
+        self._window.raise_window()
+        self._opener.read(DocumentSpan(request.document_id, request.start, request.end))
+
+    def _on_quick_ask_requested(self, request: QuickAskRequested) -> None:
+        if request.about:
+            self.popup.begin_anew()
         self.quick_ask(request.question, selected_text() if request.takes_selection else "")
-        self._about.show(request.about)
+        if request.about:
+            self._about.show(request.about)
+
+    def _on_quit_requested(self, _request: QuitRequested) -> None:
+        self.quit_requested.emit()
 
     def _build_popup(self) -> QuickAsk:
         sessions = self._window.chats.sessions

@@ -20,7 +20,6 @@ from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.library_events import (
     DocumentCounts,
     DocumentsChanged,
-    IndexProgress,
     ProgressChanged,
     SourcesChanged,
     Stage,
@@ -93,6 +92,10 @@ class Tray(QObject):
         self._count.timeout.connect(self.refresh)
         self._build_menu()
         self._show_facts()
+        bridge.hear(ProgressChanged, self._on_progress)
+        bridge.hear(SourcesChanged, self._on_sources_changed)
+        bridge.hear(DocumentsChanged, self._on_documents_changed)
+        bridge.hear(AppError, self._on_error)
 
     @property
     def is_there(self) -> bool:
@@ -146,20 +149,16 @@ class Tray(QObject):
             self, lambda: (library.sources.all(), library.documents.counts()), self._on_counted
         )
 
-    @Slot(object)
-    def on_posted(self, event: object) -> None:
-        """Follow the events of the library."""
-        match event:
-            case ProgressChanged(progress=progress):
-                self._on_progress(progress)
-            case SourcesChanged():
-                self.refresh()
-            case DocumentsChanged() if not self._count.isActive():
-                self._count.start()
-            case AppError() if QGuiApplication.focusWindow() is None:
-                self._change_facts(has_error=True)
-            case _:
-                pass
+    def _on_sources_changed(self, _event: SourcesChanged) -> None:
+        self.refresh()
+
+    def _on_documents_changed(self, _event: DocumentsChanged) -> None:
+        if not self._count.isActive():
+            self._count.start()
+
+    def _on_error(self, _error: AppError) -> None:
+        if QGuiApplication.focusWindow() is None:
+            self._change_facts(has_error=True)
 
     def show_conversations(self, conversations: Sequence[Conversation]) -> None:
         """Offer the last chats in the menu."""
@@ -211,7 +210,7 @@ class Tray(QObject):
         else:
             self._resume.start()
             self._library.indexing.pause()
-        self._on_progress(self._library.indexing.progress())
+        self._on_progress(ProgressChanged(self._library.indexing.progress()))
 
     @Slot()
     def _on_pictures_toggled(self) -> None:
@@ -224,12 +223,12 @@ class Tray(QObject):
             case _:
                 indexing.read_pictures()
 
-    def _on_progress(self, progress: IndexProgress) -> None:
+    def _on_progress(self, event: ProgressChanged) -> None:
         is_paused = self._library.indexing.is_paused
         if not is_paused:
             # The person may have gone on in the window, and may pause there for longer.
             self._resume.stop()
-        self._change_facts(progress=progress, is_paused=is_paused)
+        self._change_facts(progress=event.progress, is_paused=is_paused)
 
     @Slot(QSystemTrayIcon.ActivationReason)
     def _on_activated(self, reason: QSystemTrayIcon.ActivationReason) -> None:

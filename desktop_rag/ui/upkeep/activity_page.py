@@ -457,7 +457,7 @@ class ActivityPage(ScrolledPage):
         self._show_summary()
 
     def _connect(self) -> None:
-        self._bridge.posted.connect(self._on_posted)
+        self._bridge.hear(ActivityEvent, self._on_recorded)
         self._filters.changed.connect(self._refresh)
         self._table.chosen.connect(self._on_event_chosen)
         self._details.chat_requested.connect(self.chat_requested)
@@ -496,9 +496,8 @@ class ActivityPage(ScrolledPage):
         self._job = None
         self._bridge.post(error)
 
-    @Slot(object)
-    def _on_posted(self, event: object) -> None:
-        if not isinstance(event, ActivityEvent) or not self.isVisible():
+    def _on_recorded(self, event: ActivityEvent) -> None:
+        if not self.isVisible():
             return
         is_new_chat = event.kind is EventKind.QUESTION and not self._model.chat_title(event)
         if self._job:

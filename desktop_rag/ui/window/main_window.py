@@ -1,7 +1,6 @@
 """The main window: navigation, pages, notices above them, a status line below. Qt thread.
 
-It passes the events posted to the bridge on to the pages. It doesn't close by itself:
-`close_requested` and `quit_requested` ask the application to.
+It doesn't close by itself: `close_requested` and `quit_requested` ask the application to.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,34 +25,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop_rag.activity.activity_event import ActivityEvent
-from desktop_rag.core.conversation import Conversation, MessagesStored
+from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import (
-    DocumentsChanged,
     IndexProgress,
     Notice,
     ProgressChanged,
-    RequestRefused,
-    ServerSwitched,
-    SourcesChanged,
 )
-from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.paths import Home
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.core.settings import Settings
-from desktop_rag.core.shared_library import SharedLibraryChanged
-from desktop_rag.desktop.requests import (
-    PassageRequested,
-    QuickAskRequested,
-    QuitRequested,
-    RequestHandled,
-    WindowRequested,
-)
-from desktop_rag.features.evaluation.values.experiment_events import ExperimentEvent
-from desktop_rag.features.rails.commands.command import CommandsChanged
-from desktop_rag.features.schedules.values.standing_run import StandingEvent
 from desktop_rag.models.connection_states import Place
 from desktop_rag.progress_words import progress_line
 from desktop_rag.ui.chat.chat_state import ChatState
@@ -75,7 +57,6 @@ from desktop_rag.ui.widgets.notice_bar import NoticeBar
 from desktop_rag.ui.window.window_pages import (
     CHAT,
     LIBRARY,
-    LIBRARY_EVENTS,
     PAGES,
     SEARCH,
     SETTINGS,
@@ -309,14 +290,6 @@ class SettingsSaving(QObject):
         self._bridge.run(self, lambda: self._save(settings), lambda _: finish(), report)
 
 
-# Events for pages and the presence on the desktop, which listen to the bridge themselves.
-_HEARD_ELSEWHERE = (
-    ActivityEvent, CommandsChanged, ExaminationChanged, ExperimentEvent, MessagesStored,
-    PassageRequested, QuickAskRequested, QuitRequested, RequestHandled, RequestRefused,
-    ServerSwitched, StandingEvent, WindowRequested,
-)  # fmt: skip
-
-
 class MainWindow(QMainWindow):
     """Holds the pages and connects them with each other."""
 
@@ -396,7 +369,10 @@ class MainWindow(QMainWindow):
         self._notices.raise_()
 
     def _connect(self) -> None:
-        self._bridge.posted.connect(self._on_posted)
+        self._bridge.hear(AppError, self._notices.show_error)
+        self._bridge.hear(Notice, self._notices.show_notice)
+        self._bridge.hear(ProgressChanged, self._on_progress)
+        self._bridge.hear(AskAboutRequested, self._on_ask_about)
         self._rail.page_chosen.connect(self.show_page)
         self._rail.shortcuts_requested.connect(self.show_shortcuts)
         self._strip.clicked.connect(self._on_strip_clicked)
@@ -522,13 +498,13 @@ class MainWindow(QMainWindow):
         self.show_page(CHAT)
         self.chat_page.ask_about(scope, question)
 
-    def _on_ask_about(self, scope: QuestionScope) -> None:
+    def _on_ask_about(self, request: AskAboutRequested) -> None:
         is_chatting = self.pages.currentIndex() == CHAT
         self.raise_window()
         if is_chatting:
-            self.chat_page.ask_here(scope)
+            self.chat_page.ask_here(request.scope)
         else:
-            self.ask_about(scope)
+            self.ask_about(request.scope)
 
     def raise_window(self, question: str = "", scope: QuestionScope = ALL_DOCUMENTS) -> None:
         """Raise the window; a question about this scope goes into the composer, unsent."""
@@ -561,26 +537,8 @@ class MainWindow(QMainWindow):
         else:
             self.close_requested.emit()
 
-    @Slot(object)
-    def _on_posted(self, event: object) -> None:
-        match event:
-            case AppError():
-                self._notices.show_error(event)
-            case Notice():
-                self._notices.show_notice(event)
-            case ProgressChanged(progress=progress):
-                self._strip.show_progress(progress)
-            case SourcesChanged() | SharedLibraryChanged():
-                self.chats.overview.refresh()
-            case DocumentsChanged():
-                self.chats.overview.refresh_soon()
-            case AskAboutRequested(scope=scope):
-                self._on_ask_about(scope)
-            case _ if isinstance(event, (*LIBRARY_EVENTS, *_HEARD_ELSEWHERE)):
-                pass
-            case _:
-                raise TypeError(type(event).__name__)
-        self.pages.on_posted(event)
+    def _on_progress(self, event: ProgressChanged) -> None:
+        self._strip.show_progress(event.progress)
 
     @Slot(object, object)
     def _on_undo_offered(self, notice: Notice, undo: Callable[[], None]) -> None:

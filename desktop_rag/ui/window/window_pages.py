@@ -12,18 +12,12 @@ from PySide6.QtWidgets import QButtonGroup, QSizePolicy, QStackedWidget, QVBoxLa
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.library_events import (
-    DocumentsChanged,
-    NothingUsed,
     Notice,
     ProgressChanged,
-    SourceScanned,
-    SourcesChanged,
 )
-from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.paths import Home
-from desktop_rag.core.pictures import PictureHold, WaitingPictures
+from desktop_rag.core.pictures import PictureHold
 from desktop_rag.core.settings import LongReading
-from desktop_rag.core.shared_library import SharedLibraryChanged
 from desktop_rag.progress_words import pictures_question
 from desktop_rag.ui.chat.chat_state import ChatState
 from desktop_rag.ui.foundation.bridge import Bridge
@@ -131,10 +125,6 @@ _ANSWER_THERE = tr(
     "Everything else is searchable. The page Library has the answers to choose from."
 )
 CHAT, LIBRARY, SEARCH, SETTINGS = range(len(PAGES))
-LIBRARY_EVENTS = (
-    DocumentsChanged, NothingUsed, ProgressChanged, SharedLibraryChanged, SourceScanned,
-    SourcesChanged,
-)  # fmt: skip
 
 
 class WindowPages(QStackedWidget):
@@ -170,6 +160,7 @@ class WindowPages(QStackedWidget):
         self.built_settings: SettingsPage | None = None
         for _page in PAGES:
             self.addWidget(QWidget())
+        bridge.hear(ProgressChanged, self._on_progress)
 
     def add_settings_page(self, name: str, build: Callable[[], QWidget], group: str) -> None:
         """Add a page beside the settings to a group of them, built when it is first shown."""
@@ -194,25 +185,9 @@ class WindowPages(QStackedWidget):
         built = (self.built_chat, self.built_library, self.built_search, self.built_settings)
         return built[position] is not None
 
-    def on_posted(self, event: object) -> None:
-        """Pass an event on to the pages that show it and are built; the others load it later."""
-        if isinstance(event, ProgressChanged):
-            self._ask_about_pictures(event.progress.pictures)
-        if self.built_library and isinstance(event, LIBRARY_EVENTS):
-            self.built_library.on_library_event(event)
-        if self.built_settings and isinstance(event, ExaminationChanged):
-            self.built_settings.on_examination_changed(event)
-        if self.built_search:
-            match event:
-                case ProgressChanged(progress=progress):
-                    self.built_search.show_progress(progress)
-                case DocumentsChanged() | SharedLibraryChanged():
-                    self.built_search.on_library_changed()
-                case _:
-                    pass
-
-    def _ask_about_pictures(self, waiting: WaitingPictures) -> None:
-        """Say once that the library page has a question."""
+    def _on_progress(self, event: ProgressChanged) -> None:
+        """Say once that the library page has a question about pictures."""
+        waiting = event.progress.pictures
         was_asked, self._is_asked = self._is_asked, waiting.hold is PictureHold.ASKED
         if self._is_asked and not was_asked:
             self._bridge.post(Notice(pictures_question(waiting), _ANSWER_THERE))

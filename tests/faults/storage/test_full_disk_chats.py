@@ -54,7 +54,7 @@ def shown(services: Services, conversation_id: str) -> list[Message]:
 
 def heard(services: Services) -> list[MessagesStored]:
     events: list[MessagesStored] = []
-    services.chat.subscribe(events.append)
+    services.changes.hear(MessagesStored, events.append)
     return events
 
 

@@ -30,7 +30,7 @@ def write_files(folder: Path, count: int) -> None:
 
 def notices_of(services: Services) -> list[Notice]:
     heard: list[Notice] = []
-    services.library.subscribe(lambda e: heard.append(e) if isinstance(e, Notice) else None)
+    services.changes.hear(Notice, heard.append)
     return heard
 
 

@@ -29,7 +29,7 @@ def use(services: Services, server: ChatServer) -> Event:
         if not event.is_running:
             ended.set()
 
-    services.chat.models.subscribe(hear)
+    services.changes.hear(ExaminationChanged, hear)
     services.chat.apply(replace(Settings(), endpoint=server.endpoint()))
     services.chat.warm_up()
     return ended

@@ -115,20 +115,16 @@ def test_a_model_writes_the_questions_where_there_is_one(island: app.Services) -
 
 
 def test_a_comparison_is_paused_and_cancelled(island: app.Services) -> None:
-    trials, worker = (
-        island.wing(EvaluationServices).worker.chunk_trials,
-        island.wing(EvaluationServices).worker,
-    )
+    trials = island.wing(EvaluationServices).worker.chunk_trials
     is_paused, heard = Event(), []
 
-    def hear(event: object) -> None:
-        if isinstance(event, ChunkTrialChanged):
-            heard.append(event.stage)
-            if event.doing.startswith("Indexing") and event.stage is TrialStage.RUNNING:
-                trials.pause(is_wanted=True)
-                is_paused.set()
+    def hear(event: ChunkTrialChanged) -> None:
+        heard.append(event.stage)
+        if event.doing.startswith("Indexing") and event.stage is TrialStage.RUNNING:
+            trials.pause(is_wanted=True)
+            is_paused.set()
 
-    worker.experiments.subscribe(hear)
+    island.changes.hear(ChunkTrialChanged, hear)
     plan = ChunkPlan(collection_of(island), count=4)
     trials.begin(plan)
     assert is_paused.wait(60)

@@ -37,10 +37,8 @@ def test_before_each_file_reading_waits_for_the_answer_but_not_for_ever(tmp_path
         (folder / f"{number}.txt").write_text(f"Lamp {number} stands at the harbour.")
     asked_before: list[int] = []
 
-    def listen(event: object) -> None:
-        if isinstance(event, DocumentsChanged) and any(
-            document.state is DocumentState.READING for document in event.documents
-        ):
+    def listen(event: DocumentsChanged) -> None:
+        if any(document.state is DocumentState.READING for document in event.documents):
             asked_before.append(priority.asked)
 
     with closing(duckdb_in(home.root)) as engine:
@@ -55,7 +53,7 @@ def test_before_each_file_reading_waits_for_the_answer_but_not_for_ever(tmp_path
         )
         rules = IgnoreRules(is_worth_reading, 1 << 20, home.root)
         with closing(Library(stores, None, priority, ParserProcess, rules=rules)) as library:
-            library.subscribe(listen)
+            library.changes.hear(DocumentsChanged, listen)
             with priority.answering():
                 library.start(watch=False)
                 library.sources.add(folder)

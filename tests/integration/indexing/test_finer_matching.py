@@ -9,7 +9,7 @@ import pytest
 
 from desktop_rag.app import Services
 from desktop_rag.core.files.settings_file import save_settings
-from desktop_rag.core.library_events import LibraryEvent, ProgressChanged, Stage
+from desktop_rag.core.library_events import ProgressChanged, Stage
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import IndexSettings, Settings
 
@@ -51,13 +51,12 @@ def test_the_third_stage_is_told_and_comes_to_an_end(services: Services, folder:
     told: list[Stage] = []
     is_over = threading.Event()
 
-    def listen(event: LibraryEvent) -> None:
-        if isinstance(event, ProgressChanged):
-            told.append(event.progress.stage)
-            if event.progress.stage is Stage.IDLE and Stage.REFINING in told:
-                is_over.set()
+    def listen(event: ProgressChanged) -> None:
+        told.append(event.progress.stage)
+        if event.progress.stage is Stage.IDLE and Stage.REFINING in told:
+            is_over.set()
 
-    services.library.subscribe(listen)
+    services.changes.hear(ProgressChanged, listen)
     services.library.apply(FINE)
     assert is_over.wait(60), told
     assert services.library.indexing.progress().files_total == FILES
@@ -67,12 +66,12 @@ def test_switched_off_in_the_middle_nothing_is_left_of_it(services: Services, fo
     services.library.sources.add(folder)
     refining: list[Stage] = []
 
-    def listen(event: LibraryEvent) -> None:
-        if isinstance(event, ProgressChanged) and event.progress.stage is Stage.REFINING:
+    def listen(event: ProgressChanged) -> None:
+        if event.progress.stage is Stage.REFINING:
             refining.append(event.progress.stage)
             services.library.apply(COARSE)
 
-    services.library.subscribe(listen)
+    services.changes.hear(ProgressChanged, listen)
     services.library.start(watch=False)
     rest(services)
     assert refining

@@ -48,17 +48,16 @@ def wait_for(services: Services, name: str, state: DocumentState) -> Callable[[]
     """Call the returned function after the change that leads to this state."""
     seen = threading.Event()
 
-    def listen(event: object) -> None:
-        if isinstance(event, DocumentsChanged):
-            for document in event.documents:
-                if (document.path.name, document.state) == (name, state):
-                    seen.set()
+    def listen(event: DocumentsChanged) -> None:
+        for document in event.documents:
+            if (document.path.name, document.state) == (name, state):
+                seen.set()
 
-    unsubscribe = services.library.subscribe(listen)
+    stop_hearing = services.changes.hear(DocumentsChanged, listen)
 
     def wait() -> None:
         assert seen.wait(20), f"{name} never became {state}"
-        unsubscribe()
+        stop_hearing()
 
     return wait
 
@@ -239,7 +238,7 @@ def test_what_could_not_be_stored_waits_and_is_read_at_resume(
 ) -> None:
     (folder / "note.md").write_text("# Note\n\nThe ferry leaves at noon.")
     held = threading.Event()
-    services.library.subscribe(lambda e: held.set() if isinstance(e, Notice) else None)
+    services.changes.hear(Notice, lambda _: held.set())
     settle = services.engine.documents.settle
 
     def full(outcomes: Sequence[IndexingOutcome]) -> list[Document]:
@@ -326,9 +325,7 @@ def test_every_file_is_read_once(services: Services, folder: Path) -> None:
     for number in range(100):
         (folder / f"{number}.md").write_text(f"# Note {number}\n\nText number {number}.")
     most: list[int] = []
-    services.library.subscribe(
-        lambda e: most.append(e.progress.files_total) if isinstance(e, ProgressChanged) else None
-    )
+    services.changes.hear(ProgressChanged, lambda e: most.append(e.progress.files_total))
     start(services, folder)
     services.library.sources.rescan()
     assert services.library.indexing.wait_until_idle(60)

@@ -9,7 +9,7 @@ import pytest
 from desktop_rag.app import Services
 from desktop_rag.core.domain import Collection, DocumentState
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.library_events import LibraryEvent, Notice
+from desktop_rag.core.library_events import Notice
 from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.question import SearchScope
 from desktop_rag.store.duckdb.duckdb_engine import database_of
@@ -98,12 +98,7 @@ def dense(services: Services, query: str, collection_id: str = "") -> list[str]:
 
 def heard(services: Services) -> list[Notice]:
     notices: list[Notice] = []
-
-    def listen(event: LibraryEvent) -> None:
-        if isinstance(event, Notice):
-            notices.append(event)
-
-    services.library.subscribe(listen)
+    services.changes.hear(Notice, notices.append)
     return notices
 
 

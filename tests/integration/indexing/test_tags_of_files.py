@@ -44,12 +44,11 @@ def look_again(services: Services) -> None:
 def test_the_list_of_files_hears_of_it(tagged: Services) -> None:
     heard: list[tuple[str, ...]] = []
 
-    def listen(event: object) -> None:
-        if isinstance(event, DocumentsChanged):
-            heard.extend(document.given_tags for document in event.documents)
+    def listen(event: DocumentsChanged) -> None:
+        heard.extend(document.given_tags for document in event.documents)
 
     [boat] = [d for d in tagged.library.documents.all() if not d.given_tags]
-    tagged.library.subscribe(listen)
+    tagged.changes.hear(DocumentsChanged, listen)
     tagged.library.tags.change([boat.document_id], add=["sea"])
     assert heard == [("sea",)]
 

@@ -85,7 +85,7 @@ def test_every_text_is_searchable_before_the_first_picture_is_read(
 ) -> None:
     heard: list[object] = []
     with running(home) as services:
-        services.library.subscribe(heard.append)
+        services.changes.hear(object, heard.append)
         start(services, folder)
         rest(services)
         stored = [
@@ -136,16 +136,16 @@ def test_a_file_goes_on_with_the_picture_at_which_it_was_stopped(home: Home, fol
     with running(home) as services:
         indexing = services.library.indexing
 
-        def stop(event: object) -> None:
-            if isinstance(event, ProgressChanged) and event.progress.stage is Stage.PICTURES:
+        def stop(event: ProgressChanged) -> None:
+            if event.progress.stage is Stage.PICTURES:
                 step = event.progress.step
                 if step and step.files_done == 1:
                     indexing.pause_pictures()
 
-        unsubscribe = services.library.subscribe(stop)
+        stop_hearing = services.changes.hear(ProgressChanged, stop)
         start(services, folder)
         rest(services)
-        unsubscribe()
+        stop_hearing()
         [kept] = home.pictures.iterdir()
         known = kept.read_text(encoding="utf-8")
         assert "first" in known
@@ -262,11 +262,11 @@ def test_what_takes_long_waits_for_leave_and_holds_nothing_up(home: Home, folder
         assert text_of(services, _PICTURE) == ""
         read = threading.Event()
 
-        def see(event: object) -> None:
-            if isinstance(event, ProgressChanged) and event.progress.pictures.count < 1354:
+        def see(event: ProgressChanged) -> None:
+            if event.progress.pictures.count < 1354:
                 read.set()
 
-        services.library.subscribe(see)
+        services.changes.hear(ProgressChanged, see)
         indexing.read_pictures()
         assert read.wait(_WAIT_S)
 

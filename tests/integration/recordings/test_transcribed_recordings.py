@@ -14,7 +14,7 @@ import pytest
 from desktop_rag.app import Services
 from desktop_rag.core.domain import Document, DocumentState, SourceRules
 from desktop_rag.core.files.settings_file import save_settings
-from desktop_rag.core.library_events import DocumentsChanged, LibraryEvent
+from desktop_rag.core.library_events import DocumentsChanged
 from desktop_rag.core.paths import Home
 from desktop_rag.core.recordings import Spoken
 from desktop_rag.core.settings import Settings, TranscriptionDialect, TranscriptionSettings
@@ -194,17 +194,12 @@ def test_a_long_recording_goes_in_pieces_and_none_goes_twice(
     services = build_services()
     services.library.start(watch=False)
     # Away after the first piece.
-    events: list[LibraryEvent] = []
 
-    def away_after_one(event: LibraryEvent) -> None:
-        events.append(event)
-        is_second = isinstance(event, DocumentsChanged) and any(
-            "part 2 of" in d.reason for d in event.documents
-        )
-        if is_second:
+    def away_after_one(event: DocumentsChanged) -> None:
+        if any("part 2 of" in d.reason for d in event.documents):
             server.mode, server.status = "status", 503
 
-    services.library.subscribe(away_after_one)
+    services.changes.hear(DocumentsChanged, away_after_one)
     services.library.sources.add(folder)
     wait(services)
     assert only(services).state is DocumentState.WAITING

@@ -17,7 +17,11 @@ from desktop_rag.features.schedules.schedule_runner import ScheduleRunner
 from desktop_rag.features.schedules.services import ScheduleServices
 from desktop_rag.features.schedules.standing_questions import StandingQuestions
 from desktop_rag.features.schedules.values.standing_question import Rhythm, StandingQuestion
-from desktop_rag.features.schedules.values.standing_run import AnswerHasChanged, SentenceChange
+from desktop_rag.features.schedules.values.standing_run import (
+    AnswerHasChanged,
+    SentenceChange,
+    StandingEvent,
+)
 from tests.conftest import FAST_TIMES
 from tests.servers.chat_server import ChatServer
 
@@ -141,7 +145,7 @@ def test_a_change_is_told_with_what_changed(
     services: app.Services, days: Days, server: ChatServer
 ) -> None:
     told: list[object] = []
-    questions_of(services).subscribe(told.append)
+    services.changes.hear(StandingEvent, told.append)
     questions_of(services).add(QUESTION)
     for text in (
         "The lamp is lit at dusk [1].",
@@ -237,7 +241,7 @@ def test_closing_gives_a_run_up_and_it_is_due_again(
 
 
 def test_a_known_answer_is_the_first_run(services: app.Services, days: Days) -> None:
-    asked = services.chat.background
+    asked = questions_of(services).answers
     known = asked.answer(QUESTION.question, QUESTION.scope, "", threading.Event())
     questions_of(services).add(QUESTION, known)
     runner_of(services).check()

@@ -23,9 +23,9 @@ class Onlooker:
         self._strip = person.window.findChildren(StatusStrip)[0]
         for number, bar in enumerate(person.window.findChildren(QProgressBar)):
             bar.valueChanged.connect(self.bars.setdefault(f"bar {number}", []).append)
-        person.app.bridge.posted.connect(self._on_posted)
+        person.app.bridge.hear(object, self._look)
 
-    def _on_posted(self, _event: object) -> None:
+    def _look(self, _event: object) -> None:
         for line in (self._strip.line, self._app.presence.tray.tooltip):
             if line not in self.lines[-2:]:
                 self.lines.append(line)
@@ -74,7 +74,7 @@ def test_a_full_library_is_never_taken_for_an_empty_one(
     first.closes_the_window()
     second = open_window()
     screens = [second.screen()]
-    second.app.bridge.posted.connect(lambda _event: screens.append(second.screen()))
+    second.app.bridge.hear(object, lambda _event: screens.append(second.screen()))
     second.presses("Ctrl+2")
     screens.append(second.screen())
     second.sees("3 files, up to date")

@@ -220,7 +220,7 @@ def test_delete_all_says_when_it_cannot(tmp_path: Path) -> None:
 def test_many_threads_lose_nothing(tmp_path: Path) -> None:
     heard: list[ActivityEvent] = []
     with log_in(tmp_path) as log:
-        unsubscribe = log.subscribe(heard.append)
+        stop_hearing = log.changes.hear(ActivityEvent, heard.append)
         threads = [
             threading.Thread(target=lambda: [log.append(event(n)) for n in range(50)])
             for _ in range(8)
@@ -230,7 +230,7 @@ def test_many_threads_lose_nothing(tmp_path: Path) -> None:
         for thread in threads:
             thread.join()
         assert len(subjects(log)) == 400
-        unsubscribe()
+        stop_hearing()
         log.append(event(0))
         log.flush()
     assert len(heard) == 400

@@ -10,6 +10,7 @@ from desktop_rag.activity.event_files import EventFiles
 from desktop_rag.activity.event_log import EventLog
 from desktop_rag.activity.event_wording import detail_of, title_of
 from desktop_rag.activity.recorder import LibraryRecorder, Recorder
+from desktop_rag.core.changes import Changes
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.library_events import (
     ChangeSummary,
@@ -29,8 +30,10 @@ def log(tmp_path: Path) -> Iterator[EventLog]:
 
 
 @pytest.fixture
-def library(log: EventLog) -> LibraryRecorder:
-    return LibraryRecorder(Recorder(log), lambda: {"papers": "Papers"})
+def library(log: EventLog) -> Changes:
+    """What a library publishes to."""
+    LibraryRecorder(Recorder(log), changes := Changes(), lambda: {"papers": "Papers"})
+    return changes
 
 
 def lines(log: EventLog) -> list[str]:
@@ -38,21 +41,21 @@ def lines(log: EventLog) -> list[str]:
     return [f"{title_of(event)}: {detail_of(event)}" for event in log.newest_first()][::-1]
 
 
-def changed(library: LibraryRecorder, **states: DocumentState) -> None:
+def changed(library: Changes, **states: DocumentState) -> None:
     documents = [make_document(name, state) for name, state in states.items()]
-    library.on_event(DocumentsChanged(tuple(documents)))
+    library.publish(DocumentsChanged(tuple(documents)))
 
 
-def test_a_scan_with_changes(library: LibraryRecorder, log: EventLog) -> None:
-    library.on_event(SourceScanned("papers", ChangeSummary(unchanged=9)))
-    library.on_event(SourceScanned("papers", ChangeSummary(3, 1, 0, 2, 9)))
-    library.on_event(SourceScanned("removed", ChangeSummary(added=1)))
+def test_a_scan_with_changes(library: Changes, log: EventLog) -> None:
+    library.publish(SourceScanned("papers", ChangeSummary(unchanged=9)))
+    library.publish(SourceScanned("papers", ChangeSummary(3, 1, 0, 2, 9)))
+    library.publish(SourceScanned("removed", ChangeSummary(added=1)))
     assert lines(log) == [
         "Papers was scanned: 3 added, 1 changed, 2 removed", "A source was scanned: 1 added",
     ]  # fmt: skip
 
 
-def test_the_end_of_reading(library: LibraryRecorder, log: EventLog) -> None:
+def test_the_end_of_reading(library: Changes, log: EventLog) -> None:
     changed(library, a=WAITING, b=WAITING, c=WAITING, d=WAITING)
     changed(library, a=DocumentState.READING)
     changed(library, a=DocumentState.SEARCHABLE_BY_WORDS, b=FAILED)
@@ -64,7 +67,7 @@ def test_the_end_of_reading(library: LibraryRecorder, log: EventLog) -> None:
     assert len(lines(log)) == 1
 
 
-def test_a_forbidden_page(library: LibraryRecorder, log: EventLog) -> None:
+def test_a_forbidden_page(library: Changes, log: EventLog) -> None:
     url = "http://127.0.0.1:8080/admin?token=secret"
-    library.on_event(RequestRefused(url, "It is on this computer."))
+    library.publish(RequestRefused(url, "It is on this computer."))
     assert lines(log) == ["A web page was not fetched.: 127.0.0.1:8080 · It is on this computer."]

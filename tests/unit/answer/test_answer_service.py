@@ -16,6 +16,7 @@ from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.answer.sources.source_finder import SourceFinder
 from desktop_rag.answer.writing.answer_request import AnswerRequest
 from desktop_rag.core.assistant import Assistant
+from desktop_rag.core.changes import Changes
 from desktop_rag.core.claims import CheckedClaim, Verdict
 from desktop_rag.core.conversation import AnswerEvent, Message, MessageState, Role
 from desktop_rag.core.paths import resources_dir
@@ -52,7 +53,7 @@ def service_over(engine: Engine, wrap: AnswerWrap | None) -> AnswerService:
     return AnswerService(
         SourceFinder(retriever, engine.documents, None), engine, None,
         ChatModels(KeyStore(), Settings()),
-        conversations=UnstoredChats(engine.conversations),
+        conversations=UnstoredChats(engine.conversations, Changes()),
         memory=Memory(engine.interactions, None),
         check=lambda claim, _: CheckedClaim(claim, Verdict.NOT_CHECKED, 0.0, None, (), ""),
         wrap=wrap,

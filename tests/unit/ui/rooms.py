@@ -9,7 +9,7 @@ from typing import TypeVar
 from keyring.backend import KeyringBackend
 from PySide6.QtCore import QObject, QUrl, Slot
 from PySide6.QtGui import QDesktopServices, QTextCursor, QTextFormat
-from PySide6.QtWidgets import QAbstractButton, QTextEdit, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QTextEdit, QWidget
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
@@ -35,6 +35,7 @@ from desktop_rag.store.duckdb.duckdb_engine import engine_over, library_file
 from desktop_rag.store.duckdb.search.postings import PostingsMerge
 from desktop_rag.store.sql.documents.source_store import WebPageStore
 from desktop_rag.store.sql.documents.tag_store import TagStore
+from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.viewers.code_viewer import CodeEditor
 from desktop_rag.ui.viewers.page_viewer import PageBrowser
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel
@@ -146,6 +147,17 @@ def make_document(
         reason=reason,
         chunk_count=chunk_count,
     )
+
+
+def deliver(bridge: Bridge, *events: object) -> None:
+    """Have the widgets hear these events now."""
+    heard: list[object] = []
+    stop_hearing = bridge.hear(object, heard.append)
+    for event in events:
+        bridge.post(event)
+    while not all(event in heard for event in events):
+        QApplication.processEvents()
+    stop_hearing()
 
 
 def in_state(document: Document, state: DocumentState, reason: str = "") -> Document:

@@ -155,13 +155,12 @@ def _awaited(run_ids: list[str]) -> dict[str, Any]:
 def _worked_off(services: app.Services, run_ids: list[str]) -> dict[str, Any]:
     experiments = _experiments(services)
 
-    def tell(event: object) -> None:
-        if isinstance(event, RunWentOn):
-            say(event.doing or f"{event.answered:,} of {event.total:,} answered")
+    def tell(event: RunWentOn) -> None:
+        say(event.doing or f"{event.answered:,} of {event.total:,} answered")
 
-    unsubscribe = experiments.subscribe(tell)
+    stop_hearing = services.changes.hear(RunWentOn, tell)
     services.wing(EvaluationServices).worker.work_off(lambda run: run.run_id in run_ids)
-    unsubscribe()
+    stop_hearing()
     return _state(experiments, run_ids)
 
 

@@ -6,7 +6,6 @@ found is stored once it is complete.
 
 import logging
 import threading
-from collections.abc import Callable
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.errors import AppError, Cancelled
@@ -22,7 +21,6 @@ from desktop_rag.features.evaluation.experiments.experiment_store import Experim
 from desktop_rag.features.evaluation.values.chunk_trial import ChunkComparison
 from desktop_rag.features.evaluation.values.experiment_events import (
     ChunkTrialChanged,
-    ExperimentEvent,
     SetsChanged,
     TrialStage,
 )
@@ -35,18 +33,13 @@ class ChunkTrials:
     """One comparison at a time; the latest of each collection is kept."""
 
     def __init__(
-        self,
-        store: ExperimentStore,
-        chat: Chat,
-        library: Library,
-        open_scratch: OpenScratch,
-        publish: Callable[[ExperimentEvent], None],
+        self, store: ExperimentStore, chat: Chat, library: Library, open_scratch: OpenScratch
     ) -> None:
         self._store = store
         self._chat = chat
         self._library = library
         self._open_scratch = open_scratch
-        self._publish = publish
+        self._publish = chat.changes.publish
         self._beginning = threading.Lock()
         self._control: TrialControl | None = None
         self._thread: threading.Thread | None = None

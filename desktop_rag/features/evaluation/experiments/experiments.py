@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from threading import Event, Lock
@@ -12,7 +12,7 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.features.evaluation.experiments.answer_grader import AnswerGrader
 from desktop_rag.features.evaluation.experiments.answerer import setup_of
 from desktop_rag.features.evaluation.experiments.experiment_store import ExperimentStore
-from desktop_rag.features.evaluation.values.experiment_events import ExperimentEvent, SetsChanged
+from desktop_rag.features.evaluation.values.experiment_events import SetsChanged
 from desktop_rag.features.evaluation.values.model_judging import ModelJudging
 from desktop_rag.features.evaluation.values.paired_comparison import Agreement, agreement
 from desktop_rag.features.evaluation.values.run import (
@@ -51,21 +51,8 @@ class Experiments:
         self.store = store
         self._chat = chat
         self._grader = AnswerGrader(chat)
-        self._listeners: list[Callable[[ExperimentEvent], None]] = []
+        self.publish = chat.changes.publish
         self._changing = Lock()
-
-    def subscribe(self, listener: Callable[[ExperimentEvent], None]) -> Callable[[], None]:
-        """Call the listener after each change, on the thread that made it.
-
-        Returns a function that unsubscribes.
-        """
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
-
-    def publish(self, event: ExperimentEvent) -> None:
-        """Tell the listeners."""
-        for listener in list(self._listeners):
-            listener(event)
 
     # --- sets --------------------------------------------------------------------------------
 

@@ -42,16 +42,14 @@ class RunWorker:
         open_scratch: OpenScratch,
     ) -> None:
         self.experiments = Experiments(store, chat)
-        self.chunk_trials = ChunkTrials(
-            store, chat, library, open_scratch, self.experiments.publish
-        )
+        self.chunk_trials = ChunkTrials(store, chat, library, open_scratch)
         self._chat = chat
         self._library = library
         self._open_scratch = open_scratch
         self._woken = threading.Event()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._work, name="experiments", daemon=True)
-        self._unsubscribe = self.experiments.subscribe(self._on_event)
+        self._stop_hearing = chat.changes.hear(SetsChanged, self._on_sets_changed)
 
     def start(self) -> None:
         """Go on with the runs that wait, and with those to come."""
@@ -64,8 +62,7 @@ class RunWorker:
         self.chunk_trials.close()
         if self._thread.is_alive():
             self._thread.join()
-        unsubscribe, self._unsubscribe = self._unsubscribe, lambda: None
-        unsubscribe()
+        self._stop_hearing()
 
     def work_off(self, is_mine: Callable[[Run], bool] = lambda _: True) -> None:
         """Answer until no such run waits. One thread at a time."""
@@ -135,9 +132,8 @@ class RunWorker:
         total = len(run.questions)
         self.experiments.publish(RunWentOn(run.run_id, run.set_id, answered, total, doing))
 
-    def _on_event(self, event: object) -> None:
-        if isinstance(event, SetsChanged):
-            self._woken.set()
+    def _on_sets_changed(self, _event: SetsChanged) -> None:
+        self._woken.set()
 
     def _work(self) -> None:
         while not self._closing.is_set():

@@ -438,7 +438,8 @@ class ExperimentsPage(QWidget):
         self._body.hide()
 
     def _connect(self) -> None:
-        self._bridge.posted.connect(self._on_posted)
+        self._bridge.hear(SetsChanged, self._on_sets_changed)
+        self._bridge.hear(RunWentOn, self._on_run_went_on)
         self._sets.activated.connect(self._on_set_chosen)
         self._edit.clicked.connect(self._on_edit_clicked)
         self._delete.clicked.connect(self._on_delete_clicked)
@@ -463,11 +464,13 @@ class ExperimentsPage(QWidget):
         super().showEvent(event)
         self._refresh()
 
-    @Slot(object)
-    def _on_posted(self, event: object) -> None:
-        if isinstance(event, (SetsChanged, RunWentOn)) and self.isVisible():
+    def _on_sets_changed(self, _event: object) -> None:
+        if self.isVisible():
             self._refresh()
-        if isinstance(event, RunWentOn) and event.doing:
+
+    def _on_run_went_on(self, event: RunWentOn) -> None:
+        self._on_sets_changed(event)
+        if event.doing:
             self._say(event.doing)
 
     def _refresh(self) -> None:

@@ -138,7 +138,7 @@ class ChunkPanel(QWidget):
         self._show_comparison()
 
     def _connect(self) -> None:
-        self._bridge.posted.connect(self._on_posted)
+        self._bridge.hear(ChunkTrialChanged, self._on_trial_changed)
         self._collection.activated.connect(self._on_collection_chosen)
         self._questions.activated.connect(self._show_progress)
         self._begin.clicked.connect(self._on_begin_clicked)
@@ -154,9 +154,8 @@ class ChunkPanel(QWidget):
         super().showEvent(event)
         self._refresh()
 
-    @Slot(object)
-    def _on_posted(self, event: object) -> None:
-        if not isinstance(event, ChunkTrialChanged) or not self.isVisible():
+    def _on_trial_changed(self, event: ChunkTrialChanged) -> None:
+        if not self.isVisible():
             return
         if event.is_under_way:
             self._shown = _Shown(

@@ -361,7 +361,7 @@ class Commands:
         self._lock = Lock()
         self._waiting: dict[str, GoOn] = {}
         self._begun: set[str] = set()
-        self._listeners: list[Callable[[CommandsChanged], None]] = []
+        self._publish = library.changes.publish
 
     def all(self) -> list[Command]:
         """All commands, the newest first."""
@@ -493,11 +493,6 @@ class Commands:
         ]
         return "\n".join(f"- {line}" for line in reversed(lines[:_MOST_TOLD]))
 
-    def subscribe(self, listener: Callable[[CommandsChanged], None]) -> Callable[[], None]:
-        """Call the listener, on any thread, after each change; returns what unsubscribes."""
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
-
     def close(self) -> None:
         """End the programs that are running."""
         self._stop.set()
@@ -510,8 +505,7 @@ class Commands:
             self._tell(changed)
 
     def _tell(self, command: Command | None) -> None:
-        for listener in list(self._listeners):
-            listener(CommandsChanged(command))
+        self._publish(CommandsChanged(command))
 
 
 def _told(command: Command) -> str:

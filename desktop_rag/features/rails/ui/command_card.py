@@ -167,7 +167,7 @@ class CommandActions(QObject):
         self._wanted = ""
         self._card.decided.connect(self._on_decided)
         self._card.undo_wanted.connect(self._on_undo_wanted)
-        bridge.posted.connect(self._on_posted)
+        bridge.hear(CommandsChanged, self._on_commands_changed)
         row = centred(self._card, _WIDTH_PX)
         row.setContentsMargins(16, 4, 16, 4)
         page.above_composer.addLayout(row)
@@ -196,9 +196,8 @@ class CommandActions(QObject):
         if command is not None and command.command_id == self._wanted:
             self._card.show_command(command)
 
-    @Slot(object)
-    def _on_posted(self, event: object) -> None:
-        if not isinstance(event, CommandsChanged) or not self._wanted:
+    def _on_commands_changed(self, event: CommandsChanged) -> None:
+        if not self._wanted:
             return
         if event.command is not None:
             self._show(event.command)

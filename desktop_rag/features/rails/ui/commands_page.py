@@ -196,7 +196,7 @@ class CommandsPage(ScrolledPage):
         self.column.addWidget(history)
         self._register.clicked.connect(lambda: self._edit(RegisteredProgram("", "", "")))
         self._forget_all.clicked.connect(self._ask_to_forget_all)
-        bridge.posted.connect(self._on_posted)
+        bridge.hear(CommandsChanged, self._on_commands_changed)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -207,9 +207,8 @@ class CommandsPage(ScrolledPage):
         self._bridge.run(self, self._commands.programs.all, self._show_programs)
         self._bridge.run(self, self._commands.all, self._show_history)
 
-    @Slot(object)
-    def _on_posted(self, event: object) -> None:
-        if isinstance(event, CommandsChanged) and self.isVisible():
+    def _on_commands_changed(self, _event: CommandsChanged) -> None:
+        if self.isVisible():
             self.refresh()
 
     # --- programs ----------------------------------------------------------------------------

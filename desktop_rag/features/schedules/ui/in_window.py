@@ -41,7 +41,7 @@ class _Parts(QObject):
         super().__init__(app.window)
         self._app = app
         app.window.pages.built.connect(self._on_built)
-        app.bridge.posted.connect(self._on_posted)
+        app.bridge.hear(AnswerHasChanged, self._on_answer_changed)
 
     @cached_property
     def _services(self) -> ScheduleServices:
@@ -106,11 +106,7 @@ class _Parts(QObject):
         known = answer if answer.state is MessageState.DONE else None
         self._actions.edit(asked, chat.collection_id if chat else "", known)
 
-    @Slot(object)
-    def _on_posted(self, event: object) -> None:
-        if isinstance(event, AnswerHasChanged):
-            question = event.question
-            self._actions.tell_of_change(question)
-            self._app.presence.notifications.tell(
-                _CHANGED, lambda: self._show(question.question_id)
-            )
+    def _on_answer_changed(self, event: AnswerHasChanged) -> None:
+        question_id = event.question.question_id
+        self._actions.tell_of_change(event.question)
+        self._app.presence.notifications.tell(_CHANGED, lambda: self._show(question_id))

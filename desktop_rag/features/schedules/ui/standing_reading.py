@@ -239,7 +239,7 @@ class StandingPage(ScrolledPage):
         self._edit.clicked.connect(self._on_edit_clicked)
         self._delete.clicked.connect(self._on_delete_clicked)
         self._view.read_requested.connect(self.read_requested)
-        self._bridge.posted.connect(self._on_posted)
+        self._bridge.hear(SchedulesChanged, self._on_schedules_changed)
 
     # --- what is there -----------------------------------------------------------------------
 
@@ -252,9 +252,8 @@ class StandingPage(ScrolledPage):
         super().showEvent(event)
         self._refresh()
 
-    @Slot(object)
-    def _on_posted(self, event: object) -> None:
-        if isinstance(event, SchedulesChanged) and self.isVisible():
+    def _on_schedules_changed(self, _event: SchedulesChanged) -> None:
+        if self.isVisible():
             self._refresh()
 
     def _refresh(self) -> None:

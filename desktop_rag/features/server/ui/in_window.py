@@ -22,7 +22,6 @@ def join(app: "WindowApp") -> None:
 
         switch = app.services.wing(ServerServices).switch
         made = ProgramsPage(app.bridge, switch, app.window.settings, app.theme)
-        app.bridge.posted.connect(made.on_event)
         made.column.addWidget(MCPSection(app.bridge, ProgramSetup()))
         return made
 

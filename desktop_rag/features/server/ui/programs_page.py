@@ -459,6 +459,7 @@ class ProgramsPage(ScrolledPage):
         self._list.models_wanted.connect(self._ask_for_models)
         self._usage.log_wanted.connect(self._show_requests)
         self._settings.replaced.connect(self._show_settings)
+        self._bridge.hear(ServerSwitched, self._on_switched)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -498,11 +499,8 @@ class ProgramsPage(ScrolledPage):
         self._fault.setVisible(fault is not None)
         self._reached.show_state()
 
-    @Slot(object)
-    def on_event(self, event: object) -> None:
-        """Show what became of the server."""
-        if isinstance(event, ServerSwitched):
-            self._show_state()
+    def _on_switched(self, _event: ServerSwitched) -> None:
+        self._show_state()
 
     @Slot()
     def _on_copy_clicked(self) -> None:

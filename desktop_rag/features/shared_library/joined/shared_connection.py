@@ -14,12 +14,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar, cast
 
+from desktop_rag.core.changes import Changes
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import read_object, write_object
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.settings import Settings, SharedLibrarySettings
-from desktop_rag.core.shared_library import SharedLibraryStatus, SharedState, is_shared
+from desktop_rag.core.shared_library import (
+    SharedLibraryChanged,
+    SharedLibraryStatus,
+    SharedState,
+    is_shared,
+)
 from desktop_rag.features.shared_library.joined.shared_ids import (
     NOTHING_SEEN,
     SharedFacts,
@@ -60,13 +66,15 @@ class SharedLibrary:
         self,
         connect: Callable[[SharedLibrarySettings], OpenedShared],
         memory: Path,
+        changes: Changes | None = None,
         *,
         limit_s: float = _LIMIT_S,
         pause_s: float = _PAUSE_S,
     ) -> None:
         """Nothing is connected before `apply`. `connect` raises AppError when it can't.
 
-        `memory` is the file that keeps the names of its collections, for a start without it.
+        `memory` is the file that keeps the names of its collections, for a start without it. A
+        SharedLibraryChanged is published to `changes` after each change of the state.
         """
         self._connect = connect
         self._memory = memory
@@ -80,7 +88,7 @@ class SharedLibrary:
         self._is_closed = False
         self._is_hurried = False
         self._thread: threading.Thread | None = None
-        self._listeners: list[Callable[[SharedLibraryStatus], None]] = []
+        self.changes = changes or Changes()
 
     # --- asking ------------------------------------------------------------------------------
 
@@ -146,10 +154,6 @@ class SharedLibrary:
             )
 
     # --- being told --------------------------------------------------------------------------
-
-    def subscribe(self, listener: Callable[[SharedLibraryStatus], None]) -> None:
-        """Call `listener` after each change of the state, on any thread."""
-        self._listeners.append(listener)
 
     def apply(self, settings: Settings) -> None:
         """Connect to the library of these settings, or to none. Returns at once."""
@@ -308,8 +312,7 @@ class SharedLibrary:
             self._tell()
 
     def _tell(self) -> None:
-        for listener in self._listeners:
-            listener(self._status)
+        self.changes.publish(SharedLibraryChanged(self._status))
 
 
 def _name_of(shared: SharedLibrarySettings) -> str:

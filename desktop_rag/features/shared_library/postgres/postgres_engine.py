@@ -6,6 +6,7 @@ from pathlib import Path
 
 import psycopg
 
+from desktop_rag.core.changes import Changes
 from desktop_rag.core.domain import RepairReport
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
@@ -83,9 +84,10 @@ class ServerPreciousStore:
             [(number,)] = con.execute("SELECT generation FROM library_state").fetchall()
         return int(number)
 
-    def subscribe(self, listener: Callable[[], None]) -> None:
+    @property
+    def changes(self) -> Changes:
         """Call `listener` after each change of a precious row by this process."""
-        self._database.subscribe(listener)
+        return self._database.changes
 
     def read(self, take: Callable[[Entry], None], *, index: Path | None = None) -> None:
         """Pass all entries to `take`, images last and one at a time: they may be large."""

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Slot
 
+from desktop_rag.core.shared_library import SharedLibraryChanged
 from desktop_rag.ui.settings.page_list import DOCUMENTS
 from desktop_rag.ui.window.window_pages import LIBRARY
 
@@ -47,5 +48,5 @@ class _Parts(QObject):
 
             app, page = self._app, self._app.window.library_page
             line = SharedLine(app.theme, app.services.in_use.status, page)
-            app.bridge.posted.connect(line.on_posted)
+            app.bridge.hear(SharedLibraryChanged, line.on_changed)
             page.below_header.addWidget(line)

@@ -77,18 +77,16 @@ class SharedStateSection(SettingsSection):
             self.add_note(label)
         self.add_row("", self._try)
         self._try.clicked.connect(self._on_try_clicked)
-        bridge.posted.connect(self._on_posted)
+        bridge.hear(SharedLibraryChanged, self._on_changed)
         self._show(shared.status)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._look()
 
-    @Slot(object)
-    def _on_posted(self, event: object) -> None:
-        if isinstance(event, SharedLibraryChanged):
-            self._show(event.status)
-            self._look()
+    def _on_changed(self, event: SharedLibraryChanged) -> None:
+        self._show(event.status)
+        self._look()
 
     @Slot()
     def _on_try_clicked(self) -> None:

@@ -3,7 +3,6 @@
 Qt thread.
 """
 
-from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from desktop_rag.core.language.translation import tr
@@ -37,11 +36,9 @@ class SharedLine(QWidget):
         row.addWidget(self._words, 1)
         self.show_status(status)
 
-    @Slot(object)
-    def on_posted(self, event: object) -> None:
+    def on_changed(self, event: SharedLibraryChanged) -> None:
         """Follow the changes of the shared library."""
-        if isinstance(event, SharedLibraryChanged):
-            self.show_status(event.status)
+        self.show_status(event.status)
 
     def show_status(self, status: SharedLibraryStatus) -> None:
         """Show how it is now."""

@@ -17,12 +17,13 @@ from typing import Any, TypeVar
 
 import duckdb
 
+from desktop_rag.core.changes import Changes
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.own_files import close_to_others
 from desktop_rag.store.contract.database import Entity
 from desktop_rag.store.contract.inspection import NoLibraryError, NotReadableNowError
 from desktop_rag.store.contract.kinds import precious_tables
-from desktop_rag.store.contract.precious import SCHEMA
+from desktop_rag.store.contract.precious import SCHEMA, PreciousChanged
 from desktop_rag.store.duckdb.database.active_readers import ActiveReaders, closed_error
 from desktop_rag.store.duckdb.database.bulk_rows import DERIVED, Columns, insert
 from desktop_rag.store.duckdb.database.connections import OPTIONS, Connection
@@ -335,7 +336,7 @@ class Database:
         self._is_closed = False
         self._readers = ActiveReaders()
         self._cache = SnapshotCache()
-        self._listeners: list[Callable[[], None]] = []
+        self.changes = Changes()
         self.let_go_listeners: list[Callable[[], None]] = []
         self._closing = threading.Lock()
         self._lane = threading.Thread(target=self._run_lane, name="store-lane", daemon=True)
@@ -432,10 +433,6 @@ class Database:
         """SQL that is true for the rows of these documents, and its parameters."""
         which = f"{sql_in('key', document_ids)} AND {sql_in('document_id', document_ids)}"
         return which, [*map(key_of, document_ids), *document_ids]
-
-    def subscribe(self, listener: Callable[[], None]) -> None:
-        """Call `listener` on the lane after each change of a precious thing."""
-        self._listeners.append(listener)
 
     def let_go(self) -> None:
         """Free soon what is kept in memory of the file; it is read again when it is needed."""
@@ -563,8 +560,7 @@ class Database:
         self._checkpoints.keep_private()
         if changed:
             self._journal.settle()
-            for listener in self._listeners:
-                listener()
+            self.changes.publish(PreciousChanged())
         return result
 
     def _rollback(self) -> None:

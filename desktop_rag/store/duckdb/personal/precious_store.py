@@ -7,6 +7,7 @@ from pathlib import Path
 
 import duckdb
 
+from desktop_rag.core.changes import Changes
 from desktop_rag.core.domain import DocumentState
 from desktop_rag.core.errors import AppError
 from desktop_rag.store.contract.database import Entity
@@ -178,9 +179,10 @@ class PreciousStore:
         with self._database.read() as con:
             return _number(con)
 
-    def subscribe(self, listener: Callable[[], None]) -> None:
+    @property
+    def changes(self) -> Changes:
         """Call `listener` on the lane after each change of a precious row."""
-        self._database.subscribe(listener)
+        return self._database.changes
 
     def read(self, take: Callable[[Entry], None], *, index: Path | None = None) -> None:
         """Pass all entries to `take`, images last and one at a time: they may be large."""

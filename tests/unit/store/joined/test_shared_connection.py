@@ -11,7 +11,12 @@ import pytest
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import Settings, SharedLibrarySettings
-from desktop_rag.core.shared_library import SharedLibraryStatus, SharedState, is_shared
+from desktop_rag.core.shared_library import (
+    SharedLibraryChanged,
+    SharedLibraryStatus,
+    SharedState,
+    is_shared,
+)
 from desktop_rag.features.shared_library.joined.joined_engine import joined_engine
 from desktop_rag.features.shared_library.joined.shared_connection import OpenedShared, SharedLibrary
 from desktop_rag.features.shared_library.opening import check_shared_library, open_shared_library
@@ -46,11 +51,11 @@ class Connected:
         self.joined = joined_engine(own, shared)
         self.told: list[SharedLibraryStatus] = []
         self._changed = threading.Condition()
-        shared.subscribe(self._on_changed)
+        shared.changes.hear(SharedLibraryChanged, self._on_changed)
 
-    def _on_changed(self, status: SharedLibraryStatus) -> None:
+    def _on_changed(self, event: SharedLibraryChanged) -> None:
         with self._changed:
-            self.told.append(status)
+            self.told.append(event.status)
             self._changed.notify_all()
 
     def waits_for(self, state: SharedState) -> None:

@@ -2,8 +2,10 @@
 
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QObject, QThread, QTimer
@@ -30,8 +32,8 @@ def test_a_result_comes_back_on_the_qt_thread(bridge: Bridge, qtbot: QtBot) -> N
 
 
 def test_posts_of_each_thread_arrive_in_order(bridge: Bridge, qtbot: QtBot) -> None:
-    seen: list[tuple[int, int]] = []
-    bridge.posted.connect(seen.append)
+    seen: list[Any] = []
+    bridge.hear(object, seen.append)
     threads = [
         threading.Thread(target=lambda t=t: [bridge.post((t, n)) for n in range(2000)])
         for t in range(4)
@@ -56,7 +58,7 @@ def test_many_slow_deliveries_leave_the_loop_alive(bridge: Bridge, qtbot: QtBot)
         done.append(event)
 
     timer.timeout.connect(lambda: done_at_ticks.append(len(done)))
-    bridge.posted.connect(work_a_millisecond)
+    bridge.hear(object, work_a_millisecond)
     for n in range(400):
         bridge.post(n)
     timer.start()
@@ -109,11 +111,11 @@ def test_cancel_drops_remaining_items(bridge: Bridge, qtbot: QtBot) -> None:
 
 def flush(bridge: Bridge, qtbot: QtBot) -> None:
     """Wait until everything enqueued so far has been delivered."""
-    arrived: list[object] = []
-    bridge.posted.connect(arrived.append)
+    arrived: list[str] = []
+    stop_hearing = bridge.hear(str, arrived.append)
     bridge.post("flush")
     qtbot.waitUntil(lambda: "flush" in arrived)
-    bridge.posted.disconnect(arrived.append)
+    stop_hearing()
 
 
 def test_nothing_is_called_for_a_deleted_owner(bridge: Bridge, qtbot: QtBot) -> None:
@@ -141,10 +143,54 @@ def test_an_app_error_goes_to_failed(bridge: Bridge, qtbot: QtBot) -> None:
 
 
 def test_an_unhandled_app_error_is_posted(bridge: Bridge, qtbot: QtBot) -> None:
-    with qtbot.waitSignal(bridge.posted) as blocker:
-        bridge.run(bridge, fail)
-    assert blocker.args
-    assert isinstance(blocker.args[0], AppError)
+    seen: list[AppError] = []
+    bridge.hear(AppError, seen.append)
+    bridge.run(bridge, fail)
+    qtbot.waitUntil(lambda: bool(seen))
+    assert seen[0].title == "The disk is full."
+
+
+class Hearer(QObject):
+    """Hears texts until it is deleted."""
+
+    def __init__(self, bridge: Bridge, heard: list[str]) -> None:
+        super().__init__()
+        self._heard = heard
+        bridge.hear(str, self.on_text)
+
+    def on_text(self, text: str) -> None:
+        self._heard.append(text)
+
+
+def test_a_deleted_widget_hears_nothing_more(bridge: Bridge, qtbot: QtBot) -> None:
+    heard: list[str] = []
+    hearer = Hearer(bridge, heard)
+    bridge.post("first")
+    flush(bridge, qtbot)
+    with qtbot.waitSignal(hearer.destroyed):
+        hearer.deleteLater()
+    bridge.post("second")
+    flush(bridge, qtbot)
+    assert heard == ["first", "flush"]
+
+
+def test_hearing_keeps_no_widget_alive(bridge: Bridge, qtbot: QtBot) -> None:
+    heard: list[str] = []
+    known = weakref.ref(Hearer(bridge, heard))
+    assert known() is None
+    flush(bridge, qtbot)
+    assert heard == []
+
+
+def test_a_bug_of_one_hearer_is_shown_and_the_next_one_hears(bridge: Bridge, qtbot: QtBot) -> None:
+    heard: list[object] = []
+    bridge.hear(int, lambda number: number // 0)
+    bridge.hear(int, heard.append)
+    with qtbot.captureExceptions() as caught:
+        bridge.post(7)
+        bridge.post(8)
+        qtbot.waitUntil(lambda: len(heard) == 2)
+    assert [kind for kind, _, _ in caught] == [ZeroDivisionError] * 2
 
 
 def test_an_app_error_in_mid_stream_follows_its_items(bridge: Bridge, qtbot: QtBot) -> None:

@@ -32,6 +32,7 @@ from desktop_rag.ui.library.library_page import LibraryPage
 from desktop_rag.ui.library.source_list import FolderCard
 from tests.unit.ui.rooms import (
     button,
+    deliver,
     field,
     in_state,
     listening_desktop,
@@ -44,7 +45,7 @@ from tests.unit.ui.rooms import (
 @pytest.fixture
 def library(store: Database, bridge: Bridge, tmp_path: Path) -> Iterator[Library]:
     library = make_library(store, tmp_path / "home")
-    library.subscribe(bridge.post)
+    library.changes.hear(object, bridge.post)
     yield library
     library.close()
 
@@ -59,15 +60,13 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def page(library: Library, bridge: Bridge, theme: Theme, qtbot: QtBot) -> Iterator[LibraryPage]:
+def page(library: Library, bridge: Bridge, theme: Theme, qtbot: QtBot) -> LibraryPage:
     page = LibraryPage(bridge, library, theme, ["PDF", "Word"])
     page.load()
     qtbot.addWidget(page)
-    bridge.posted.connect(page.on_library_event)
     page.resize(1100, 800)
     page.show()
-    yield page
-    bridge.posted.disconnect(page.on_library_event)
+    return page
 
 
 def rows(page: LibraryPage, column: Column = Column.NAME) -> list[str]:
@@ -147,18 +146,20 @@ def test_an_error_while_adding_is_shown_and_the_rest_is_added(
     page: LibraryPage, bridge: Bridge, folder: Path, tmp_path: Path, qtbot: QtBot
 ) -> None:
     told: list[object] = []
-    bridge.posted.connect(told.append)
+    bridge.hear(object, told.append)
     drop(page, [tmp_path / "gone", folder])
     qtbot.waitUntil(lambda: any(isinstance(event, AppError) for event in told))
     qtbot.waitUntil(lambda: knows(page, folder))
 
 
-def test_removing_a_source(page: LibraryPage, library: Library, folder: Path, qtbot: QtBot) -> None:
+def test_removing_a_source(
+    page: LibraryPage, bridge: Bridge, library: Library, folder: Path, qtbot: QtBot
+) -> None:
     source = library.sources.add(folder)
     late = make_document("late.md", source_id=source.source_id)
     qtbot.waitUntil(lambda: knows(page, folder))
     change = removed(page)
-    page.on_library_event(DocumentsChanged((late,)))
+    deliver(bridge, DocumentsChanged((late,)))
     qtbot.waitUntil(lambda: says(page, "Ask your documents"))
     assert rows(page) == []
     change.make()
@@ -229,13 +230,13 @@ def test_shows_the_initial_state_and_changes_during_loading(
     page.load()
     qtbot.addWidget(page)
     failed = in_state(known, DocumentState.FAILED, "Encrypted.")
-    page.on_library_event(DocumentsChanged((failed,)))
-    page.on_library_event(SourcesChanged(()))
+    deliver(bridge, DocumentsChanged((failed,)))
+    deliver(bridge, SourcesChanged(()))
     qtbot.waitUntil(lambda: rows(page, Column.REASON) == ["Encrypted."])
 
 
 def test_documents_change_in_batches(
-    page: LibraryPage, library: Library, folder: Path, qtbot: QtBot
+    page: LibraryPage, bridge: Bridge, library: Library, folder: Path, qtbot: QtBot
 ) -> None:
     source_id = library.sources.add(folder).source_id
     qtbot.waitUntil(lambda: knows(page, folder))
@@ -244,19 +245,19 @@ def test_documents_change_in_batches(
     model.rowsInserted.connect(lambda *_: told.append(None))
     for n in range(2500):
         document = make_document(f"{n:04}.md", source_id=source_id)
-        page.on_library_event(DocumentsChanged((document,)))
+        bridge.post(DocumentsChanged((document,)))
     qtbot.waitUntil(lambda: len(rows(page)) == 2500)
     assert len(told) == 2
 
 
 def test_progress_and_pause(
-    page: LibraryPage, library: Library, folder: Path, qtbot: QtBot
+    page: LibraryPage, bridge: Bridge, library: Library, folder: Path, qtbot: QtBot
 ) -> None:
     library.sources.add(folder)
     qtbot.waitUntil(lambda: knows(page, folder))
     step = StepProgress(Stage.READING, files_total=9, files_done=4)
     progress = IndexProgress(Stage.READING, 9, 4, fraction=0.4375, steps=(step,))
-    page.on_library_event(ProgressChanged(progress))
+    deliver(bridge, ProgressChanged(progress))
     assert says(page, "43.7% overall")
     button(page, "Pause").click()
     assert library.indexing.is_paused
@@ -266,12 +267,12 @@ def test_progress_and_pause(
 
 
 def test_buttons_reach_the_library(
-    page: LibraryPage, library: Library, store: Database, folder: Path, qtbot: QtBot
+    page: LibraryPage, bridge: Bridge, library: Library, store: Database, folder: Path, qtbot: QtBot
 ) -> None:
     source_id = library.sources.add(folder).source_id
     failed = make_document("f.md", DocumentState.FAILED, source_id=source_id, reason="Odd.")
     engine_over(store).documents.apply_changes(failed.source_id, [failed], {}, [])
-    page.on_library_event(DocumentsChanged((failed,)))
+    deliver(bridge, DocumentsChanged((failed,)))
     qtbot.waitUntil(lambda: rows(page, Column.STATE) == ["Failed"])
     button(page, "Folders").click()
     button(page, "Show 1 failed").click()
@@ -299,13 +300,13 @@ def test_several_files_are_added_at_once(
 
 
 def test_opens_files_and_folders_and_starts_no_program_that_was_skipped(
-    page: LibraryPage, library: Library, folder: Path, qtbot: QtBot
+    page: LibraryPage, bridge: Bridge, library: Library, folder: Path, qtbot: QtBot
 ) -> None:
     source_id = library.sources.add(folder).source_id
     good = replace(make_document("g"), source_id=source_id, path=folder / "lamp.md")
     odd = replace(good, document_id="o", path=folder / "setup.exe", state=DocumentState.SKIPPED)
     qtbot.waitUntil(lambda: knows(page, folder))
-    page.on_library_event(DocumentsChanged((good, odd)))
+    deliver(bridge, DocumentsChanged((good, odd)))
     qtbot.waitUntil(lambda: rows(page) == ["lamp.md", "setup.exe"])
     table = field(page, QTableView, "Files")
     qtbot.waitActive(page)

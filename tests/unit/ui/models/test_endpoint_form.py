@@ -13,9 +13,10 @@ from desktop_rag.core.model_profile import ExaminationChanged
 from desktop_rag.core.settings import EndpointSettings, Settings
 from desktop_rag.models.ports import ChatTurn
 from desktop_rag.ui.endpoints.endpoint_form import EndpointForm, privacy_note
+from desktop_rag.ui.foundation.bridge import Bridge
 from tests.servers.chat_server import ChatServer
 from tests.servers.model_dialects import Dialect
-from tests.unit.ui.rooms import button, field, texts
+from tests.unit.ui.rooms import button, deliver, field, texts
 
 CANARY = "sk-canary-81c2f0"
 
@@ -259,15 +260,15 @@ def test_a_failed_measurement_shows_the_error(
 
 
 def test_a_measurement_in_the_background_is_shown(
-    form: EndpointForm, server: ChatServer, chat: Chat, qtbot: QtBot
+    form: EndpointForm, bridge: Bridge, server: ChatServer, chat: Chat, qtbot: QtBot
 ) -> None:
     form.show_endpoint(server.endpoint())
-    form.on_examination_changed(ExaminationChanged(server.base_url, "another", True))
+    deliver(bridge, ExaminationChanged(server.base_url, "another", True))
     assert any("Not measured yet" in text for text in texts(form))
-    form.on_examination_changed(ExaminationChanged(server.base_url, "test-model", True))
+    deliver(bridge, ExaminationChanged(server.base_url, "test-model", True))
     assert any("Measuring" in text for text in texts(form))
     chat.models.examine(server.endpoint())
-    form.on_examination_changed(ExaminationChanged(server.base_url, "test-model", False))
+    deliver(bridge, ExaminationChanged(server.base_url, "test-model", False))
     qtbot.waitUntil(lambda: any("Reads 32,768 tokens" in text for text in texts(form)))
 
 

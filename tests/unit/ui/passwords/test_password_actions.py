@@ -59,7 +59,7 @@ def library(
         times=FAST_TIMES,
         passwords=passwords,
     )
-    library.subscribe(bridge.post)
+    library.changes.hear(object, bridge.post)
     yield library
     library.close()
 
@@ -67,7 +67,7 @@ def library(
 @pytest.fixture
 def page(
     library: Library, bridge: Bridge, theme: Theme, tmp_path: Path, qtbot: QtBot
-) -> Iterator[LibraryPage]:
+) -> LibraryPage:
     folder = tmp_path / "papers"
     folder.mkdir()
     (folder / "lease.pdf").write_bytes(locked_pdf("The tenant pays in June."))
@@ -77,12 +77,10 @@ def page(
     page = LibraryPage(bridge, library, theme, ["PDF"])
     page.load()
     qtbot.addWidget(page)
-    bridge.posted.connect(page.on_library_event)
     page.resize(1100, 800)
     page.show()
     qtbot.waitUntil(lambda: states(page) == ["Skipped", "Skipped"], timeout=20_000)
-    yield page
-    bridge.posted.disconnect(page.on_library_event)
+    return page
 
 
 def table(page: LibraryPage) -> QTableView:
@@ -166,11 +164,12 @@ def test_without_a_keyring_the_window_says_how_long_it_is_remembered(
     dialog = asked(page, qtbot)
     button(dialog, "Keep it in this computer's keyring").setChecked(True)
 
-    def is_notice(event: object) -> bool:
-        return isinstance(event, Notice) and "until you close the app" in event.title
-
-    with qtbot.waitSignal(bridge.posted, timeout=20_000, check_params_cb=is_notice):
-        type_in(dialog, PASSWORD)
+    heard: list[Notice] = []
+    bridge.hear(Notice, heard.append)
+    type_in(dialog, PASSWORD)
+    qtbot.waitUntil(
+        lambda: any("until you close the app" in each.title for each in heard), timeout=20_000
+    )
 
 
 def test_the_password_can_be_shown_while_it_is_typed(page: LibraryPage, qtbot: QtBot) -> None:

@@ -272,7 +272,7 @@ def test_without_a_program_it_is_said_quietly(
 ) -> None:
     monkeypatch.setenv("PATH", "")
     posted: list[object] = []
-    bridge.posted.connect(posted.append)
+    bridge.hear(object, posted.append)
     pane = read("lamp.md", "Oil comes by boat.")
     button(pane, "Open in another program").click()
     qtbot.waitUntil(lambda: says(pane, "No program on this computer opens lamp.md."))

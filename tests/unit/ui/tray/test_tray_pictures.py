@@ -11,7 +11,7 @@ from desktop_rag.core.pictures import PictureHold, WaitingPictures
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.tray.app_icon import AppIcon
 from desktop_rag.ui.tray.tray import Tray
-from tests.unit.ui.rooms import make_library, opened_store
+from tests.unit.ui.rooms import deliver, make_library, opened_store
 
 
 @pytest.fixture
@@ -24,16 +24,18 @@ def tray(bridge: Bridge, tmp_path: Path) -> Iterator[Tray]:
         library.close()
 
 
-def shown(tray: Tray, waiting: WaitingPictures) -> list[str]:
+def shown(bridge: Bridge, tray: Tray, waiting: WaitingPictures) -> list[str]:
     """The actions about pictures after this progress."""
-    tray.on_posted(ProgressChanged(IndexProgress(pictures=waiting)))
+    deliver(bridge, ProgressChanged(IndexProgress(pictures=waiting)))
     actions = tray.menu.actions()
     return [a.text() for a in actions if a.text().endswith("pictures") and a.isVisible()]
 
 
-def test_pictures_are_paused_and_read_from_the_menu(tray: Tray) -> None:
-    assert shown(tray, WaitingPictures()) == []
-    assert shown(tray, WaitingPictures(9, 30.0)) == ["Pause pictures"]
-    assert shown(tray, WaitingPictures(9, 30.0, PictureHold.PAUSED)) == ["Read pictures"]
-    assert shown(tray, WaitingPictures(9000, 30000.0, PictureHold.ASKED)) == ["Read pictures"]
+def test_pictures_are_paused_and_read_from_the_menu(bridge: Bridge, tray: Tray) -> None:
+    assert shown(bridge, tray, WaitingPictures()) == []
+    assert shown(bridge, tray, WaitingPictures(9, 30.0)) == ["Pause pictures"]
+    assert shown(bridge, tray, WaitingPictures(9, 30.0, PictureHold.PAUSED)) == ["Read pictures"]
+    assert shown(bridge, tray, WaitingPictures(9000, 30000.0, PictureHold.ASKED)) == [
+        "Read pictures"
+    ]
     assert "9,000 pictures not read yet" in tray.tooltip

@@ -17,6 +17,7 @@ from desktop_rag.activity.activity import Activity, FoundEvents
 from desktop_rag.activity.activity_event import ActivityEvent, EventKind, Opinion, Outcome, Purpose
 from desktop_rag.activity.event_files import EventFiles
 from desktop_rag.activity.event_log import EventLog
+from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
@@ -75,7 +76,7 @@ def make_page(bridge: Bridge, theme: Theme, log: EventLog, qtbot: QtBot) -> Acti
 
     activity = Activity(log, feedback, lambda: {"c1": f"{FOREIGN} When?"})
     page = ActivityPage(bridge, activity, theme, is_recording=lambda: True)
-    log.subscribe(bridge.post)
+    log.changes.hear(object, bridge.post)
     qtbot.addWidget(page)
     page.resize(900, 700)
     return page
@@ -180,9 +181,11 @@ def test_what_is_filtered_is_exported(
 def test_an_export_that_fails_says_so(
     room: Room, bridge: Bridge, tmp_path: Path, qtbot: QtBot
 ) -> None:
-    with qtbot.waitSignal(bridge.posted) as posted:
-        room.page.export(tmp_path / "missing" / "activity.csv")
-    assert "could not be exported" in str(posted.args)
+    heard: list[AppError] = []
+    bridge.hear(AppError, heard.append)
+    room.page.export(tmp_path / "missing" / "activity.csv")
+    qtbot.waitUntil(lambda: bool(heard))
+    assert "could not be exported" in heard[0].title
 
 
 def test_deleting_asks_first(room: Room, tmp_path: Path) -> None:

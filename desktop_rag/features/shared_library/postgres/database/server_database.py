@@ -21,6 +21,7 @@ from psycopg import sql
 from psycopg.types.string import TextLoader
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
+from desktop_rag.core.changes import Changes
 from desktop_rag.core.errors import AppError, DiskFullError
 from desktop_rag.core.question import Readable
 from desktop_rag.core.server_state import ReplicaState, SlowSearch
@@ -43,6 +44,7 @@ from desktop_rag.features.shared_library.postgres.database.server_migrations imp
 )
 from desktop_rag.store.contract.database import Entity
 from desktop_rag.store.contract.inspection import NoLibraryError, NotReadableNowError
+from desktop_rag.store.contract.precious import PreciousChanged
 
 # PostgreSQL's failures as AppErrors: a server that is away or full, missing rights. Any thread.
 
@@ -204,7 +206,7 @@ class ServerDatabase:
         self.is_read_only = is_read_only
         self._lane = threading.Lock()
         self._is_closed = False
-        self._listeners: list[Callable[[], None]] = []
+        self.changes = Changes()
         # Called to free what is kept in memory.
         self.let_go_listeners: list[Callable[[], None]] = []
         self._lookups: dict[tuple[Any, Readable | None], tuple[int, Any]] = {}
@@ -367,8 +369,8 @@ class ServerDatabase:
                     self._replica.wrote(int(position))
             for call in con.after_commit:
                 call()
-        for listener in self._listeners if changed else ():
-            listener()
+        if changed:
+            self.changes.publish(PreciousChanged())
         return result
 
     def insert(
@@ -383,10 +385,6 @@ class ServerDatabase:
     def with_ids(self, document_ids: Sequence[str]) -> tuple[str, list[Any]]:
         """SQL that is true for the rows of these documents, and its parameters."""
         return "document_id = ANY (?::text[])", [list(document_ids)]
-
-    def subscribe(self, listener: Callable[[], None]) -> None:
-        """Call `listener` after each change of a precious thing by this process."""
-        self._listeners.append(listener)
 
     def let_go(self) -> None:
         """Free what is kept in memory."""
