@@ -218,15 +218,15 @@ def build_services(
         engine.close()
         recorder.close()
         raise
-    let_go = [opener.let_go, checker.let_go, engine.storage.let_go]
+    def release_wings() -> None:
+        services.release_memory()
+
+    let_go = [opener.let_go, checker.let_go, engine.storage.let_go, release_wings]
     services = Services(
         home, settings, engine, in_use, dense, library, chat, retriever, keys, backups, snapshots,
         (*notices, *faults), tuple(notices), changes, recorder,
         Activity(event_log, chat.history.feedback.newest_first, chat.history.titles),
-        resting(
-            library, chat, priority, opener.prepare,
-            [*let_go, lambda: services.release_memory()],
-        ), now,
+        resting(library, chat, priority, opener.prepare, let_go), now,
     )  # fmt: skip
     if wrap:
         [open_wrap] = hooks("wrap_answer").values()

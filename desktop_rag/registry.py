@@ -22,8 +22,16 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-# Each wing may stand on those before it, as pyproject.toml says.
-_WINGS = ("shared_library", "rails", "schedules", "evaluation", "server", "matrix")
+# The wings in the order in which they are opened, each with those that it stands on, without which
+# it is not there either. pyproject.toml allows these imports and no others.
+_WINGS: Mapping[str, tuple[str, ...]] = {
+    "shared_library": (),
+    "schedules": (),
+    "rails": ("schedules",),
+    "evaluation": ("rails",),
+    "server": ("rails",),
+    "matrix": ("server",),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +75,9 @@ class WingServices:
 def wings() -> Mapping[str, ModuleType]:
     """The wings that are there, by name, in the order in which they are opened."""
     found: dict[str, ModuleType] = {}
-    for name in _WINGS:
+    for name, others in _WINGS.items():
         module = f"desktop_rag.features.{name}"
-        if find_spec(module) and find_spec(f"{module}.wing"):
+        if found.keys() >= set(others) and find_spec(module) and find_spec(f"{module}.wing"):
             found[name] = import_module(f"{module}.wing")
     return found
 

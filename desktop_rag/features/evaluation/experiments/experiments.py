@@ -26,7 +26,7 @@ from desktop_rag.features.evaluation.values.run import (
     SetUp,
     validated_set,
 )
-from desktop_rag.features.evaluation.values.run_estimate import CostlyError, RunEstimate, estimate
+from desktop_rag.core.answer_costs import CostlyError, RunEstimate, estimate
 from desktop_rag.features.evaluation.values.scoring import (
     RunScores,
     named,

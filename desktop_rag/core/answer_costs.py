@@ -1,17 +1,46 @@
-"""What runs may take, before they begin. Pure."""
+"""What a number of answers may take and cost, estimated before they are made. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import count_of, tr
 from desktop_rag.core.settings import EndpointSettings, Settings
-from desktop_rag.features.evaluation.values.run import RunAnswer
 
 # What surrounds the sources in a prompt, and a usual answer, where nothing was measured yet.
 _PROMPT_TOKENS = 700
 _ANSWER_TOKENS = 300
 _PRICED_TOKENS = 1_000_000
+
+
+class MeasuredAnswer(Protocol):
+    """An earlier answer; its tokens are negative where they were not counted."""
+
+    @property
+    def model(self) -> str:
+        """The model that answered."""
+        ...
+
+    @property
+    def tokens_in(self) -> int:
+        """The tokens that were sent."""
+        ...
+
+    @property
+    def tokens_out(self) -> int:
+        """The tokens that came back."""
+        ...
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        ...
+
+    @property
+    def has_failed(self) -> bool:
+        """True without an answer."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +107,7 @@ class CostlyError(AppError):
 
 
 def estimate(
-    questions: int, settings: Sequence[Settings], known: Sequence[RunAnswer]
+    questions: int, settings: Sequence[Settings], known: Sequence[MeasuredAnswer]
 ) -> RunEstimate:
     """For each of the settings that answer, by earlier answers.
 
