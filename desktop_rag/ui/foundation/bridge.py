@@ -5,7 +5,6 @@ callbacks run on the Qt thread, in order, a few milliseconds at a time, so that 
 results never freeze the window. During a click they wait, so that nothing moves under the pointer.
 """
 
-import logging
 import threading
 import time
 from collections import deque
@@ -19,8 +18,6 @@ from PySide6.QtWidgets import QLineEdit
 from shiboken6 import isValid
 
 from desktop_rag.core.errors import AppError, Cancelled
-
-log = logging.getLogger(__name__)
 
 # Keeps everything where it is while a mouse button is down. Qt thread.
 #

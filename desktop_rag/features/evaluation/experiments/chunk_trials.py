@@ -4,7 +4,6 @@ Owns a thread while a comparison is under way. A comparison does not outlive the
 found is stored once it is complete.
 """
 
-import logging
 import threading
 from collections.abc import Callable
 
@@ -27,8 +26,6 @@ from desktop_rag.features.evaluation.values.experiment_events import (
 )
 from desktop_rag.features.evaluation.values.experiment_store_contract import ExperimentStore
 from desktop_rag.ingest.library import Library
-
-log = logging.getLogger(__name__)
 
 
 class ChunkTrials:
