@@ -97,10 +97,6 @@ class QuestionScope:
         """The scope with one more item; a chat without documents has them again."""
         return QuestionScope.of(*self.items, item)
 
-    def without_item(self, item: ScopeItem) -> "QuestionScope":
-        """The scope without an item; about all documents once none is left."""
-        return QuestionScope(tuple(each for each in self.items if each != item))
-
     def in_words(self) -> str:
         """One line for people: `About: lease.pdf, letters and 3 more`; "" for all documents."""
         if self.is_without_documents:

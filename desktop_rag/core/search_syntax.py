@@ -1,11 +1,9 @@
 """The query syntax explained to people, filters written for them and in words. Any thread."""
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from pathlib import Path
 
 from desktop_rag.core.language.translation import tr
 from desktop_rag.core.query import DATES, FILTERS, Filters, Query
@@ -47,11 +45,6 @@ SEARCH_SYNTAX = (
 def quoted_value(name: str) -> str:
     """A name as the value of a filter; * stands for what a value can't hold."""
     return '"' + _NOT_IN_A_VALUE.sub("*", name) + '"'
-
-
-def only_in(path: Path, *, is_folder: bool) -> str:
-    """The filter for one file, or for all that lies in a folder. Several are alternatives."""
-    return f"file:{quoted_value(f'{path}{os.sep}' if is_folder else str(path))}"
 
 
 def syntax_lines() -> list[str]:

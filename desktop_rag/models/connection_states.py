@@ -36,7 +36,6 @@ class Place(StrEnum):
 
     MODEL = "Settings, Model"
     HELPER = "Settings, Helper model"
-    ANSWERS = "Settings, Answers"
     INDEXING = "Settings, Indexing"
     TRANSCRIPTION = "Settings, Transcription"
     LIBRARY = "Library"

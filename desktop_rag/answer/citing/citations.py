@@ -209,8 +209,6 @@ def source_line() -> re.Pattern[str]:
 
 
 _DEFINITION_START = re.compile(r"(?:^|\n)[ \t>*+-]*$")
-# "[1]: http://…" and "[^1]: …" are definitions.
-_DEFINED = ("square", "footnote")
 _COLONS = re.compile(":*")
 _BLANKS = re.compile(r"[ \t]*")
 # Removing a marker can form another one from its surroundings, which takes another round.

@@ -1,5 +1,7 @@
 """A key with its modifiers, and what a desktop says about binding it. Frozen values; any thread."""
 
+import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -76,3 +78,8 @@ class HotkeyDesktop(Protocol):
     def close(self) -> None:
         """Give all keys back. Idempotent."""
         ...
+
+
+def has_portal_only() -> bool:
+    """True on Wayland, where the desktop asks the person before a program gets a key."""
+    return sys.platform == "linux" and bool(os.environ.get("WAYLAND_DISPLAY"))

@@ -101,7 +101,6 @@ _PAGE = 100
 _MOST_LOCKED = 500
 _RETRY_S = 5.0
 _SIGNED_OUT = ("M_UNKNOWN_TOKEN", "M_MISSING_TOKEN", "M_FORBIDDEN", "M_USER_DEACTIVATED")
-_OPEN_HISTORY = ("shared", "world_readable")
 _SYNC_FILTER = {
     "presence": {"types": []},
     "account_data": {"types": []},
@@ -312,26 +311,6 @@ class RoomClient:
         """The name of a room."""
         room = self._client.rooms.get(room_id)
         return (room.named_room_name() if room else None) or room_id
-
-    async def readable_since(self, room_id: str) -> float:
-        """The time since which all people of a room can read its messages; 0 for always.
-
-        Who comes later gets no keys for earlier messages, or may not see them by the settings of
-        the room.
-        """
-        room = self._client.rooms.get(room_id)
-        if room and not room.encrypted and room.history_visibility in _OPEN_HISTORY:
-            return 0.0
-        answer = await self._client.room_get_state(room_id)
-        if not isinstance(answer, nio.RoomGetStateResponse):
-            raise failed("The homeserver does not tell who is in the room.", answer)
-        people = self.people(room_id)
-        came = [
-            float(event["origin_server_ts"]) / 1_000.0
-            for event in answer.events
-            if event["type"] == "m.room.member" and event["state_key"] in people
-        ]
-        return max(came, default=0.0)
 
     async def join(self, room_id: str) -> None:
         """Accept an invitation."""

@@ -6,7 +6,6 @@ at a time, so that ten thousand results never freeze the window. During a click 
 nothing moves under the pointer.
 """
 
-import logging
 import threading
 import time
 from collections import deque
@@ -23,8 +22,6 @@ from shiboken6 import isValid
 
 from desktop_rag.core.changes import Changes
 from desktop_rag.core.errors import AppError, Cancelled
-
-log = logging.getLogger(__name__)
 
 # Keeps everything where it is while a mouse button is down. Qt thread.
 #

@@ -24,7 +24,6 @@ from desktop_rag.core.shared_library import is_shared
 _KB = 1024
 _MINUTE_S = 60
 _HOUR_S = 3600
-_DAY_S = 86_400
 
 # Characters that break a line, reverse its reading order so that a name passes for another, or
 # stand for bytes that are not text.

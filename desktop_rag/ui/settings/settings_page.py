@@ -35,8 +35,7 @@ from desktop_rag.core.settings import (
     WhenClosed,
     nearest_text_size,
 )
-from desktop_rag.desktop.hotkeys.desktop_hotkeys import has_portal_only
-from desktop_rag.desktop.hotkeys.hotkey import Action, Binding, Bound, Hotkey
+from desktop_rag.desktop.hotkeys.hotkey import Action, Binding, Bound, Hotkey, has_portal_only
 from desktop_rag.ui.documents.external_viewer import FileOpener
 from desktop_rag.ui.endpoints.models_form import ModelsForm
 from desktop_rag.ui.foundation.bridge import Bridge

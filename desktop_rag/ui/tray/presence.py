@@ -19,8 +19,15 @@ from desktop_rag.core.library_events import ProgressChanged, SourcesChanged, Sta
 from desktop_rag.core.paths import Home
 from desktop_rag.core.question_scope import QuestionScope
 from desktop_rag.core.settings import BackgroundSettings, Settings, WhenClosed
-from desktop_rag.desktop.hotkeys.desktop_hotkeys import has_portal_only, open_hotkeys
-from desktop_rag.desktop.hotkeys.hotkey import Action, Binding, Bound, Hotkey, HotkeyDesktop
+from desktop_rag.desktop.hotkeys.hotkey import (
+    Action,
+    Binding,
+    Bound,
+    Hotkey,
+    HotkeyDesktop,
+    OnPressed,
+    has_portal_only,
+)
 from desktop_rag.desktop.notifier import Notifier
 from desktop_rag.desktop.requests import (
     PassageRequested,
@@ -132,6 +139,19 @@ def _offline(sources: Sequence[Source]) -> frozenset[str]:
 _NOT_ASKED = Bound(Binding.FAILED, tr("The desktop has not been asked for this key yet."))
 
 
+def open_hotkeys(on_pressed: OnPressed) -> HotkeyDesktop:
+    """The hotkeys of this desktop; OSError where it has none for programs."""
+    if sys.platform != "linux":
+        raise OSError(f"not available on {sys.platform}")
+    if has_portal_only():
+        from desktop_rag.desktop.hotkeys.portal_hotkeys import PortalHotkeys  # noqa: PLC0415
+
+        return PortalHotkeys(on_pressed)
+    from desktop_rag.desktop.hotkeys.x11_hotkeys import X11Hotkeys  # noqa: PLC0415
+
+    return X11Hotkeys(on_pressed)
+
+
 class HotkeyKeeper(QObject):
     """`bound` carries what became of each wanted hotkey, as a dict from Action to Bound."""
 
@@ -163,11 +183,7 @@ class HotkeyKeeper(QObject):
         if wanted == self._wanted or (self._wanted is None and not wanted):
             return
         self._wanted = wanted
-        if sys.platform == "darwin":
-            # Carbon belongs to the Qt thread.
-            self._on_bound(self._bind(wanted))
-        else:
-            self._bridge.run(self, lambda: self._bind(wanted), self._on_bound)
+        self._bridge.run(self, lambda: self._bind(wanted), self._on_bound)
 
     def close(self) -> None:
         """Give all keys back."""

@@ -219,7 +219,6 @@ class FormulaPen:
 _CHAPTER_CHARS = 2_500
 # In Markdown an empty line may be inside a block of code, so it is cut there only if need be.
 _MARKDOWN_CHAPTER_CHARS = 24_000
-_PIECE_CHARS = 2_500
 
 
 @dataclass(frozen=True, slots=True)

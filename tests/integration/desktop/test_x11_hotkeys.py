@@ -11,8 +11,7 @@ from tests.displays import press, x_server
 
 if sys.platform != "linux":
     pytest.skip("X11 is on Linux", allow_module_level=True)
-from desktop_rag.desktop.hotkeys.desktop_hotkeys import XConnection
-from desktop_rag.desktop.hotkeys.x11_hotkeys import X11Hotkeys
+from desktop_rag.desktop.hotkeys.x11_hotkeys import X11Hotkeys, XConnection
 
 _SOON_S = 10.0
 

@@ -30,11 +30,9 @@ def test_all_documents_are_stored_as_nothing() -> None:
     assert ALL_DOCUMENTS.to_json() == {}
 
 
-def test_items_come_once_and_go_one_by_one() -> None:
+def test_items_come_once() -> None:
     scope = QuestionScope.of(LEASE, LEASE).with_item(LETTERS).with_item(LEASE)
     assert scope.items == (LEASE, LETTERS)
-    assert scope.without_item(LEASE) == QuestionScope.of(LETTERS)
-    assert scope.without_item(LEASE).without_item(LETTERS) == ALL_DOCUMENTS
 
 
 def test_an_item_brings_the_documents_back() -> None:

@@ -1,16 +1,13 @@
 """What a person is told about the search: the syntax, and what a question was limited to."""
 
-from pathlib import Path
-
 import pytest
 
 from desktop_rag.core.conversation import FileCounts, SearchNotes
-from desktop_rag.core.query import Filters, Query, parse_query
+from desktop_rag.core.query import parse_query
 from desktop_rag.core.search_syntax import (
     SEARCH_SYNTAX,
     hints_for,
     limits_in_words,
-    only_in,
     syntax_lines,
 )
 
@@ -112,16 +109,3 @@ def test_what_looks_like_a_mistyped_filter_is_told(typed: str, meant: str) -> No
 )
 def test_what_is_no_filter_is_left_alone(typed: str) -> None:
     assert hints_for(parse_query(typed)) == ()
-
-
-@pytest.mark.parametrize(
-    ("path", "is_folder", "files"),
-    [
-        ("/a b/lease, old.pdf", False, "/a b/lease, old.pdf"),
-        ("/a b/letters", True, "/a b/letters/"),
-        ('/a/say "no"  twice\n.md', False, "/a/say *no**twice*.md"),
-    ],
-)
-def test_a_path_survives_as_a_filter(path: str, is_folder: bool, files: str) -> None:
-    query = parse_query(f"Who signed it? {only_in(Path(path), is_folder=is_folder)}")
-    assert query == Query("Who signed it?", filters=Filters(files=(files,)))

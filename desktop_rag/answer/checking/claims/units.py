@@ -23,7 +23,6 @@ _PRONOUN = re.compile(
     r"(?:it|its|they|their|she|he|her|his|this|these|er|sie|es|ihr|ihre|sein|seine|dies|diese)\b",
     re.IGNORECASE,
 )
-_RULE = re.compile(r"[\s|:+=-]+")
 # Other forms of a word begin with as many equal letters.
 LEAST_EQUAL = 5
 _BETWEEN_CELLS = re.compile(r"[|\t]|[ ]{3,}")

@@ -4,7 +4,6 @@ Owns a thread while a comparison is under way. A comparison does not outlive the
 found is stored once it is complete.
 """
 
-import logging
 import threading
 
 from desktop_rag.answer.chat import Chat
@@ -25,8 +24,6 @@ from desktop_rag.features.evaluation.values.experiment_events import (
     TrialStage,
 )
 from desktop_rag.ingest.library import Library
-
-log = logging.getLogger(__name__)
 
 
 class ChunkTrials:

@@ -67,9 +67,6 @@ def _is_for(known: str, name: str) -> bool:
 
 # Tokens of the local server as people see them, without their secrets. Frozen values.
 
-# What a token may allow, the least first; "write" includes "read", "admin" all others.
-ALLOWANCES = ("ask", "read", "write", "admin")
-
 
 @dataclass(frozen=True, slots=True)
 class TokenFacts:

@@ -358,7 +358,7 @@ def _damaged() -> Unreadable:
 
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f]")
-_CELL, _NOTE, _COMMENT = "\x07", "\x02", "\x05"
+_CELL = "\x07"
 _FIELD, _FIELD_RESULT, _FIELD_END = "\x13", "\x14", "\x15"
 _ENDS = {"\r", "\x0c", _CELL}
 _SHOWN = {"\x0b": "\n", "\x0e": "\n", "\x1e": "-"}

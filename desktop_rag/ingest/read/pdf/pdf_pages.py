@@ -4,7 +4,6 @@ Native code on foreign bytes; runs in the parser process.
 """
 
 import ctypes
-import logging
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
 
-log = logging.getLogger(__name__)
 
 # Mends what PDFium makes of Arabic script: letters in the wrong order, words that run together.
 #

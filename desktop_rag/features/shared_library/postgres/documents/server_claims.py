@@ -4,7 +4,6 @@ A row for each claimed document is locked in a transaction on a connection of it
 open until the documents are stored. The server ends it when the process dies.
 """
 
-import logging
 import threading
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
@@ -16,8 +15,6 @@ from desktop_rag.features.shared_library.postgres.database.server_database impor
     ServerDatabase,
     mapping_server_errors,
 )
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)

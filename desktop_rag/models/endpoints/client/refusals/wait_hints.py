@@ -57,11 +57,6 @@ _FIELD_UNITS_S = {
 _DEEPEST = 8
 
 
-def wait_s_of(header: str) -> float | None:
-    """The seconds of a Retry-After header: a number, an amount with a unit, or a date."""
-    return _bounded(_seconds(header))
-
-
 def wait_s_in(
     said: str, body: object = None, headers: Mapping[str, str] | None = None
 ) -> float | None:

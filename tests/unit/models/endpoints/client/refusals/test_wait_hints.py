@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from desktop_rag.models.endpoints.client.refusals.wait_hints import wait_s_in, wait_s_of
+from desktop_rag.models.endpoints.client.refusals.wait_hints import wait_s_in
 
 
 @pytest.mark.parametrize(
@@ -14,11 +14,12 @@ from desktop_rag.models.endpoints.client.refusals.wait_hints import wait_s_in, w
      ("1e300", 86400), ("Wed, 21 Oct 2015 07:28:00 GMT", 0)],
 )  # fmt: skip
 def test_retry_after(header: str, seconds: float | None) -> None:
-    assert wait_s_of(header) == seconds
+    assert wait_s_in("", None, {"retry-after": header}) == seconds
 
 
 def test_retry_after_as_a_date() -> None:
-    wait_s = wait_s_of(email.utils.formatdate(time.time() + 60, usegmt=True))
+    date = email.utils.formatdate(time.time() + 60, usegmt=True)
+    wait_s = wait_s_in("", None, {"retry-after": date})
     assert wait_s is not None
     assert 55 < wait_s < 62
 
