@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QAbstractButton
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.conversation import Message, MessageState, Role, SourceRef
+from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.settings import Settings
 from desktop_rag.ui.chat.chat_page import ChatHeader, EmptyChat
@@ -157,10 +158,11 @@ def test_a_missing_source_is_an_error(
     use(room, server)
     ask(room, qtbot)
     room.file.unlink()
-    with qtbot.waitSignal(bridge.posted) as posted:
-        click(room, qtbot, "Open source 1 in another program", 0)
-    assert posted.args
-    assert "no longer exists" in posted.args[0].title
+    errors: list[AppError] = []
+    bridge.hear(AppError, errors.append)
+    click(room, qtbot, "Open source 1 in another program", 0)
+    qtbot.waitUntil(lambda: bool(errors))
+    assert "no longer exists" in errors[0].title
 
 
 def test_stop_keeps_what_has_arrived_and_it_can_be_asked_again(

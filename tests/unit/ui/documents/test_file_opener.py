@@ -43,9 +43,9 @@ def test_shows_the_folder(bridge: Bridge, desktop: Desktop, qtbot: QtBot, tmp_pa
 def test_a_missing_file_is_an_error(
     bridge: Bridge, desktop: Desktop, qtbot: QtBot, tmp_path: Path
 ) -> None:
-    with qtbot.waitSignal(bridge.posted) as told:
-        FileOpener(bridge, desktop).open(tmp_path / "gone.md")
-    assert told.args
-    assert isinstance(told.args[0], AppError)
-    assert "gone.md" in told.args[0].title
+    errors: list[AppError] = []
+    bridge.hear(AppError, errors.append)
+    FileOpener(bridge, desktop).open(tmp_path / "gone.md")
+    qtbot.waitUntil(lambda: bool(errors))
+    assert "gone.md" in errors[0].title
     assert desktop.opened == []
