@@ -218,6 +218,7 @@ def build_services(
         engine.close()
         recorder.close()
         raise
+
     def release_wings() -> None:
         services.release_memory()
 

@@ -29,12 +29,12 @@ from desktop_rag.core.settings import Settings
 from desktop_rag.demo_library import add_demo
 from desktop_rag.desktop.launching import set_autostart, starts_at_login
 from desktop_rag.desktop.requests import RequestHandled, request_of_verb
+from desktop_rag.idle_memory import EVERY_S, SmallCollections
 from desktop_rag.ingest.read.foundation.format_table import kinds_read
 from desktop_rag.registry import hooks
 from desktop_rag.running_app import AppEnding, AppServer
 from desktop_rag.settings_changes import Change
 from desktop_rag.ui.foundation.bridge import Bridge
-from desktop_rag.ui.foundation.garbage_timer import GarbageTimer
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.tray.app_icon import AppIcon, name_app
 from desktop_rag.ui.tray.presence import Presence
@@ -82,7 +82,10 @@ class WindowApp:
             self.bridge, library, chat, theme, settings, home, self._save_settings, kinds_read()
         )
         place_window(self.window, read_object(home.window))
-        self._garbage = GarbageTimer(self.window).collections
+        self._garbage = SmallCollections()
+        looks = QTimer(self.window, interval=round(1000 * EVERY_S))
+        looks.timeout.connect(self._garbage.look)
+        looks.start()
         self.presence = Presence(self.bridge, library, chat, theme, self.window, app_icon, home)
         self.window.pages.built.connect(self._on_page_built)
         services.changes.hear(BackupMerged, self._on_merged)

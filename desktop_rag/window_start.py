@@ -13,18 +13,19 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QTimer, Signal, Slot
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel, QProgressBar, QVBoxLayout, QWidget
 
 from desktop_rag.core.errors import AppError
+from desktop_rag.core.language.translation import tr
 from desktop_rag.core.log import start_logging
 from desktop_rag.core.paths import Home, resources_dir
+from desktop_rag.desktop.launching import APP_NAME
 from desktop_rag.desktop.requests import DesktopRequest, QuickAskRequested
 from desktop_rag.diagnosis.home_repair import RepairRequest
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.window_language import ENGLISH, translate_qt
 from desktop_rag.ui.foundation.wording import show_fatal
 from desktop_rag.ui.tray.app_icon import AppIcon, DesktopApplication, OpeningIcon, name_app
-from desktop_rag.ui.window.opening_window import OpeningWindow
 
 if TYPE_CHECKING:
     from desktop_rag.app import Services, Verb
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from desktop_rag.window_app import WindowApp
 
 _HEARTBEAT_MS = 500
+# An opening that is quicker than this needs no window.
+_SHOWN_AFTER_MS = 800
+_WIDTH_PX, _MARGIN_PX = 380, 24
 
 
 def run_window(
@@ -82,6 +86,40 @@ def show_start_error(error: AppError) -> int:
     _qt = QApplication.instance() or QApplication(sys.argv[:1])
     show_fatal(error)
     return 1
+
+
+class OpeningWindow(QWidget):
+    """Says what is happening while the library is opened or repaired. Closing it stops nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setWindowTitle(APP_NAME)
+        self.setMinimumWidth(_WIDTH_PX)
+        self._text = QLabel(wordWrap=True)
+        bar = QProgressBar(minimum=0, maximum=0, textVisible=False)
+        bar.setAccessibleName(tr("Opening the library"))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(_MARGIN_PX, _MARGIN_PX, _MARGIN_PX, _MARGIN_PX)
+        column.addWidget(self._text)
+        column.addWidget(bar)
+        self._timer = QTimer(self, singleShot=True, interval=_SHOWN_AFTER_MS)
+        self._timer.timeout.connect(self.show)
+
+    @property
+    def text(self) -> str:
+        """The text it shows."""
+        return self._text.text()
+
+    def show_soon(self, *, is_repairing: bool) -> None:
+        """Show it after a moment, unless `end` is called first."""
+        repair = tr("Repairing the library…\nThis can take some minutes. What is damaged is kept.")
+        self._text.setText(repair if is_repairing else tr("Opening the library…"))
+        self._timer.start()
+
+    def end(self) -> None:
+        """Hide it; if it is not shown yet, it never will be."""
+        self._timer.stop()
+        self.close()
 
 
 class _Opened(NamedTuple):

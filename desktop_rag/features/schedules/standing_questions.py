@@ -8,9 +8,9 @@ from datetime import datetime
 from threading import Event, Lock
 
 from desktop_rag.answer.chat import Chat
+from desktop_rag.core.answer_costs import CostlyError, estimate
 from desktop_rag.core.conversation import Message
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.answer_costs import CostlyError, estimate
 from desktop_rag.features.schedules.background_answers import BackgroundAnswers
 from desktop_rag.features.schedules.standing_store import StandingStore
 from desktop_rag.features.schedules.values.standing_question import (

@@ -1,4 +1,4 @@
-"""Asking about a part of the library, from anywhere in the app. A frozen value, any thread."""
+"""The request to ask about a part of the library, from anywhere in the app. A frozen value."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Moments, days and longer periods in words of the person's language. Pure."""
+"""Formats moments, days and longer periods in the person's language. Pure."""
 
 import time
 from datetime import date, datetime, timedelta

@@ -1,4 +1,4 @@
-"""A change that is made once the time to undo it is over. Qt thread."""
+"""A change that takes effect once it can no longer be undone. Qt thread."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from desktop_rag.core.library_events import Notice
 
 
 class DelayedChange(QObject):
-    """Until it is made it can be undone; `ended` follows the first of both."""
+    """A change that waits. `ended` is emitted when it is made or undone, whichever is first."""
 
     ended = Signal()
 
@@ -19,7 +19,7 @@ class DelayedChange(QObject):
         undo: Callable[[], None],
         parent: QObject | None = None,
     ) -> None:
-        """`notice` says what is done, as if it were."""
+        """`notice` describes the change as already made."""
         super().__init__(parent)
         self.notice = notice
         self._make = make

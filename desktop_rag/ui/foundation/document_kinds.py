@@ -44,7 +44,7 @@ _WORDS = {
 
 
 def kind_in_words(kind: DocumentKind) -> str:
-    """What the kind is called."""
+    """The name of the kind."""
     return _WORDS.get(kind, kind.value)
 
 
@@ -130,7 +130,7 @@ def kinds_of_format(name: str) -> tuple[DocumentKind, ...]:
 
 
 def types_of(kinds: Collection[DocumentKind]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The types of Filters that documents of these kinds have, and those that they don't have."""
+    """The types to filter by for documents of these kinds, and the types to leave out."""
     types = [name.lower() for name, kind in _BY_FORMAT.items() if kind in kinds]
     code = tuple(f"{_TEXT}/{suffix}" for suffix in _SUFFIXES[DocumentKind.CODE].split())
     if DocumentKind.TEXT in kinds:

@@ -1,7 +1,7 @@
-"""The order in which Tab goes through a window: the one in which it is read. Qt thread.
+"""Moves the focus with Tab in reading order. Qt thread.
 
-Qt keeps the order in which widgets were made, so that whatever is made later would come last: an
-older message, a chip, a page that is built when it is first shown.
+Qt would use the order in which the widgets were made, so that whatever is made later would come
+last: an older message, a chip, a page that is built when it is first shown.
 """
 
 from collections.abc import Iterator, Sequence
@@ -46,7 +46,7 @@ def step(window: QWidget, *, is_forward: bool) -> bool:
 
 
 def _beside(left: QWidget, stops: Sequence[QWidget]) -> QWidget | None:
-    """The stop that follows a widget that is none, in the smallest visible part around it."""
+    """The stop after a widget that is not one, in the smallest visible part around it."""
     inner, place = left, left.parentWidget()
     while place is not None and not place.isWindow():
         inside = [stop for stop in stops if place.isAncestorOf(stop)]
@@ -97,8 +97,8 @@ def _children(widget: QWidget) -> list[QWidget]:
 def _holds_bar(widget: QWidget) -> bool:
     """True for what Qt puts around the scroll bar of an area; no Tab stops there.
 
-    Looking into it ends the process later: Shiboken takes the scroll bar to be a part of what was
-    looked at, and to be gone with it, for whoever has kept the bar.
+    Looking into it crashes the process later: Shiboken takes the scroll bar for a child of what
+    was looked at, and deletes it with that, although others still hold the bar.
     """
     return widget.objectName() in _AROUND_BARS
 

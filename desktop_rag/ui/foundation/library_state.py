@@ -1,4 +1,4 @@
-"""The state of the library as tray and quick ask show it. Pure; any thread."""
+"""The state of the library as the tray and the quick ask show it. Pure; any thread."""
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -8,7 +8,7 @@ from desktop_rag.core.library_events import IndexProgress, Stage
 
 
 class LibraryState(StrEnum):
-    """One picture each; the value is its name for screen readers."""
+    """Each has an icon of its own; the value is its name for screen readers."""
 
     NO_FOLDER = "no folder yet"
     UP_TO_DATE = "up to date"
@@ -19,7 +19,7 @@ class LibraryState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LibraryFacts:
-    """What they know: the progress, the folders, and the files that failed.
+    """The progress, the folders, and the files that failed.
 
     Indexing can be paused while there is nothing to index. `sources` is None until counted.
     """
@@ -32,12 +32,12 @@ class LibraryFacts:
     is_paused: bool = False
 
     def changed(self, **changes: Any) -> "LibraryFacts":
-        """These facts with some of them newer."""
+        """These facts with some of them replaced."""
         return replace(self, **changes)
 
     @property
     def state(self) -> LibraryState:
-        """The most urgent thing to tell.
+        """The most urgent state.
 
         Files that can't be read are usual; only what needs the person counts as a failure.
         """

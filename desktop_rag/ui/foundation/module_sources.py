@@ -15,7 +15,7 @@ _HOOK, _SEARCH = "shibokensupport.feature", "_mod_uses_pyside"
 
 
 def leave_sources_unread() -> None:
-    """Have PySide take every module for one that asks for no feature. Before other imports."""
+    """Make PySide assume that no module asks for a feature. Call it before other imports."""
     assert PySide6.QtCore.__name__ in sys.modules, "it loads the hook"
     hook = sys.modules.get(_HOOK)
     # It is not documented: another version may lack it, and then the start is slower.

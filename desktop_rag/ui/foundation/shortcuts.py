@@ -1,6 +1,6 @@
-"""Shortcuts with words for what they do, and the list of all there are. Qt thread.
+"""Keyboard shortcuts that say what they do, and the overview of all of them. Qt thread.
 
-The overview is made from them, so that it holds what works and nothing else.
+The overview is read from the live shortcuts, so it lists exactly what works.
 """
 
 import re
@@ -24,7 +24,7 @@ FOCUSED = Qt.ShortcutContext.WidgetShortcut
 
 @dataclass(frozen=True, slots=True)
 class NamedShortcut:
-    """What keys do, and where: `Ctrl+F or F3`, `Find in the document`, `Document`."""
+    """Keys, what they do, and where: `Ctrl+F or F3`, `Find in the document`, `Document`."""
 
     place: str
     words: str
@@ -38,7 +38,7 @@ def bind(
     act: Callable[[], object],
     context: Qt.ShortcutContext = WHOLE_WINDOW,
 ) -> QShortcut:
-    """Do something on any of these keys, given one after the other: `Ctrl++ Ctrl+=`."""
+    """Call a function on any of these key sequences, separated by spaces: `Ctrl++ Ctrl+=`."""
     shortcut = QShortcut(owner)
     shortcut.setKeys([QKeySequence(each) for each in keys.split()])
     shortcut.setContext(context)
@@ -48,7 +48,7 @@ def bind(
 
 
 def shortcuts_of(windows: Iterable[QWidget]) -> list[NamedShortcut]:
-    """All shortcuts below these windows, by place; keys that do the same are told together."""
+    """All shortcuts in these windows, by place; keys that do the same share an entry."""
     found: dict[tuple[str, str], list[str]] = {}
     for window in windows:
         for shortcut in window.findChildren(QShortcut):
@@ -64,7 +64,7 @@ def shortcuts_of(windows: Iterable[QWidget]) -> list[NamedShortcut]:
 
 
 def _native(keys: QKeySequence) -> str:
-    """The keys as they are called here; the two of Enter are one key to a person."""
+    """The keys by their names on this system; people know both Enter keys as one."""
     return _ENTER.sub(tr("Enter"), keys.toString(QKeySequence.SequenceFormat.NativeText))
 
 

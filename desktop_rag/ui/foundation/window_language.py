@@ -1,6 +1,6 @@
-"""The language of the window: the person's choice, else that of the system. Qt's translations.
+"""Chooses the language of the window, the person's choice or the system's, and translates Qt.
 
-Chosen before the rooms of the window are imported, so another one is seen at the next start.
+It is chosen before the modules of the window are imported, so a change shows at the next start.
 """
 
 import json
@@ -16,7 +16,7 @@ _SYSTEM = ""
 
 
 def languages(folder: Path) -> list[str]:
-    """The languages there are texts in, by their codes, English first."""
+    """The codes of the languages with translations, English first."""
     return [ENGLISH, *sorted(path.stem for path in folder.glob("*.qm"))]
 
 
@@ -60,7 +60,7 @@ def translate_qt(app: QApplication, code: str) -> None:
 
 
 def locale_of(code: str, system: QLocale) -> QLocale:
-    """How dates and numbers are written: as the system does it, if that speaks the language."""
+    """The locale for dates and numbers: the system's, if it is in this language."""
     locale = QLocale(code)
     if locale.language() == system.language():
         return system

@@ -78,7 +78,7 @@ _VALUES = {
 
 
 def collection_name(collection: Collection) -> str:
-    """The name of a collection in a list; one of the shared library is marked."""
+    """The name of a collection in a list, with a mark if it is in the shared library."""
     name = one_line(collection.name)
     return tr("{name} (shared)", name=name) if is_shared(collection.collection_id) else name
 
@@ -89,7 +89,7 @@ def one_line(text: str) -> str:
 
 
 def is_right_to_left(text: str) -> bool:
-    """True when the first letter that has a direction is written from right to left."""
+    """True when the first letter with a direction is one of a right-to-left script."""
     directions = map(unicodedata.bidirectional, text)
     return next((d for d in directions if d in _STRONG_DIRECTIONS), "L") != "L"
 
@@ -145,7 +145,7 @@ def with_inside(words: str, inside: int) -> str:
 
 
 def value_in_words(value: Enum, *, begins: bool = False) -> str:
-    """What a state, a kind or the like is called, with a capital letter where a text `begins`."""
+    """The name of a state, a kind or the like, capitalised when it `begins` a text."""
     words = _VALUES.get(str(value.value).lower(), str(value.value))
     return words[:1].upper() + words[1:] if begins else words
 

@@ -1,4 +1,4 @@
-"""Looks up what a file manager named, and attaches what the library lacks. Qt thread."""
+"""Looks up files that a file manager passed, and attaches those not in the library. Qt thread."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _NAMES_SHOWN = 2
 
 
 class Known(Enum):
-    """How the library knows a path."""
+    """What the library knows of a path."""
 
     SEARCHABLE = auto()
     UNREAD = auto()
@@ -36,7 +36,7 @@ class Known(Enum):
 
 @dataclass(frozen=True, slots=True)
 class NamedPath:
-    """A path with what the library has of it: the item to ask about, or why it is unread."""
+    """A path with the item to ask about, or the reason why it can't be searched."""
 
     path: Path
     known: Known
@@ -64,12 +64,12 @@ class NamedPath:
 
 
 def look_up(library: "Library", paths: Iterable[Path]) -> tuple[NamedPath, ...]:
-    """Each path once, in their order."""
+    """Look up each path once, in order."""
     return tuple(_named(library, path) for path in dict.fromkeys(map(_resolved, paths)))
 
 
 def scope_of(named: Sequence[NamedPath]) -> QuestionScope:
-    """What a question about those that can be searched is limited to."""
+    """The scope of a question about those that can be searched."""
     return QuestionScope.of(*(each.item for each in named if each.item))
 
 
@@ -108,7 +108,7 @@ def _resolved(path: Path) -> Path:
 
 
 class AboutFiles(QObject):
-    """Fills the bar. `folder_requested` carries the folder that is to be added to the library."""
+    """Fills the scope bar. `folder_requested` carries a folder to add to the library."""
 
     folder_requested = Signal(object)
 
@@ -125,7 +125,7 @@ class AboutFiles(QObject):
         bar.attachment_removed.connect(self._attached.remove)
 
     def show(self, paths: Sequence[Path]) -> None:
-        """Ask about these from now on."""
+        """Limit questions to these paths from now on."""
         self.clear()
         library = self._library
         self._job = self._bridge.run(self, lambda: look_up(library, paths), self._on_found)

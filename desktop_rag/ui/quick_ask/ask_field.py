@@ -106,12 +106,12 @@ class AskField(Card):
 
     @property
     def text(self) -> str:
-        """What is typed."""
+        """The typed text."""
         return self._field.toPlainText()
 
     @property
     def scope(self) -> QuestionScope:
-        """What the question is about."""
+        """The scope of the question."""
         if self.about.scope.is_limited:
             return self.about.scope
         return WITHOUT_DOCUMENTS if self._is_without_documents else ALL_DOCUMENTS
@@ -122,7 +122,7 @@ class AskField(Card):
         return self.prompts.is_open or self.names.is_open
 
     def set_text(self, text: str) -> None:
-        """Replace what is typed."""
+        """Replace the typed text."""
         self._field.setPlainText(text)
         self._field.moveCursor(self._field.textCursor().MoveOperation.End)
 
@@ -131,13 +131,13 @@ class AskField(Card):
         self._field.selectAll()
 
     def set_busy(self, is_busy: bool) -> None:
-        """Show Stop while an answer is being written, else Ask."""
+        """Show the button Stop while an answer is being written, else Ask."""
         self._is_busy = is_busy
         self._send.setVisible(not is_busy)
         self._stop.setVisible(is_busy)
 
     def set_follow_up(self, is_follow_up: bool) -> None:
-        """Say that the next question goes on in the same chat."""
+        """Show that the next question continues the same chat."""
         self._is_follow_up = is_follow_up
         self._show_placeholder()
 
@@ -180,14 +180,14 @@ class AskField(Card):
         return super().eventFilter(watched, event)
 
     def question(self) -> Question:
-        """What is typed, with the selected text and the scope."""
+        """The typed question with the selected text and the scope."""
         text = self.text.strip()
         if self._selection:
             text = f"{text}\n\n“{self._selection}”" if text else self._selection
         return self.question_of(text)
 
     def question_of(self, text: str) -> Question:
-        """This text, asked of the assistant and about what the field shows."""
+        """This text as a question to the assistant and about the scope that the field shows."""
         return Question(
             text,
             assistant_id=self._assistant.assistant_id,

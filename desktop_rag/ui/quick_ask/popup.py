@@ -143,9 +143,9 @@ _HIGHEST_PART = 0.75
 
 
 def rounded_region(size: QSize, radius_px: int) -> QRegion:
-    """Everything but the corners; a pixel that the curve crosses belongs to the region.
+    """The region without its corners; a pixel that the curve crosses belongs to it.
 
-    A desktop without a compositor draws black what is transparent, unless it is cut off.
+    Without a compositor, desktops draw transparent parts black unless they are cut off.
     """
     region = QRegion(0, radius_px, size.width(), size.height() - 2 * radius_px)
     for row in range(radius_px):
@@ -158,13 +158,13 @@ def rounded_region(size: QSize, radius_px: int) -> QRegion:
 
 
 def fitting(size: QSize, area: QRect) -> QSize:
-    """The size, made as small as a screen with this area needs."""
+    """The size, shrunk to fit a screen with this area."""
     most = QSize(area.width() - 2 * _MARGIN_PX, int(area.height() * _HIGHEST_PART))
     return size.boundedTo(most)
 
 
 def area_with_pointer() -> QRect:
-    """What windows can use of the screen with the pointer."""
+    """The area for windows on the screen with the pointer."""
     screen = QGuiApplication.screenAt(QCursor.pos()) or QGuiApplication.primaryScreen()
     return screen.availableGeometry()
 
@@ -184,10 +184,10 @@ _NOTHING = tr("No passage has these words. Enter asks all the same.")
 
 
 class QuickAsk(QWidget):
-    """A frameless window that never takes the focus but when the person asked for it.
+    """A frameless window that takes the focus only when the person asked for it.
 
-    `continued` carries a Conversation to go on with in the window; or None, the text of a question
-    that was not asked yet, and its scope.
+    `continued` carries a Conversation to go on with in the window, or None; then the text of a
+    question that was not asked yet, and its scope.
     """
 
     continued = Signal(object, str, object)
@@ -309,7 +309,7 @@ class QuickAsk(QWidget):
 
     @Slot()
     def begin_anew(self) -> None:
-        """Forget the chat, which stays in the window's list, and show an empty field."""
+        """Leave the chat, which stays in the window's list, and show an empty field."""
         self._leave_session()
         self._search.clear()
         self.field.begin_anew()
@@ -323,7 +323,7 @@ class QuickAsk(QWidget):
         return self._session is not None and self._session.is_busy
 
     def remembered_size(self) -> QSize:
-        """The size of the popup with an answer, to be kept for the next start."""
+        """The size of the popup with an answer, for the next start."""
         return self._answer_size
 
     def set_remembered_size(self, size: QSize) -> None:
@@ -333,7 +333,7 @@ class QuickAsk(QWidget):
 
     @Slot(object)
     def show_library(self, facts: LibraryFacts) -> None:
-        """Say what a search can't find in a library with these facts."""
+        """Say what a search can't find in the present state of the library."""
         self.hint.show_facts(facts)
         if self._session is None:
             self._fit()
@@ -371,7 +371,7 @@ class QuickAsk(QWidget):
         self.move(left, area.y() + int(area.height() * _HEIGHT_PART))
 
     def _fit(self) -> None:
-        """As high as what it shows, and as wide and high as the person made it for an answer."""
+        """Fit the height to the contents; with an answer, use the size that the person chose."""
         has_answer = self._session is not None
         self.answer.setVisible(has_answer)
         has_room = self._room.isVisibleTo(self)

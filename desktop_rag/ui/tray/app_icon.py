@@ -156,7 +156,7 @@ class DesktopApplication(QApplication):
 
 
 def request_of(event: QFileOpenEvent) -> DesktopRequest | AppError:
-    """What the desktop asks for."""
+    """The request in an event of the desktop."""
     if event.file():
         return QuickAskRequested(about=(Path(event.file()),))
     try:
@@ -199,7 +199,7 @@ _OPENING = tr("Opening the library…")
 
 
 class OpeningIcon(QObject):
-    """Says that the app is coming, and takes the two requests that need no library yet."""
+    """Says that the app is starting, and offers the two requests that need no library."""
 
     quick_ask_requested = Signal()
     quit_requested = Signal()
@@ -227,7 +227,7 @@ class OpeningIcon(QObject):
             self._icon.show()
 
     def hand_over(self) -> QSystemTrayIcon | None:
-        """The icon, for the one that knows the library; None where it isn't shown.
+        """Give the icon to the tray of the open app; None where it isn't shown.
 
         It stays in its place in the tray.
         """

@@ -62,7 +62,10 @@ _INDEXED = tr("Your documents are indexed. You can ask about all of them.")
 
 
 class Notifications(QObject):
-    """`shown` carries a title and a text; `conversation_requested` the chat of a pressed one."""
+    """Decides which events become notifications. `shown` carries a title and a text.
+
+    A pressed one requests the chat that it is about, or the window.
+    """
 
     shown = Signal(str, str)
     conversation_requested = Signal(object)
@@ -82,7 +85,7 @@ class Notifications(QObject):
         bridge.hear(AppError, self._on_error)
 
     def begin(self, sources: Sequence[Source]) -> None:
-        """Know the folders of the start: what was offline before is no news."""
+        """Note the folders at the start: those already offline are no news."""
         self._offline = _offline(sources)
         self._is_first_indexing = not sources
 
@@ -102,12 +105,12 @@ class Notifications(QObject):
         self._show(_FAILED)
 
     def on_answered(self, conversation: Conversation | None) -> None:
-        """An answer is complete."""
+        """Notify of a complete answer."""
         self._show(_ANSWER, conversation)
 
     @Slot()
     def on_pressed(self) -> None:
-        """The person pressed the notification shown last."""
+        """Request what the last notification, which the person pressed, is about."""
         if self._on_press:
             self._on_press()
         elif self._answered:
@@ -153,7 +156,7 @@ def open_hotkeys(on_pressed: OnPressed) -> HotkeyDesktop:
 
 
 class HotkeyKeeper(QObject):
-    """`bound` carries what became of each wanted hotkey, as a dict from Action to Bound."""
+    """Binds and releases hotkeys. `bound` carries the outcomes, a dict of Bound by Action."""
 
     bound = Signal(object)
 
@@ -173,7 +176,7 @@ class HotkeyKeeper(QObject):
         self.outcome: dict[Action, Bound] = {}
 
     def apply(self, background: BackgroundSettings) -> None:
-        """Bind the hotkeys of these settings, if they are others than now."""
+        """Bind the hotkeys of these settings, if they differ from those in use."""
         keys = {Action.ASK: background.hotkey,
                 Action.ASK_ABOUT_SELECTION: background.selection_hotkey}  # fmt: skip
         wanted = {action: key for action, text in keys.items() if (key := Hotkey.parse(text))}
@@ -186,7 +189,7 @@ class HotkeyKeeper(QObject):
         self._bridge.run(self, lambda: self._bind(wanted), self._on_bound)
 
     def close(self) -> None:
-        """Give all keys back."""
+        """Release all hotkeys."""
         self._is_closed = True
         if self._desktop:
             self._desktop.close()
@@ -207,7 +210,7 @@ class HotkeyKeeper(QObject):
             self.bound.emit(outcome)
 
     def _on_pressed(self, action: Action) -> None:
-        """Called on a thread of the desktop's."""
+        """Runs on a thread of the desktop."""
         takes_selection = action is Action.ASK_ABOUT_SELECTION
         self._bridge.post(QuickAskRequested(takes_selection=takes_selection))
 
@@ -224,7 +227,7 @@ _LATER = tr("You can change this later in the settings.")
 
 
 class Closing(QObject):
-    """Decides on each closing of the window. `stayed` and `quit_requested` say what was decided."""
+    """Decides what closing the window does; `stayed` or `quit_requested` is emitted."""
 
     stayed = Signal()
     quit_requested = Signal()
@@ -244,7 +247,7 @@ class Closing(QObject):
         self._box: QMessageBox | None = None
 
     def close(self) -> None:
-        """The person closed the window."""
+        """Act on the person closing the window."""
         match self._settings().background.when_closed:
             case WhenClosed.STAY:
                 self._stay()
@@ -298,7 +301,7 @@ _BUILD_POPUP_MS = 1_500
 class Presence(QObject):
     """Keeps the app running without its window. `quit_requested` ends it.
 
-    `needed` says that the person came back to the app: a question may follow.
+    `needed` is emitted when the person comes back to the app: a question may follow.
     """
 
     quit_requested = Signal()
@@ -373,7 +376,7 @@ class Presence(QObject):
         QTimer.singleShot(_BUILD_POPUP_MS, self, lambda: self.popup)
 
     def end(self) -> None:
-        """Hide everything and keep the popup's size."""
+        """Hide everything and store the popup's size."""
         self.tray.hide()
         self.hotkeys.close()
         self._notifier.close()
@@ -513,7 +516,7 @@ class Presence(QObject):
 
 
 def selected_text() -> str:
-    """The text selected in another program; where the desktop has no such thing, the clipboard."""
+    """The text selected in another program, or the clipboard on desktops without a selection."""
     clipboard = QGuiApplication.clipboard()
     mode = QClipboard.Mode.Selection if clipboard.supportsSelection() else QClipboard.Mode.Clipboard
     return clipboard.text(mode)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def menu_text(text: str) -> str:
-    """The text to give to a QAction, so that the menu shows `text` itself.
+    """The text for a QAction whose menu is to show `text` literally.
 
     Qt marks a letter by `&`. On Linux the desktop draws the menu and marks a letter by `_`; Qt
     translates the first `&` for it and leaves everything else as it is.
@@ -123,7 +123,7 @@ class Tray(QObject):
         self.refresh()
 
     def take_over(self, icon: QSystemTrayIcon | None) -> None:
-        """Go on with an icon that is shown, which keeps its place in the tray."""
+        """Adopt an icon that is already shown, so that it keeps its place in the tray."""
         if icon:
             self._icon.deleteLater()
             self._icon = self._made_ours(icon)
@@ -167,7 +167,7 @@ class Tray(QObject):
         self._fill_chats()
 
     def forget_error(self) -> None:
-        """The person has seen what failed."""
+        """Drop the mark of a failure that the person has seen."""
         self._change_facts(has_error=False)
 
     # --- the menu --------------------------------------------------------------------------------

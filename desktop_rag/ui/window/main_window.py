@@ -81,7 +81,7 @@ _FRAME = QSize(8, 44)
 
 
 def fitted(wanted: QRect, screen: QRect) -> QRect:
-    """The rectangle moved, and made smaller if needed, so that it is within the screen."""
+    """The rectangle moved, and shrunk if needed, to lie within the screen."""
     size = wanted.size().boundedTo(screen.size() - _FRAME).expandedTo(MINIMUM_SIZE)
     right = screen.right() - size.width() - _FRAME.width()
     bottom = screen.bottom() - size.height() - _FRAME.height()
@@ -91,7 +91,7 @@ def fitted(wanted: QRect, screen: QRect) -> QRect:
 
 
 def place_window(window: QMainWindow, kept: Mapping[str, object]) -> None:
-    """Give the window the place in `kept`, or else its initial size, on a screen that exists."""
+    """Restore the place in `kept`, else the initial size, on a screen that exists."""
     window.setMinimumSize(MINIMUM_SIZE)
     numbers = [kept.get(name) for name in ("left", "top", "width", "height")]
     whole = [number for number in numbers if isinstance(number, int)]
@@ -110,7 +110,7 @@ def place_window(window: QMainWindow, kept: Mapping[str, object]) -> None:
 
 
 def place_of(window: QMainWindow) -> dict[str, int | bool]:
-    """What `place_window` takes: the place the window has when it is not maximised."""
+    """The window's place when it is not maximised, as `place_window` takes it."""
     place = window.normalGeometry() if window.isMaximized() else window.geometry()
     corner = place.topLeft() if window.isMaximized() else window.pos()
     return {
@@ -167,7 +167,7 @@ class StatusStrip(QPushButton):
             super().keyPressEvent(event)
 
     def show_progress(self, progress: IndexProgress) -> None:
-        """Show newer progress: after a short delay, or immediately when the stage changes."""
+        """Show this progress: after a short delay, or at once when the stage changes."""
         is_new_stage = progress.stage is not self._progress.stage
         self._progress = progress
         if is_new_stage:
@@ -196,7 +196,7 @@ _NONE = tr("No shortcut has these words.")
 
 
 class ShortcutsDialog(QDialog):
-    """Lists what keys do; closed by Esc or F1."""
+    """Lists the shortcuts and can be searched; Esc or F1 closes it."""
 
     def __init__(self, shortcuts: Sequence[NamedShortcut], parent: QWidget) -> None:
         super().__init__(parent)
@@ -237,7 +237,7 @@ class ShortcutsDialog(QDialog):
 
     @Slot(str)
     def _on_text_changed(self, text: str) -> None:
-        """Show the shortcuts with these words, and the pages that have any."""
+        """Show only the shortcuts that contain these words, under their pages."""
         words = text.casefold().split()
         is_any = False
         for n in range(self._tree.topLevelItemCount()):
@@ -270,7 +270,7 @@ class SettingsSaving(QObject):
 
     @Slot(object)
     def save(self, settings: Settings) -> None:
-        """Save these, after the ones that are being saved now."""
+        """Save these settings once the save under way is done."""
         self._unsaved = settings
         self._save_next()
 
@@ -443,11 +443,11 @@ class MainWindow(QMainWindow):
         ShortcutsDialog(shortcuts_of(windows), self).open()
 
     def show_settings(self, settings: Settings) -> None:
-        """Show settings that are stored and applied already."""
+        """Show settings that are already stored and applied."""
         self.settings.show(settings)
 
     def refresh_chats(self) -> None:
-        """Load the chats, the assistants and the overview of the library again."""
+        """Reload the chats, the assistants and the overview of the library."""
         if chat := self.pages.built_chat:
             chat.refresh()
         else:
@@ -471,7 +471,7 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def show_place(self, place: Place) -> None:
-        """Show where a kind of connection is switched."""
+        """Show the page where this kind of connection is switched on or off."""
         self.show_page(LIBRARY if place is Place.LIBRARY else SETTINGS)
         if place.section:
             self.settings_page.reveal(place.section)

@@ -49,9 +49,9 @@ PAGES = (
 
 
 class NavigationRail(QWidget):
-    """One button per page; `page_chosen` carries its position. It is as wide as its longest name.
+    """Has one button per page and is as wide as the longest name. `page_chosen` carries a position.
 
-    `shortcuts_requested` comes from a button of its own.
+    A further button emits `shortcuts_requested`.
     """
 
     page_chosen = Signal(int)
@@ -163,7 +163,7 @@ class WindowPages(QStackedWidget):
         bridge.hear(ProgressChanged, self._on_progress)
 
     def add_settings_page(self, name: str, build: Callable[[], QWidget], group: str) -> None:
-        """Add a page beside the settings to a group of them, built when it is first shown."""
+        """Add a page to a group of the settings; it is built when it is first shown."""
         self._beside_settings.append((name, build, group))
         if self.built_settings:
             self.built_settings.add_page(name, build, group)
@@ -181,7 +181,7 @@ class WindowPages(QStackedWidget):
                 return self.settings
 
     def is_built(self, position: int) -> bool:
-        """True when the page at this position was asked for before."""
+        """True when the page at this position is built."""
         built = (self.built_chat, self.built_library, self.built_search, self.built_settings)
         return built[position] is not None
 
@@ -264,7 +264,7 @@ class WindowPages(QStackedWidget):
 
 
 def import_chat_page() -> "type[ChatPage]":
-    """Import the page that a window opens with. Any thread."""
+    """Import the page that the window opens with. Any thread."""
     from desktop_rag.ui.chat.chat_page import ChatPage
 
     return ChatPage

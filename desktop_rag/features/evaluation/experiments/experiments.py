@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from threading import Event, Lock
 
 from desktop_rag.answer.chat import Chat
+from desktop_rag.core.answer_costs import CostlyError, RunEstimate, estimate
 from desktop_rag.core.errors import AppError
 from desktop_rag.features.evaluation.experiments.answer_grader import AnswerGrader
 from desktop_rag.features.evaluation.experiments.answerer import setup_of
@@ -26,7 +27,6 @@ from desktop_rag.features.evaluation.values.run import (
     SetUp,
     validated_set,
 )
-from desktop_rag.core.answer_costs import CostlyError, RunEstimate, estimate
 from desktop_rag.features.evaluation.values.scoring import (
     RunScores,
     named,

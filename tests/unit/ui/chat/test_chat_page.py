@@ -158,11 +158,11 @@ def test_a_missing_source_is_an_error(
     use(room, server)
     ask(room, qtbot)
     room.file.unlink()
-    told: list[AppError] = []
-    bridge.hear(AppError, told.append)
+    errors: list[AppError] = []
+    bridge.hear(AppError, errors.append)
     click(room, qtbot, "Open source 1 in another program", 0)
-    qtbot.waitUntil(lambda: bool(told))
-    assert "no longer exists" in told[0].title
+    qtbot.waitUntil(lambda: bool(errors))
+    assert "no longer exists" in errors[0].title
 
 
 def test_stop_keeps_what_has_arrived_and_it_can_be_asked_again(

@@ -43,9 +43,9 @@ def test_shows_the_folder(bridge: Bridge, desktop: Desktop, qtbot: QtBot, tmp_pa
 def test_a_missing_file_is_an_error(
     bridge: Bridge, desktop: Desktop, qtbot: QtBot, tmp_path: Path
 ) -> None:
-    told: list[AppError] = []
-    bridge.hear(AppError, told.append)
+    errors: list[AppError] = []
+    bridge.hear(AppError, errors.append)
     FileOpener(bridge, desktop).open(tmp_path / "gone.md")
-    qtbot.waitUntil(lambda: bool(told))
-    assert "gone.md" in told[0].title
+    qtbot.waitUntil(lambda: bool(errors))
+    assert "gone.md" in errors[0].title
     assert desktop.opened == []

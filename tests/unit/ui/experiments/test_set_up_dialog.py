@@ -7,9 +7,9 @@ from PySide6.QtCore import QPoint, QRect
 from PySide6.QtWidgets import QComboBox, QPlainTextEdit, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
+from desktop_rag.core.answer_costs import RunEstimate
 from desktop_rag.features.evaluation.ui.set_up_dialog import SetUpChoices, SetUpDialog
 from desktop_rag.features.evaluation.values.run import SetUp
-from desktop_rag.core.answer_costs import RunEstimate
 from desktop_rag.ui.foundation.bridge import Bridge
 from tests.unit.ui.rooms import button, field, texts
 

@@ -56,7 +56,12 @@ def test_changes_are_queued_while_loading(
 
 
 def test_sources_that_changed_while_loading_are_read_again(
-    bridge: Bridge, feed: LibraryFeed, library: Library, tmp_path: Path, qtbot: QtBot
+    bridge: Bridge,
+    feed: LibraryFeed,
+    library: Library,
+    source_id: str,
+    tmp_path: Path,
+    qtbot: QtBot,
 ) -> None:
     counts: list[int] = []
     feed.sources_changed.connect(lambda sources, _: counts.append(len(sources)))

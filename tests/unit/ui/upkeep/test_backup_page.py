@@ -126,11 +126,11 @@ def test_a_wrong_file_is_a_notice(
     (tmp_path / "x").write_text("no backup", encoding="utf-8")
     button(page, "Import a backup…").click()
     dialog = only(page, QFileDialog, "importBackupDialog")
-    told: list[AppError] = []
-    bridge.hear(AppError, told.append)
+    errors: list[AppError] = []
+    bridge.hear(AppError, errors.append)
     dialog.fileSelected.emit(str(tmp_path / "x"))
     dialog.reject()
-    qtbot.waitUntil(lambda: bool(told))
+    qtbot.waitUntil(lambda: bool(errors))
     assert button(page, "Import a backup…").isEnabled()
 
 

@@ -4,6 +4,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from desktop_rag.store.duckdb.database.migrations import LATEST
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
@@ -16,7 +17,6 @@ from desktop_rag.features.shared_library.postgres.postgres_engine import (
 )
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.inspection import NoLibraryError
-from desktop_rag.store.duckdb.database.migrations import LATEST
 from desktop_rag.store.duckdb.tables.table_queries import TableQueries
 from tests.engines import postgres_in
 from tests.servers.postgres_server import address
