@@ -16,9 +16,7 @@ MAX_FUNCTION_LINES = 50
 MAX_FOLDER_MODULES = {"desktop_rag/core": 28}
 BOTH_SIDES = {
     "assistant_store.py",
-    "experiment_store.py",
     "interaction_store.py",
-    "standing_store.py",
     "tag_store.py",
 }
 BANNED_NAMES = {"utils", "helpers", "common", "manager", "base", "misc", "data", "info"}
