@@ -311,7 +311,7 @@ KINDS: tuple[ConnectionKind, ...] = (
             "store.postgres.database.server_connection",
             "store.postgres.database.server_database",
             "store.postgres.database.server_errors",
-            "store.postgres.database.server_migrations",
+            "store.postgres.database.server_schema",
             "store.postgres.server_precious_store",
             "store.postgres.slow_statements",
         ),

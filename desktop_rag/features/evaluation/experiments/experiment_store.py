@@ -23,7 +23,8 @@ _OF_SET = (
 )
 _OF_RUN = (
     "DELETE FROM experiments WHERE record_id = ? OR owner_id = ? OR (kind = 'judgement' AND"
-    " (made_of->>'first_run' = ? OR made_of->>'second_run' = ?)) RETURNING record_id"
+    " (CAST(made_of AS JSON)->>'first_run' = ? OR CAST(made_of AS JSON)->>'second_run' = ?))"
+    " RETURNING record_id"
 )
 
 

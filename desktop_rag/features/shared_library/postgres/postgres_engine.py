@@ -48,7 +48,7 @@ from desktop_rag.features.shared_library.postgres.server_check import slow_state
 from desktop_rag.store.contract.database import Entity
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.inspection import Discrepancy, IndexRepair, JournalState
-from desktop_rag.store.contract.precious import Entry, Plan
+from desktop_rag.store.contract.precious import SCHEMA, Entry, Plan
 from desktop_rag.store.contract.tables import TableQueries
 from desktop_rag.store.sql.documents.document_store import DocumentStore, waiting_pictures
 from desktop_rag.store.sql.documents.source_store import SourceStore, WebPageStore
@@ -72,8 +72,7 @@ _REFUSALS = (psycopg.DataError, psycopg.errors.DatatypeMismatch)
 class ServerPreciousStore:
     """Reads and merges entries. Backups of the index are the server's own, as by pg_dump."""
 
-    # Rows have the columns of this version of the embedded engine's tables.
-    schema = 25
+    schema = SCHEMA
 
     def __init__(self, database: ServerDatabase) -> None:
         self._database = database

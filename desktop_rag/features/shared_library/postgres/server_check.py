@@ -18,7 +18,7 @@ from desktop_rag.features.shared_library.postgres.database.server_connection imp
 from desktop_rag.features.shared_library.postgres.database.server_database import (
     mapping_server_errors,
 )
-from desktop_rag.features.shared_library.postgres.database.server_migrations import (
+from desktop_rag.features.shared_library.postgres.database.server_schema import (
     LATEST,
     version_of,
 )
@@ -64,7 +64,7 @@ _LEAST_VERSION = 170_000
 _LEAST_VECTOR = (0, 8)
 # What a search reads; not the chats of those who use the server.
 _READ = (
-    "migrations", "library_state", "collections", "sources", "documents", "document_texts",
+    "library_state", "collections", "sources", "documents", "document_texts",
     "chunks", "terms", "postings", "models", "file_tags",
 )  # fmt: skip
 # What the search of a role that may read everything reads instead of `postings`.

@@ -9,6 +9,7 @@ at opening before the lane starts, unless stated otherwise.
 import json
 import logging
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -33,6 +34,8 @@ FOLDER = "journal"
 _GENERATION = "generation"
 _REMOVALS = "removed.jsonl"
 _LINES = "*.jsonl"
+# A kind names a file, also one of a feature that is not here.
+_KIND = re.compile(r"[a-z_]{1,40}")
 # This many lines are applied in one transaction.
 _BATCH = 500
 
@@ -65,9 +68,12 @@ class Line:
             found: Any = json.loads(content)
             entity = Entity(found["kind"], found["key"], found.get("conversation_id", ""))
             number, rows = found["n"], found["rows"]
-            names = (found["kind"], found["key"])
-            is_valid = type(number) is int and all(type(name) is str for name in names)
-            if not is_valid or not all(isinstance(row, dict) for row in chain(*rows.values())):
+            is_named = _KIND.fullmatch(entity.kind) and type(found["key"]) is str
+            if (
+                not is_named
+                or type(number) is not int
+                or not all(isinstance(row, dict) for row in chain(*rows.values()))
+            ):
                 raise ValueError("unknown fields")
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as exc:
             raise ValueError("no line of a journal") from exc

@@ -17,64 +17,16 @@ READER = "desktop_rag_reader"
 _COLLECTIONS = "desktop_rag.collections"
 _DOCUMENTS = "desktop_rag.documents"
 
-# Run with the rights of their owner, once per statement. A setting that was never made, or ended
-# with its transaction, is NULL or empty: then nothing is named.
-_FUNCTIONS = f"""
-CREATE FUNCTION named(setting text) RETURNS text[] STABLE LANGUAGE sql RETURN
-    ARRAY(SELECT json_array_elements_text(
-        coalesce(nullif(current_setting(setting, true), ''), '[]')::json));
-CREATE FUNCTION readable_collections() RETURNS text[] STABLE LANGUAGE sql RETURN
-    named('{_COLLECTIONS}');
-CREATE FUNCTION readable_sources() RETURNS text[] STABLE SECURITY DEFINER LANGUAGE sql
-    SET search_path FROM CURRENT AS $$
-    SELECT coalesce(array_agg(source_id), '{{}}') FROM sources
-    WHERE NOT is_attached AND collection_id = ANY (readable_collections()) $$;
-CREATE FUNCTION readable_documents() RETURNS text[] STABLE SECURITY DEFINER LANGUAGE sql
-    SET search_path FROM CURRENT AS $$
-    SELECT coalesce(array_agg(document_id), '{{}}') FROM documents d
-    JOIN sources s USING (source_id)
-    WHERE document_id = ANY (named('{_DOCUMENTS}')) AND NOT s.is_attached $$;
-CREATE FUNCTION readable_chunks() RETURNS int8multirange STABLE SECURITY DEFINER LANGUAGE sql
-    SET search_path FROM CURRENT AS $$
-    SELECT coalesce(range_agg(int8range(t.first_chunk, t.last_chunk, '[]')), '{{}}')
-    FROM document_texts t JOIN documents d USING (document_id)
-    WHERE t.last_chunk >= t.first_chunk AND d.state <> 'gone'
-        AND (d.source_id = ANY (readable_sources()) OR d.document_id = ANY (readable_documents()))
-    $$;
-"""
-_POLICIES = {
-    "collections": "collection_id = ANY ((SELECT readable_collections())::text[])",
-    "sources": (
-        "source_id = ANY ((SELECT readable_sources())::text[])"
-        " OR source_id IN (SELECT d.source_id FROM documents d)"
-    ),
-    "documents": (
-        "state <> 'gone' AND (source_id = ANY ((SELECT readable_sources())::text[])"
-        " OR document_id = ANY ((SELECT readable_documents())::text[]))"
-    ),
-    "document_texts": "document_id IN (SELECT d.document_id FROM documents d)",
-    "chunks": "chunk_id <@ (SELECT readable_chunks())",
-    "postings": "chunk_id <@ (SELECT readable_chunks())",
-    "file_tags": "path IN (SELECT d.path FROM documents d)",
-    # What they tell of the rest is counted by the postings and chunks that may be read.
-    "terms": "true",
-    "models": "true",
-    "library_state": "true",
-}
 
-
-def create_rights(connection: Own, schema: str) -> None:
-    """Create the role, its policies, and what it may read; inside a transaction."""
+def create_reader(connection: Own, schema: str) -> None:
+    """Create the role and let it use the schema; inside a transaction."""
     known = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [READER]).fetchone()
     reader = sql.Identifier(READER)
     if known is None:
         connection.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(reader))
     connection.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(reader))
-    connection.execute(_FUNCTIONS.encode())
     usage = sql.SQL("GRANT USAGE ON SCHEMA {} TO {}")
     connection.execute(usage.format(sql.Identifier(schema), reader))
-    for table, condition in _POLICIES.items():
-        restrict(connection, table, condition)
 
 
 def restrict(connection: Own, table: str, condition: str) -> None:

@@ -36,10 +36,11 @@ from desktop_rag.features.shared_library.postgres.database.server_connection imp
     Own,
     ServerConnection,
 )
-from desktop_rag.features.shared_library.postgres.database.server_migrations import (
+from desktop_rag.features.shared_library.postgres.database.server_schema import (
     LATEST,
+    bring_up_to_date,
     lock_number,
-    migrate,
+    refuse_other_version,
     version_of,
 )
 from desktop_rag.store.contract.database import Entity
@@ -219,7 +220,7 @@ class ServerDatabase:
                 if is_read_only:
                     _refuse_other_version(version_of(connection, schema))
                 else:
-                    migrate(connection, schema)
+                    bring_up_to_date(connection, schema)
                 # True when policies show the role of this connection a part of the library only.
                 self.is_limited = _is_limited(connection)
             self._pool = self._pool_of(address)
@@ -454,7 +455,6 @@ _MOST_LOOKUPS = 64
 def _refuse_other_version(version: int | None) -> None:
     if version is None:
         raise NoLibraryError(has_journal=False)
+    refuse_other_version(version)
     if version < LATEST:
         raise NotReadableNowError("The library is of an earlier version.", "Start the app once.")
-    if version > LATEST:
-        raise AppError("The library is from a newer version of the app.", "Update the app.")

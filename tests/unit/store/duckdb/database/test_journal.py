@@ -215,7 +215,7 @@ def test_a_change_that_the_journal_cannot_hold_is_no_change(
 @pytest.mark.parametrize(
     "line",
     [
-        '{"n": 99, "kind": "table", "key": "x", "rows": {}}',
+        '{"n": 99, "kind": "../table", "key": "x", "rows": {}}',
         '{"n": "99", "kind": "message", "key": "x", "rows": {}}',
         '{"n": 99, "kind": "message", "key": "x", "rows": {"messages": ["x"]}}',
         '{"n": 99, "kind": "message", "key": ["x"], "rows": {}}',

@@ -13,7 +13,6 @@ from desktop_rag.features.shared_library.postgres.database.server_database impor
 from desktop_rag.features.shared_library.postgres.documents.server_content import ServerContent
 from desktop_rag.features.shared_library.postgres.postgres_engine import (
     PostgresOpener,
-    ServerPreciousStore,
 )
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.inspection import NoLibraryError
@@ -52,7 +51,7 @@ def test_a_library_is_opened_to_read_only_where_there_is_one(
 
 def test_a_library_of_a_newer_app_is_refused(engine: Engine, tmp_path: Path) -> None:
     assert isinstance(engine.storage, ServerDatabase)
-    engine.storage.write(lambda con: con.execute("INSERT INTO migrations VALUES (999, 0)"))
+    engine.storage.write(lambda con: con.execute("UPDATE library_state SET version = 999"))
     with pytest.raises(AppError, match="newer version"):
         postgres_in(tmp_path)
 
@@ -83,10 +82,6 @@ def test_two_processes_see_what_the_other_wrote(engine: Engine, tmp_path: Path) 
     put(other, "b.txt", "lamp too")
     assert engine.lexical.weigh([("lamp",)]).counts == (2,)
     other.close()
-
-
-def test_entries_have_the_columns_of_the_embedded_engine() -> None:
-    assert ServerPreciousStore.schema == LATEST
 
 
 def test_what_a_backup_cannot_hold_is_said(engine: Engine, tmp_path: Path) -> None:

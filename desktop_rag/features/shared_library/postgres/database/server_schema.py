@@ -1,0 +1,155 @@
+"""The tables of a library on a server: written down in schema.sql, made and kept up to date.
+
+It runs when a library is opened, with a lock so that two programs that start at once do it once.
+"""
+
+import re
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+from psycopg import sql
+
+from desktop_rag.core.errors import AppError
+from desktop_rag.features.shared_library.postgres.database.partitioning import create_partitions
+from desktop_rag.features.shared_library.postgres.database.rights import READER, create_reader
+from desktop_rag.features.shared_library.postgres.database.server_connection import Own
+from desktop_rag.store.contract.kinds import tables_of_features
+
+# Brings a library from version n + 1 to n + 2, at place n. Each is run once, in a transaction.
+STEPS: list[Callable[[Own], None]] = []
+LATEST = 1 + len(STEPS)
+# What `version_of` says of a library that is older than any that can be opened.
+TOO_OLD = -1
+
+_TABLES = Path(__file__).parents[1] / "schema.sql"
+_PARTITIONED = ("documents", "document_texts", "chunks", "posting_blocks", "dead_chunks")
+# The last library before version 1 has its tables, and counted the steps that led to them.
+_BEFORE = 5
+_TO_FIRST = """
+ALTER TABLE library_state ADD COLUMN version integer;
+UPDATE library_state SET version = 1;
+DROP TABLE migrations;
+"""
+_TEXT, _COLLATED = "text", 'COLLATE pg_catalog."pg_c_utf8"'
+_ROWID = "rowid bigint GENERATED ALWAYS AS IDENTITY"
+# The first version with the collation pg_c_utf8, in the number that the server reports.
+_LEAST_VERSION = 170_000
+_LEAST_VECTOR = (0, 8)
+
+
+def lock_number(schema: str) -> int:
+    """The number of the advisory lock that a writer of this library holds."""
+    return zlib.crc32(schema.encode())
+
+
+def version_of(connection: Own, schema: str) -> int | None:
+    """The version of a library; None without one.
+
+    TOO_OLD for a library that no app wrote that was ever released.
+    """
+    rows = connection.execute(
+        "SELECT table_name FROM information_schema.columns WHERE table_schema = %s"
+        " AND table_name IN ('library_state', 'migrations') AND column_name = 'version'",
+        [schema],
+    ).fetchall()
+    tables = {name for (name,) in rows}
+    if not tables:
+        return None
+    if "library_state" in tables:
+        row = connection.execute("SELECT version FROM library_state").fetchone()
+        return int(row[0]) if row else None
+    row = connection.execute("SELECT max(version) FROM migrations").fetchone()
+    return 1 if row and row[0] == _BEFORE else TOO_OLD
+
+
+def bring_up_to_date(connection: Own, schema: str) -> None:
+    """Create or update the tables, all of it in one transaction.
+
+    AppError when the server is too old, lacks pgvector, or has a library of another version.
+    """
+    _refuse_old_server(connection)
+    with connection.transaction():
+        # Roles belong to the server, so that two new libraries must not both create one.
+        for name in (READER, schema):
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", [lock_number(name)])
+        found = version_of(connection, schema)
+        refuse_other_version(found)
+        if found is None:
+            _create(connection, schema)
+        elif _has_migrations(connection, schema):
+            connection.execute(_TO_FIRST.encode())
+        for version in range(found or LATEST, LATEST):
+            STEPS[version - 1](connection)
+            connection.execute("UPDATE library_state SET version = %s", [version + 1])
+        for statements in tables_of_features():
+            # Each of these rows can't be made again: the order of arrival is kept.
+            kept = statements.replace("\n);", ",\n    ROWID\n);")
+            connection.execute(translated(connection, kept).encode())
+
+
+def refuse_other_version(found: int | None) -> None:
+    """AppError for a library from before the first version, or of a newer app."""
+    if found == TOO_OLD:
+        raise AppError(
+            "The library on the server was written by an app from before the first release.",
+            "Remove its schema from the database, and copy a library there: desktop-rag copy.",
+        )
+    if found is not None and found > LATEST:
+        raise AppError(
+            "The library on the server is from a newer version of the app.",
+            f"It has version {found}, this app knows {LATEST}. Update the app.",
+        )
+
+
+def _create(connection: Own, schema: str) -> None:
+    connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
+    create_reader(connection, schema)
+    connection.execute(translated(connection, _TABLES.read_text("utf-8")).encode())
+    for table in _PARTITIONED:
+        create_partitions(connection, table)
+
+
+def _has_migrations(connection: Own, schema: str) -> bool:
+    query = "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = 'migrations'"
+    return connection.execute(query, [schema]).fetchone() is not None
+
+
+def translated(connection: Own, statements: str) -> str:
+    """Statements with PostgreSQL's words for what schema.sql says shortly."""
+    row = connection.execute(
+        "SELECT 'lz4' = ANY (enumvals) FROM pg_settings WHERE name = 'default_toast_compression'"
+    ).fetchone()
+    packed = "COMPRESSION lz4" if row and row[0] else "STORAGE EXTERNAL"
+    words = {
+        "VARCHAR": f"{_TEXT} {_COLLATED}",
+        "PACKED": f"{_TEXT} {packed} {_COLLATED}",
+        "DOUBLE": "double precision",
+        "ROWID": _ROWID,
+    }
+    # The comments are for people.
+    code = re.sub(r"--[^\n]*", "", statements)
+    return re.sub(rf"\b({'|'.join(words)})\b", lambda found: words[found[1]], code)
+
+
+def _refuse_old_server(connection: Own) -> None:
+    if connection.info.server_version < _LEAST_VERSION:
+        raise AppError(
+            "The database server is too old.",
+            "The library needs PostgreSQL 17 or newer with pgvector 0.8 or newer.",
+        )
+    row = connection.execute(
+        "SELECT installed_version, default_version FROM pg_available_extensions"
+        " WHERE name = 'vector'"
+    ).fetchone()
+    version = (row[0] or row[1]) if row else None
+    if version is None or tuple(int(n) for n in version.split(".")[:2]) < _LEAST_VECTOR:
+        raise AppError(
+            "The database server has no pgvector, or an old one.",
+            "Install pgvector 0.8 or newer on the server, as Debian's package"
+            " postgresql-18-pgvector does.",
+        )
+    with connection.transaction():
+        # Two libraries that are created at once would both create it.
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", [lock_number("extension vector")])
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
