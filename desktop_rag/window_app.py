@@ -12,7 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from types import TracebackType
+<<<<<<< HEAD
 from typing import Any
+=======
+from typing import TYPE_CHECKING, Any
+from weakref import WeakMethod
+>>>>>>> tests
 
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
@@ -42,6 +47,8 @@ from desktop_rag.ui.window.main_window import MainWindow, place_of, place_window
 from desktop_rag.ui.window.window_pages import SETTINGS, import_pages
 
 log = logging.getLogger(__name__)
+
+_OnBug = Callable[[type[BaseException], BaseException | None, TracebackType | None], None]
 
 _DEMO_S = 120.0
 _DRAWN_MS = 100
@@ -96,8 +103,8 @@ class WindowApp:
         services.settings_changes.leave_to(self._change_settings)
         self.window.notices.shown.connect(self._on_notice_shown)
         self._previous_hook = sys.excepthook
-        sys.excepthook = self._on_bug
-        threading.excepthook = lambda failed: self._on_bug(
+        sys.excepthook = hook = _without_keeping(self._on_bug)
+        threading.excepthook = lambda failed: hook(
             failed.exc_type, failed.exc_value, failed.exc_traceback
         )
         self.presence.needed.connect(self._prepare)
@@ -301,3 +308,28 @@ class WindowApp:
         logs = self.services.home.logs
         hint = tr("Your files are safe. The details are in {logs}.", logs=logs)
         self.bridge.post(AppError(tr("An error in the app interrupted this."), hint))
+<<<<<<< HEAD
+=======
+
+
+def _without_keeping(on_bug: _OnBug) -> _OnBug:
+    """The same method while its object lives.
+
+    Every thread keeps both hooks of its start, and some threads outlive the window.
+    """
+    method = WeakMethod(on_bug)
+
+    def hook(
+        kind: type[BaseException], bug: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if found := method():
+            found(kind, bug, trace)
+
+    return hook
+
+
+def _settings_pages() -> "type[SettingsPages]":
+    from desktop_rag.settings_pages import SettingsPages
+
+    return SettingsPages
+>>>>>>> tests

@@ -4,7 +4,6 @@ import threading
 from pathlib import Path
 
 import pytest
-from desktop_rag.store.duckdb.database.migrations import LATEST
 
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import Home
