@@ -97,15 +97,17 @@ def ask_twice(home: Home, papers: Path, trace: _Trace) -> None:
     opened.services.library.sources.add(papers)
     assert opened.services.library.indexing.wait_until_idle(_WAIT_S)
     page = opened.window.chat_page
-    assert (composer := page.findChild(Composer))
+    [composer] = page.findChildren(Composer)
+    field = composer.focusProxy()
+    assert field
 
     for question in _QUESTIONS:
         trace.is_on = False
         page.new_chat()
-        QTest.keyClicks(composer.focusProxy(), question)
+        QTest.keyClicks(field, question)
         QTest.qWait(1000)  # until what typing started has ended
         trace.is_on = question == _QUESTIONS[-1]
-        QTest.keyClick(composer.focusProxy(), Qt.Key.Key_Return)
+        QTest.keyClick(field, Qt.Key.Key_Return)
         for is_answering in (True, False):
             give_up_at = time.monotonic() + _WAIT_S
             while page.is_answering is not is_answering:

@@ -12,12 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from types import TracebackType
-<<<<<<< HEAD
 from typing import Any
-=======
-from typing import TYPE_CHECKING, Any
 from weakref import WeakMethod
->>>>>>> tests
 
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
@@ -308,8 +304,6 @@ class WindowApp:
         logs = self.services.home.logs
         hint = tr("Your files are safe. The details are in {logs}.", logs=logs)
         self.bridge.post(AppError(tr("An error in the app interrupted this."), hint))
-<<<<<<< HEAD
-=======
 
 
 def _without_keeping(on_bug: _OnBug) -> _OnBug:
@@ -326,10 +320,3 @@ def _without_keeping(on_bug: _OnBug) -> _OnBug:
             found(kind, bug, trace)
 
     return hook
-
-
-def _settings_pages() -> "type[SettingsPages]":
-    from desktop_rag.settings_pages import SettingsPages
-
-    return SettingsPages
->>>>>>> tests

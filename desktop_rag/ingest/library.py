@@ -458,10 +458,9 @@ class Library:
         passwords: FilePasswords | None = None,
         changes: Changes | None = None,
     ) -> None:
-        """Without `embedders` documents are searchable by words only.
-
-        `make_parser` makes a parser process: one each for files, their pictures, the links of
-        pages, drawn pages, attachments and passwords. They ask for `passwords` themselves. What
+        """Without `embedders` documents are searchable by words only. `make_parser` makes a
+        parser process: one each for files, their pictures, the links of pages, drawn pages,
+        attachments and passwords. They ask for `passwords` themselves. What
         changes, each a LibraryEvent, is published to `changes` on worker threads.
         """
         self._stores = stores
@@ -475,8 +474,7 @@ class Library:
         self._watch = SourceWatch(catalogue, state_changed=self._on_state_changed, notify=publish)
         self._pipeline = pipeline = Pipeline(
             stores, catalogue, embedders, priority, make_parser, rules=rules,
-            recheck_times=self._times.recheck,
-            callbacks=self._callbacks(),
+            recheck_times=self._times.recheck, callbacks=self._callbacks(),
         )  # fmt: skip
         self._pages = PageRenderer(make_parser)
         self._attacher = self._make_attacher(catalogue)

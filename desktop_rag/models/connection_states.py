@@ -69,8 +69,7 @@ class ConnectionKind:
 
 # Every kind of connection the app can make, and those it never makes: one table.
 #
-# `connection_states.py` adds the state that each kind has by the settings. `modules` are those
-# that
+# `connection_states.py` adds the state that each kind has by the settings. `modules` are those that
 # open the connection; a test fails when any other module could. Pure.
 
 __all__ = ["KINDS", "ConnectionKind", "Place", "Reach"]

@@ -126,8 +126,8 @@ def _delete(backend: "KeyringBackend", service: str, user: str) -> None:
 # Passwords of encrypted files and folders, for the session or in the system's keyring.
 #
 # Any worker thread. They are never part of a setting, a log or a repr, and are in no file. A file
-# of
-# the app lists the paths that have one in the keyring, so that the keyring is asked for no other.
+# of the app lists the paths that have one in the keyring, so that the keyring is asked for no
+# other.
 
 SERVICE = "desktop-rag, passwords of files"
 _PLACES = "places"

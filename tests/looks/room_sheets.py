@@ -19,7 +19,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.library.source_list import FolderCard
 from desktop_rag.ui.messages.answer_item import AnswerItem
 from desktop_rag.ui.messages.message_model import Phase, Turn
-from desktop_rag.ui.messages.message_view import QuestionItem
+from desktop_rag.ui.messages.question_item import QuestionItem
 from desktop_rag.ui.reading.document_loading import StateNotice, WayOut
 from desktop_rag.ui.reading.reading_pane import StateCard
 

@@ -137,6 +137,7 @@ def test_one_module_names_the_store_engine() -> None:
     assert {hit.split(":")[0] for hit in hits} == {
         "desktop_rag/store/opening.py",
         "desktop_rag/core/settings.py",
+        "desktop_rag/features/shared_library/opening.py",
     }
     assert [hit for hit in hits if "settings.py" in hit] == [
         'desktop_rag/core/settings.py: engine: str = "duckdb"'
@@ -200,5 +201,8 @@ def test_only_the_composition_root_uses_the_engine_of_the_services() -> None:
     assert users == {
         "desktop_rag/app.py",
         "desktop_rag/upkeep.py",
+        "desktop_rag/store/joining.py",
         "desktop_rag/store/opening.py",
+        "desktop_rag/features/evaluation/services.py",
+        "desktop_rag/features/schedules/services.py",
     }

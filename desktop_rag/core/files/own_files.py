@@ -91,11 +91,9 @@ class ContentFolder:
 
 # Keeps what the app writes to this user alone. Any thread.
 #
-# A mask for the whole process, and not a mode at each file: the database engine creates its log
-# and
+# A mask for the whole process, and not a mode at each file: the database engine creates its log and
 # its temporary files itself, again and again, and asks nobody for their modes. Only entry points
-# set
-# it, so a program that uses the package as a library keeps its own mask.
+# set it, so a program that uses the package as a library keeps its own mask.
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _switching = threading.RLock()

@@ -10,8 +10,7 @@ from desktop_rag.core.text import words
 
 # Function words of a question, which carry no subject. Any thread.
 #
-# They mislead lexical search: "why" and "does" are rare in documents, so BM25 would weigh them
-# like
+# They mislead lexical search: "why" and "does" are rare in documents, so BM25 would weigh them like
 # the subject.
 
 # A language is recognised by this many of its function words and this share of all words.
@@ -175,8 +174,7 @@ NUMBER_WORDS = {word: f"{value}" for word, value in _VALUES.items() if word not 
 
 # Recognises open questions, which ask for a reason, a way or an explanation. Any thread.
 #
-# "Who", "when" and "how many" ask for something that a passage names; "why" and "how" for
-# something
+# "Who", "when" and "how many" ask for something that a passage names; "why" and "how" for something
 # that passages explain in words of their own.
 
 

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 
 # Finished English texts in another language: failures, reasons and notices. Any thread. Pure.
 #
-# They are English where they are made, stored, logged and sent to programs. Whoever shows one
-# gives
+# They are English where they are made, stored, logged and sent to programs. Whoever shows one gives
 # it here: it is taken apart into the texts that are known, and their values are put into the
 # translations. What isn't known stays as it is: names, paths, the words of a server.
 

@@ -10,8 +10,7 @@ import psutil
 # The wait for room on a full disk: when indexing may try again. One thread at a time; cheap.
 #
 # More free space is the sign for it. A quota of this user shows in no figure, so it also tries
-# again
-# now and then without that, ever more rarely.
+# again now and then without that, ever more rarely.
 
 
 @dataclass(frozen=True, slots=True)

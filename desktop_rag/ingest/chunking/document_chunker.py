@@ -292,8 +292,7 @@ def _union(first: SectionPart, second: SectionPart) -> SectionPart:
 # Decides how much text neighbouring chunks share. Pure.
 #
 # The overlap depends only on the text before the chunk, not on other boundaries, so an edit
-# elsewhere
-# does not change it.
+# elsewhere does not change it.
 
 # A token has about four characters; text further back than this cannot fit.
 _TOKEN_CHARACTERS = 6
@@ -438,10 +437,8 @@ def _parts(title: str, path: Sequence[str]) -> list[str]:
 
 # Cuts a parsed document into chunks that fit the embedder and know their location. Pure.
 #
-# A chunk never crosses a page, slide or sheet, nor a heading unless the method ignores headings,
-# so
-# its anchor is valid for all of it. Within such a section a chunk begins with the last sentences
-# of
+# A chunk never crosses a page, slide or sheet, nor a heading unless the method ignores headings, so
+# its anchor is valid for all of it. Within such a section a chunk begins with the last sentences of
 # the previous one. Text that an edit left unchanged keeps its boundaries.
 
 # Increased when the same settings yield different chunks.

@@ -161,8 +161,7 @@ class WindowEmbedder:
 
 # Exponential backoff for embedding models that did not answer. Any thread; cheap.
 #
-# Each delay is twice as long as the one before, up to a limit, so that an endpoint that is down
-# for
+# Each delay is twice as long as the one before, up to a limit, so that an endpoint that is down for
 # long gets a few requests an hour. The person is notified once.
 
 

@@ -85,8 +85,7 @@ def _is_needed(name: str) -> bool:
 
 # The parent's end of one parser process: starts it, reads its pipes, monitors and ends it.
 #
-# Used by the thread that asks. A second thread, which ends with the process, receives the frames:
-# a
+# Used by the thread that asks. A second thread, which ends with the process, receives the frames: a
 # thread and a queue work the same on every system, unlike waiting on several pipes.
 
 

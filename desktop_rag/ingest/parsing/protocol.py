@@ -309,8 +309,7 @@ def _packed(items: Iterable[Any]) -> Iterator[list[Any]]:
 # Carries requests to the parser process, each with the opened file to read.
 #
 # A socket pair on Linux and macOS, over which a descriptor passes, so that the process needs no
-# right
-# to open documents. Elsewhere a pipe: the process opens the file by its path.
+# right to open documents. Elsewhere a pipe: the process opens the file by its path.
 
 _READ_BYTES = 64 * 1024
 _MAX_DESCRIPTORS = 4

@@ -28,8 +28,7 @@ from desktop_rag.models.transcription_client import TranscriptionClient, may_sen
 # The transcripts of recordings, by the hash of the recording's content. Any thread.
 #
 # They can be made again, but that may take hours or money, so they are files of their own. The
-# pieces
-# of one under way are kept too.
+# pieces of one under way are kept too.
 
 _PIECES = ".pieces"
 

@@ -36,8 +36,7 @@ log = logging.getLogger(__name__)
 
 # Schedules second scans of places in a source. Any thread.
 #
-# An editor may delete a file and write it again, and a file may still be growing: neither is
-# stored
+# An editor may delete a file and write it again, and a file may still be growing: neither is stored
 # before a second scan.
 
 _TICK_S = 0.5

@@ -85,8 +85,7 @@ class FetchedPage:
 
 # Parses robots.txt according to RFC 9309, in linear time. Pure.
 #
-# The standard library's parser supports no wildcards and applies the first matching rule instead
-# of
+# The standard library's parser supports no wildcards and applies the first matching rule instead of
 # the longest, so it would allow pages that a site excludes.
 
 _MAX_LINES = 20_000

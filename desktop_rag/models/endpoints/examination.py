@@ -41,8 +41,7 @@ log = logging.getLogger(__name__)
 #
 # A server states what the model supports; what it was started with may be far less. A server that
 # refuses a long request often states its limit; one that truncates silently is detected by the
-# tokens
-# it counts. Nearly every tokenizer has one token for each of the words sent.
+# tokens it counts. Nearly every tokenizer has one token for each of the words sent.
 
 # Short and frequent words: one token each, and nothing to merge.
 _WORDS = (

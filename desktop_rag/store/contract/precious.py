@@ -103,7 +103,7 @@ class BackupRules:
 class Kept:
     """What a feature keeps in the library and in backups.
 
-    `tables` is a file of statements that make its tables, in the words of DuckDB. They are run at
+    `tables` is a file of statements that make its tables, in the SQL of the schema. They are run at
     each opening, so they say IF NOT EXISTS, of a column that is added later too. `nouns` has a word
     for one and for several of each kind, and of what its file holds. `backups` is called when a
     backup is written or read, and not before.

@@ -21,8 +21,7 @@ from desktop_rag.ui.widgets.find_bar import FindBar
 
 # Finds words in all messages of the open chat. Qt thread, through the bridge.
 #
-# All messages are searched, also those of a long chat that are not on show. Their Markdown is
-# taken
+# All messages are searched, also those of a long chat that are not on show. Their Markdown is taken
 # as the words it shows, so the count may differ from the marks where a message is written oddly.
 
 # A message and which of its hits.

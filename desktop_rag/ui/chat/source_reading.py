@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 # A splitter with side panels; a narrow window shows only one of them at a time. Qt thread.
 #
-# On the right there are two: the sources of an answer, or in their place the document that is
-# read,
+# On the right there are two: the sources of an answer, or in their place the document that is read,
 # which has a width of its own.
 
 NARROW_PX = 960

@@ -152,8 +152,7 @@ def _make_list(field: QPlainTextEdit, name: str) -> QListWidget:
 
 # Completes saved prompts after a slash in the question field. Qt thread.
 #
-# Placeholders such as {{topic}} are filled in one after the other: Tab goes to the next one, and
-# so
+# Placeholders such as {{topic}} are filled in one after the other: Tab goes to the next one, and so
 # does Enter while there is one.
 
 _COMMAND = re.compile(r"/(\S*)")

@@ -16,7 +16,7 @@ from desktop_rag.ui.markdown.formula_drawing import FormulaDrawer
 from desktop_rag.ui.messages.answer_body import AnswerBody
 from desktop_rag.ui.messages.claim_panel import ClaimPanel
 from desktop_rag.ui.messages.message_model import Phase, Turn
-from desktop_rag.ui.messages.question_button import QuestionButton
+from desktop_rag.ui.messages.question_item import QuestionButton
 from desktop_rag.ui.widgets.controls import (
     Card,
     ElidedLabel,

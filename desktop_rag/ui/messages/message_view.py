@@ -12,45 +12,35 @@ from PySide6.QtCore import (
     QMetaObject,
     QModelIndex,
     QObject,
-    QPoint,
     QRect,
-    QSize,
     Qt,
     QTimer,
     Signal,
     Slot,
 )
 from PySide6.QtGui import QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
 from desktop_rag.core.conversation import Feedback, Message, Role, SourceRef
 from desktop_rag.core.language.translation import tr
-from desktop_rag.core.question_scope import ALL_DOCUMENTS
-from desktop_rag.ui.composer.attachment_strip import SentAttachments
 from desktop_rag.ui.foundation.days import day_in_words, day_of
 from desktop_rag.ui.foundation.shortcuts import INSIDE, bind
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.foundation.word_search import found_spans
-from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.markdown.formula_drawing import FormulaDrawer
 from desktop_rag.ui.messages.answer_item import AnswerItem
 from desktop_rag.ui.messages.message_model import MessageModel, Turn
+from desktop_rag.ui.messages.question_item import QuestionItem
 from desktop_rag.ui.widgets.controls import (
-    Card,
-    ElidedLabel,
-    IconButton,
     PlainLabel,
     TextButton,
     centred,
     plain_tooltip,
 )
-from desktop_rag.ui.widgets.marked_text import MarkedText
 
 # What stays in view while messages change their heights. Qt thread.
 #
-# The newest text while the person is at the end, else what they look at: when rows come above,
-# when
+# The newest text while the person is at the end, else what they look at: when rows come above, when
 # the text is wrapped anew, and when a place is gone to whose messages are still being laid out.
 
 # Messages take their new heights within a few events after the width.
@@ -185,121 +175,6 @@ class ScrollPlace(QObject):
                 self._distance_from_end = self._bar.maximum() - value
             self.scrolled.emit()
         self.moved.emit()
-
-
-# The widget of one question: it shows a `Turn` in a bubble. Qt thread.
-
-_MAX_QUESTION_CHARS = 4_000
-_BUBBLE_SHARE = 0.85
-_MIN_PX = 120
-# The bubble's margins and the buttons beside it.
-_AROUND_PX = 104
-
-
-class QuestionItem(QWidget):
-    """A question on the right, with its attachments above it.
-
-    `teach_requested` carries its whole text, and the button that was pressed.
-    """
-
-    edit_requested = Signal()
-    teach_requested = Signal(str, QWidget)
-    attachment_opened = Signal(object)
-
-    def __init__(self, theme: Theme, turn: Turn, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._edit = IconButton(theme, "pencil:muted", tr("Edit question"))
-        self._edit.clicked.connect(self.edit_requested)
-        self._teach = IconButton(theme, "plus:muted", tr("Teach this to a topic"))
-        self._teach.clicked.connect(self._on_teach)
-        self._text = ""
-        self._bubble = Card(kind="bubble")
-        self._label = PlainLabel(wrap=True, selectable=True)
-        inner = QVBoxLayout(self._bubble)
-        inner.setContentsMargins(14, 9, 14, 9)
-        inner.addWidget(self._label)
-        self._theme = theme
-        self._inner = inner
-        # In place of the label, which can't mark its words; made when it is needed.
-        self._marked: MarkedText | None = None
-        self._attached = SentAttachments(theme)
-        self._attached.opened.connect(self.attachment_opened)
-        self._scope = ElidedLabel(tone="muted", scale="small")
-        self._scope.setAlignment(Qt.AlignmentFlag.AlignTrailing)
-        self._scope.hide()
-        row = QHBoxLayout()
-        row.addStretch(1)
-        row.addWidget(self._teach, alignment=Qt.AlignmentFlag.AlignVCenter)
-        row.addWidget(self._edit, alignment=Qt.AlignmentFlag.AlignVCenter)
-        row.addWidget(self._bubble)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 10, 0, 6)
-        column.setSpacing(2)
-        column.addWidget(self._attached)
-        column.addWidget(self._scope)
-        column.addLayout(row)
-        self.show_turn(turn)
-
-    def mark_words(self, words: str, current: int) -> None:
-        """Mark words in the question; `current` is the index of the person's hit, or -1."""
-        spans = found_spans(self._label.text(), words)
-        if spans and self._marked is None:
-            self._marked = MarkedText(self._theme, tr("Question with marked words"), role="text")
-            self._inner.addWidget(self._marked)
-        if self._marked is not None:
-            self._marked.show_marked(self._label.text(), spans, current)
-            self._marked.setVisible(bool(spans))
-            self._label.setVisible(not spans)
-        self._fit()
-
-    def found_place(self) -> QPoint:
-        """Where the question is in this widget."""
-        return self._bubble.pos()
-
-    def show_turn(self, turn: Turn) -> None:
-        """Show the question; of a very long one only the beginning."""
-        # Editing forks the conversation, which works for stored questions only.
-        self._edit.setVisible(bool(turn.message.message_id))
-        self._teach.setVisible(turn.can_teach)
-        self._text = turn.message.text
-        self._attached.show_attachments(turn.message.attachments)
-        scope = turn.message.scope
-        self._scope.set_full_text(one_line(scope.in_words()))
-        self._scope.setVisible(scope != ALL_DOCUMENTS)
-        text = turn.message.text
-        hidden = len(text) - _MAX_QUESTION_CHARS
-        if hidden > 0:
-            text = tr(
-                "{value}… ({hidden:,} more characters)",
-                value=text[:_MAX_QUESTION_CHARS],
-                hidden=hidden,
-            )
-        self._label.setText(text)
-        self._label.setAccessibleName(tr("You asked: {text}", text=text))
-        self._fit()
-
-    @Slot()
-    def _on_teach(self) -> None:
-        self.teach_requested.emit(self._text, self._teach)
-
-    def minimumSizeHint(self) -> QSize:
-        """Narrower than the label's current width, so that the column can shrink again."""
-        return QSize(_MIN_PX + _AROUND_PX, super().minimumSizeHint().height())
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._fit()
-
-    def _fit(self) -> None:
-        """Make the bubble as wide as its text, up to a share of the column."""
-        self._label.ensurePolished()
-        metrics = self._label.fontMetrics()
-        lines = self._label.text().splitlines() or [""]
-        natural = max(metrics.horizontalAdvance(line) for line in lines) + 4
-        room = min(int(self.width() * _BUBBLE_SHARE), self.width() - _AROUND_PX)
-        self._label.setFixedWidth(min(natural, max(_MIN_PX, room)))
-        if self._marked is not None:
-            self._marked.setFixedWidth(self._label.width())
 
 
 # A button over the messages that leads to the newest one. Qt thread.

@@ -22,9 +22,9 @@ from desktop_rag.ui.viewers.viewer import Span
 
 # The text of a document, as the readers write it, as HTML. Pure; worker threads.
 #
-# Readers write a heading as a line of its own, list items behind a dash or bullet, and the rows
-# of a
-# table as lines with bars between the cells. Everything is escaped: the document can't bring HTML.
+# Readers write a heading as a line of its own, list items behind a dash or bullet, and the rows of
+# a table as lines with bars between the cells. Everything is escaped: the document can't bring
+# HTML.
 
 _BAR = " | "
 _ITEM = re.compile(r"(\s*)(?:[-*•◦▪‣–]|\d{1,3}[.)])\s+(?=\S)")
@@ -179,8 +179,7 @@ def _lines_of(text: str) -> str:
 # Draws the formulas of a document's chapter, within limits. Worker threads.
 #
 # A document may hold thousands of formulas, or one that takes long. What is beyond the limits,
-# wrong
-# or unknown stays text.
+# wrong or unknown stays text.
 
 _MOST = 400
 # Of the processor, so that a busy computer draws as many; the first formula loads the library.

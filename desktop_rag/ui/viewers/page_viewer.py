@@ -49,10 +49,8 @@ if TYPE_CHECKING:
 # Where the words of a source text stand once it is rendered. Pure; any thread.
 #
 # Rendering removes signs of Markdown and changes white space, but keeps the words in their order,
-# so
-# both texts are aligned by their words. A formula that is drawn is a word: one sign in the
-# rendered
-# text.
+# so both texts are aligned by their words. A formula that is drawn is a word: one sign in the
+# rendered text.
 
 # In scripts without spaces each character counts as a word.
 _WORD = re.compile(rf"{OBJECT}|[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\u0e00-\u0e7f]|[^\W_]+")

@@ -54,8 +54,8 @@ def _line(reply: str, start: str) -> str:
 
 # Has a model choose the better of two answers by a rubric, in both orders. The caller's thread.
 #
-# Models tend to prefer the answer that they read first, or last (Zheng et al., 2023, "Judging
-# LLM-as-a-Judge"): a choice counts only if it is the same both ways round.
+# Models tend to prefer the answer that they read first, or last (Zheng et al., 2023, "Judging LLM-
+# as-a-Judge"): a choice counts only if it is the same both ways round.
 
 _MOST_CHARS = 200
 _LONGEST_TEXT_CHARS = 8_000

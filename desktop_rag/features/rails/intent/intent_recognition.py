@@ -316,8 +316,7 @@ def _name_words(name: str) -> str:
 # The probability that a recognised intent is right, from its evidence.
 #
 # The shipped coefficients come from other people's sets (`training/fit_intents.py`); the examples
-# of
-# a configuration, each taken as if it were unknown, correct them. Pure; any worker thread.
+# of a configuration, each taken as if it were unknown, correct them. Pure; any worker thread.
 
 Numbers = NDArray[np.float64]
 # The correction: a shift, a factor of the log-odds, and the weight of how often an intent is named

@@ -108,10 +108,8 @@ def validated_question(question: StandingQuestion) -> StandingQuestion:
 # When scheduled questions are due. Pure.
 #
 # An occasion is named by its local date and time, `2026-11-23 08:00`, and a question is due while
-# its
-# latest occasion is not the one that was settled. So however many runs were missed while the app
-# was
-# off, one makes up for them, and neither a clock that is set nor a journey asks twice.
+# its latest occasion is not the one that was settled. So however many runs were missed while the
+# app was off, one makes up for them, and neither a clock that is set nor a journey asks twice.
 
 _FORMAT = "%Y-%m-%d %H:%M"
 # Waits after the first failures; then the next occasion is waited for.

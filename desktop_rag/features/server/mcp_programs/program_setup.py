@@ -165,8 +165,7 @@ def program_named(name: str) -> MCPProgram | None:
 
 # JSON with comments, changed in one place: all else keeps its bytes. Pure.
 #
-# Editors write their settings with comments and commas at the end of lists. Reading such a file
-# and
+# Editors write their settings with comments and commas at the end of lists. Reading such a file and
 # writing it again would lose them, so a value is replaced where it stands.
 
 _BLANK = re.compile(r"[ \t\r\n\ufeff]+")
@@ -374,8 +373,7 @@ class _Reader:
 # Enters the library's command in the file where a program lists its MCP servers. Worker threads.
 #
 # A file is changed in one place and kept otherwise, with a copy beside it; one that can't be read
-# is
-# left alone.
+# is left alone.
 
 SERVER_NAME = "desktop-rag"
 _LARGEST_BYTES = 8 << 20

@@ -52,8 +52,7 @@ from desktop_rag.models.ports import Embedder
 # The tokens of a request, as clients expect them. Pure.
 #
 # An estimate: what the endpoint counts covers the app's own prompt and sources, and several
-# requests
-# at times. It covers what the caller sent and got.
+# requests at times. It covers what the caller sent and got.
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,8 +244,7 @@ def _part(text: str, found: list[dict[str, Any]]) -> dict[str, Any]:
 # `guardrails` in a request, and `/v1/rails/configs`: rails by their name. Worker threads.
 #
 # A name stands for a set of the app, or for a folder that the person gave to an assistant. A
-# request
-# names no folder, and takes no rails away from an assistant.
+# request names no folder, and takes no rails away from an assistant.
 
 
 class Guardrails(BaseModel):
@@ -347,8 +345,7 @@ def _encoded(vector: Any, request: EmbeddingRequest) -> Any:  # noqa: ANN401  on
 # `/v1/chat/completions`: the app as a model of OpenAI's older API.
 #
 # Sources come in three layers: `annotations` in a last delta before the finish reason,
-# `desktop_rag`
-# in the chunk with it, and on request a list in Markdown at the end of the text.
+# `desktop_rag` in the chunk with it, and on request a list in Markdown at the end of the text.
 
 
 class StreamOptions(BaseModel):

@@ -55,8 +55,7 @@ from desktop_rag.features.server.wire_sources import annotations, extension
 
 # The parts of a request, checked against their declarations. The server's thread.
 #
-# Every fault of a request is a refusal that names the field; no text gets in that the library
-# can't
+# Every fault of a request is a refusal that names the field; no text gets in that the library can't
 # store.
 
 _Kind = TypeVar("_Kind", bound=Form)

@@ -45,10 +45,9 @@ from desktop_rag.features.server.worker_events import Nothing
 # reading them.
 #
 # The sources are ES modules. The script that pages load is one file: the modules one after the
-# other
-# in one function, without what joins them, without comments, indentation and the blanks of the
-# style
-# that mean nothing. Their lines stay otherwise as they are, and can be read in a debugger.
+# other in one function, without what joins them, without comments, indentation and the blanks of
+# the style that mean nothing. Their lines stay otherwise as they are, and can be read in a
+# debugger.
 
 _HEAD = """\
 // The chat of desktop-rag. Its sources, with comments, are in resources/web.
@@ -97,8 +96,7 @@ def _joined(module: str) -> str:
 # An answer as it grows, for the chat in a page: everything that its reader can see change.
 #
 # The server's thread. Other programs get the finished answer at once, in OpenAI's form; a chat
-# shows
-# the sources before the text, and the text before its check.
+# shows the sources before the text, and the text before its check.
 
 
 async def growing(run: AnswerRun) -> AsyncGenerator[bytes]:

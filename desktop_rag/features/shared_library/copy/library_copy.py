@@ -105,8 +105,7 @@ def _place(entry: Entry, collection_id: str = "") -> tuple[str, str, str]:
 
 # Copies documents with their texts, passages and vectors. Any one worker thread.
 #
-# A document that is there already and equal is left alone, so that a copy that was interrupted
-# goes
+# A document that is there already and equal is left alone, so that a copy that was interrupted goes
 # on where it ended. Vectors go first: a document that is searchable here is searchable there at
 # once.
 

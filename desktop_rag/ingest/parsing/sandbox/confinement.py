@@ -109,8 +109,7 @@ def calls_by_argument(architecture: str) -> dict[str, int]:
 
 # Refuses the system calls that a parser process never needs, by a seccomp filter. Linux only.
 #
-# The filter is a program for the kernel's classic BPF machine: it sees the number and the
-# arguments
+# The filter is a program for the kernel's classic BPF machine: it sees the number and the arguments
 # of each call, and holds for every thread from now on. What is not refused by name is allowed,
 # because libraries differ in what they call; a call newer than the tables is refused.
 
@@ -317,8 +316,7 @@ def forbid_child_processes() -> bool:
 # Limits the files that a parser process can open, by Landlock. Linux only.
 #
 # It holds for this thread and those that it starts from now on. What was opened before, and what
-# the
-# parent passes, stays readable.
+# the parent passes, stays readable.
 
 # The numbers are the same on every architecture.
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446

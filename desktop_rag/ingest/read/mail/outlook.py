@@ -84,8 +84,7 @@ def _inflated(content: bytes) -> bytes:
 
 # A message in an Outlook container: its fields, its forms of a body, its attachments.
 #
-# After [MS-OXMSG]: a property is a stream named after its number and type, or stands in the list
-# of
+# After [MS-OXMSG]: a property is a stream named after its number and type, or stands in the list of
 # those of fixed size. Damage makes fields empty. Runs in the parser process.
 
 _SUBJECT, _HEADERS, _BODY, _PAGE, _RICH_TEXT = 0x0037, 0x007D, 0x1000, 0x1013, 0x1009

@@ -18,8 +18,7 @@ from desktop_rag.ingest.read.markup import plain_text
 
 # The paragraphs of an XML tree whose vocabulary is only half known.
 #
-# Names that many vocabularies share say what begins a paragraph, a row or a heading; elsewhere
-# text
+# Names that many vocabularies share say what begins a paragraph, a row or a heading; elsewhere text
 # beside elements makes a paragraph, and text alone a line. Runs in the parser process.
 
 # An lxml node.

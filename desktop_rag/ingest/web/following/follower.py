@@ -197,9 +197,8 @@ def _without_dots(path: str) -> str:
 # The links that were found and are to be followed, nearest first. Used by one thread.
 #
 # Traps are bounded here, so that a site without end neither fills memory nor uses up the pages of
-# its
-# other parts: addresses that differ in their numbers only are of one shape, and no shape gets more
-# than half of all pages.
+# its other parts: addresses that differ in their numbers only are of one shape, and no shape gets
+# more than half of all pages.
 
 _LEAST_OF_A_SHAPE = 25
 _WAITING_PER_PAGE = 10

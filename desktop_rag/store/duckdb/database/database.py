@@ -209,8 +209,7 @@ def _is_up_to_date(path: Path) -> bool:
 # Shrinks a library file that is mostly free space. Run when the store closes.
 #
 # DuckDB reuses free blocks, but only cuts off those at the end of the file. So the content is
-# copied
-# into a new file, which replaces the old one atomically.
+# copied into a new file, which replaces the old one atomically.
 
 
 # A file is compacted when it is this many times as large as its content, and wastes this much.

@@ -257,8 +257,7 @@ def rules_of_features() -> Iterator[Rule]:
 
 # Mends the index of a library inside a transaction: what belongs to nothing goes, documents whose
 # passages or words are wrong are read again from their files. Vectors are kept by content, so
-# reading
-# again embeds little. On the write lane.
+# reading again embeds little. On the write lane.
 
 # Files attached to chats are not read again by themselves.
 _OF_LIBRARY = "source_id NOT IN (SELECT source_id FROM sources WHERE is_attached)"

@@ -22,8 +22,7 @@ from desktop_rag.store.sql.precious_rows import all_rows, keys_of, put_rows, row
 # What is derived, out of the library into a file of its own and back. Inside a transaction.
 #
 # The file holds no precious rows but those of collections, with the model that answers for each,
-# and
-# of sources, with the paths that the documents are below.
+# and of sources, with the paths that the documents are below.
 
 OUTGOING, INCOMING = "outgoing", "incoming"
 _DERIVED = (

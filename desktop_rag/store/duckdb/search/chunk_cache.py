@@ -168,8 +168,7 @@ def _read_after(con: Connection, last_chunk_id: int) -> Chunks:
 # The table that holds the vectors of one model: its name, its columns, how it is made.
 #
 # Each model has a table of its own, so that vectors of two models never mix. A row is a content,
-# its
-# vector and windows, and the sign bits of the vector in columns of 64.
+# its vector and windows, and the sign bits of the vector in columns of 64.
 
 
 def table_name(model_id: int) -> str:

@@ -38,8 +38,7 @@ from desktop_rag.store.sql.bm25_ranking import Ids, PostingList
 
 # The part of the library that somebody may read, with its own statistics. Any thread.
 #
-# Whoever may read a part must not learn from the weights of words, or from corrected spelling,
-# what
+# Whoever may read a part must not learn from the weights of words, or from corrected spelling, what
 # stands in the rest.
 
 # Parts of users who ask at the same time; a part of a million chunks takes eight megabytes.

@@ -39,11 +39,9 @@ from desktop_rag.store.sql.packed_vectors import (
 
 # Finds chunks by the vectors of one model. Any thread; reads use a cursor of their own.
 #
-# A scan of Hamming distances over the sign bits picks candidates; in a large library inner
-# products
-# with the signs alone narrow them down; inner products with the vectors rank what is left.
-# Windows, a
-# few sentences each, are read for the chunks that are returned.
+# A scan of Hamming distances over the sign bits picks candidates; in a large library inner products
+# with the signs alone narrow them down; inner products with the vectors rank what is left. Windows,
+# a few sentences each, are read for the chunks that are returned.
 
 # Candidates of the Hamming scan: at least the first, and the second times the square root of the
 # number of vectors. Enough for recall@10 ≥ .99 of the exact order on the sets we measure.

@@ -129,10 +129,8 @@ def _by_chunk(postings: PostingList) -> PostingList:
 # Merges all postings into one sorted run, so that searches stay fast. Any thread.
 #
 # New postings are appended, and sorted in runs (see postings.py). Once these are a fair share of
-# all,
-# everything is sorted into a new table while the old one keeps answering; only the exchange takes
-# the
-# write lane.
+# all, everything is sorted into a new table while the old one keeps answering; only the exchange
+# takes the write lane.
 
 # Below this size a search scans all rows quickly.
 _MIN_ROWS = 200_000

@@ -511,8 +511,7 @@ class KeptConversationStore:
 
 # What was shown of answers in progress, as a file each beside the library. Any thread.
 #
-# Not in the library file: a save must be cheap and must not wait behind indexing on the write
-# lane.
+# Not in the library file: a save must be cheap and must not wait behind indexing on the write lane.
 # A file holds each word once, in the order it was shown, and goes when the answer is stored.
 
 _SUFFIX = ".jsonl"

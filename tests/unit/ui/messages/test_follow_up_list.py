@@ -4,7 +4,7 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.ui.messages.answer_item import FollowUpList
-from desktop_rag.ui.messages.question_button import QuestionButton
+from desktop_rag.ui.messages.question_item import QuestionButton
 from tests.servers.chat_server import ChatServer
 from tests.unit.ui.chat_room import ANSWER, Room, ask, click, use
 

@@ -34,7 +34,8 @@ from desktop_rag.ui.messages.answer_body import SegmentView
 from desktop_rag.ui.messages.answer_item import EXCERPTS_BYLINE, AnswerItem, byline
 from desktop_rag.ui.messages.claim_panel import ClaimPanel
 from desktop_rag.ui.messages.message_model import MessageModel
-from desktop_rag.ui.messages.message_view import MessageView, QuestionItem
+from desktop_rag.ui.messages.message_view import MessageView
+from desktop_rag.ui.messages.question_item import QuestionItem
 from desktop_rag.ui.widgets.controls import Card, PlainLabel
 from desktop_rag.ui.widgets.flow_row import WrappingRow
 

@@ -12,8 +12,7 @@ from desktop_rag.models.endpoints.client.endpoint_faults import Fault
 # Finds the limit, in tokens, that a server states when a request is too long. Pure.
 #
 # Refusals name several numbers: the limit, what was sent, what was left for the answer. A
-# comparison
-# ("A > B") is believed first, then what stands beside words for a limit.
+# comparison ("A > B") is believed first, then what stands beside words for a limit.
 
 # 4096, 128,000, 128 000, 131'072, 128_000, 128k, 1M
 _NUMBER = r"(\d{1,3}(?:[,.'_\u00a0\u202f\u2009 ]\d{3})+(?!\d)|\d+(?:\.\d+)?\s?[kKmM]\b|\d{2,9})"
@@ -122,13 +121,10 @@ def _in_fields(body: object, depth: int) -> int:
 
 # The words by which servers refuse: a row for each pattern, with the servers that say so. Data.
 #
-# Statuses and codes differ from server to server, and proxies put their own around those of
-# others,
-# so words decide before the status does. The order is the precedence: a limit of tokens a minute
-# is
+# Statuses and codes differ from server to server, and proxies put their own around those of others,
+# so words decide before the status does. The order is the precedence: a limit of tokens a minute is
 # no context that is too short, and an account without credit no unknown model. Codes are matched
-# like
-# words, case is ignored, and addresses are removed before.
+# like words, case is ignored, and addresses are removed before.
 
 
 @dataclass(frozen=True, slots=True)
