@@ -32,8 +32,7 @@ from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.parsed import embedded_text
 from desktop_rag.core.paths import Home
 from desktop_rag.core.settings import IndexSettings, Settings
-from desktop_rag.models.embedding.joined_embedding import BUNDLED, bundled_folders
-from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
+from desktop_rag.models.embedding.joined_embedding import BUNDLED, OnnxEmbedder, bundled_folders
 from desktop_rag.store.duckdb.duckdb_engine import database_of
 
 _BATCH = 16

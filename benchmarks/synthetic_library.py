@@ -25,9 +25,9 @@ from desktop_rag.ingest.indexing.indexer import READERS
 from desktop_rag.models.embedding.joined_embedding import (
     BUNDLED,
     BUNDLED_MULTILINGUAL,
+    OnnxEmbedder,
     bundled_folders,
 )
-from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.bulk_rows import Columns, insert
 from desktop_rag.store.duckdb.database.connections import Connection

@@ -21,8 +21,7 @@ from desktop_rag.core.paths import HOME_VARIABLE, Home
 from desktop_rag.ingest.scanning.scanner import RecheckTimes
 from desktop_rag.ingest.watching.watcher import WatchTimes
 from desktop_rag.models.embedding import joined_embedding
-from desktop_rag.models.embedding.joined_embedding import bundled_folders
-from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
+from desktop_rag.models.embedding.joined_embedding import OnnxEmbedder, bundled_folders
 from desktop_rag.models.ports import Vectors
 from desktop_rag.store.duckdb.database import schema
 from tests.shared_parser import belongs_to_the_pool, shared_parser_processes

@@ -14,8 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from bars import reported, table
 
 from desktop_rag.features.rails.assistants.rail_service import AssistantRails
-from desktop_rag.models.embedding.joined_embedding import BUNDLED, bundled_folders
-from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
+from desktop_rag.models.embedding.joined_embedding import BUNDLED, OnnxEmbedder, bundled_folders
 from desktop_rag.models.ports import Vectors
 
 _DECLINED = {

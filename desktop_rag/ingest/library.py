@@ -32,10 +32,8 @@ from desktop_rag.ingest.background.background_thread import PipelineCallbacks
 from desktop_rag.ingest.background.indexing_pauses import SpaceWait
 from desktop_rag.ingest.embedding.embedder_registry import EmbedderRegistry, MeaningReadiness
 from desktop_rag.ingest.indexing.attacher import Attacher
-from desktop_rag.ingest.library_documents import LibraryDocuments
-from desktop_rag.ingest.library_indexing import LibraryIndexing
-from desktop_rag.ingest.library_sent import LibrarySent
-from desktop_rag.ingest.library_sources import LibrarySources
+from desktop_rag.ingest.library_documents import LibraryDocuments, LibraryIndexing
+from desktop_rag.ingest.library_sources import LibrarySent, LibrarySources
 from desktop_rag.ingest.parsing.page_renderer import PageRenderer
 from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
 from desktop_rag.ingest.parsing.sandbox.sandbox_report import SandboxReport, report_on

@@ -148,7 +148,7 @@ def test_onnx_runtime_is_imported_with_its_reports_switched_off() -> None:
     importing = re.compile(r"^\s*(?:import|from) (?:onnxruntime|rapidocr)\b", re.MULTILINE)
     texts = {shown(path): text_of(path) for path in modules()}
     users = {name for name, text in texts.items() if importing.search(text)}
-    assert "desktop_rag/models/embedding/onnx_embedder.py" in users
+    assert "desktop_rag/models/embedding/joined_embedding.py" in users
     assert [name for name in users if "disable_telemetry()" not in texts[name]] == []
 
 

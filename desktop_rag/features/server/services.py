@@ -1,9 +1,280 @@
 """The local server while the app is open."""
 
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
 from desktop_rag.app import Services
+from desktop_rag.core.errors import AppError
+from desktop_rag.core.library_events import ServerSwitched
+from desktop_rag.core.settings import ServerSettings, Settings
+from desktop_rag.features.server.access.access_rules import AccessRules
+from desktop_rag.features.server.access.access_tokens import TokenScope, new_token
+from desktop_rag.features.server.access.token_book import TokenBook, TokenUses
+from desktop_rag.features.server.filters.standard_filters import RequestLog
+from desktop_rag.features.server.network.listening import check_port, own_names
 from desktop_rag.features.server.served import Served
-from desktop_rag.features.server.switch import ServerSwitch
+from desktop_rag.features.server.values.access_values import (
+    AccessRule,
+    CertificateFacts,
+    TokenFacts,
+    TokenWish,
+)
+from desktop_rag.features.server.values.usage_figures import (
+    RequestRecord,
+    RequestSearch,
+    UsageFigures,
+    usage_since,
+)
 from desktop_rag.registry import WingServices
+
+if TYPE_CHECKING:
+    from desktop_rag.features.server.server import LocalServer
+
+# Turns the local server on and off. Worker threads, one call at a time.
+#
+# The server's libraries are imported only when it is first turned on: most people never do.
+
+# What the local server keeps, for people who look after it: tokens, exposure, log, usage.
+#
+# Worker threads. It works whether the server is on or off.
+
+_DAY_S = 86_400.0
+
+
+class ServerRecords:
+    """Reads and changes the files of the server."""
+
+    def __init__(self, served: Served, exposes_models: Callable[[], bool]) -> None:
+        """`exposes_models` says whether the models of endpoints are exposed to every token."""
+        self._served = served
+        self._exposes_models = exposes_models
+        self._tokens = TokenBook(served.home.tokens)
+        self._uses = TokenUses(served.home.token_uses)
+        self._rules = AccessRules(served.home.access_rules)
+        self._log = RequestLog(served.home.requests)
+
+    # --- tokens ----------------------------------------------------------------------------
+
+    def tokens(self) -> Sequence[TokenFacts]:
+        """All tokens, the oldest first. AppError when they can't be read."""
+        known = self._tokens.all()
+        if not known:
+            return []
+        uses, collections, models = self._uses.all(), self.collections(), self.models()
+        return [
+            TokenFacts(
+                token.token_id,
+                token.name,
+                tuple(scope.value for scope in TokenScope if scope in token.scopes),
+                tuple(collections.get(each, each) for each in token.collection_ids),
+                token.origins,
+                token.requests_per_minute,
+                token.created_at,
+                uses.get(token.token_id, 0.0),
+                token.expires_at,
+                tuple(models.get(key, key) for key in token.models),
+                token.models,
+                token.lists_sources,
+            )
+            for token in known
+        ]
+
+    def add_token(self, wish: TokenWish) -> str:
+        """Make a token and return its secret, which is kept nowhere. AppError for a taken name."""
+        token, secret = new_token(
+            wish.name,
+            [TokenScope(each) for each in wish.allows],
+            collection_ids=wish.collection_ids,
+            origins=wish.origins,
+            requests_per_minute=wish.requests_per_minute,
+            expires_at=time.time() + wish.days * _DAY_S if wish.days else 0.0,
+            lists_sources=wish.lists_sources,
+        )
+        self._tokens.add(token)
+        return secret
+
+    def revoke(self, token_id: str) -> None:
+        """Refuse this token from now on."""
+        self._tokens.revoke(token_id)
+
+    # --- what may be asked -----------------------------------------------------------------
+
+    def collections(self) -> Mapping[str, str]:
+        """The names of all collections by id."""
+        return {c.collection_id: c.name for c in self._served.library.collections.all()}
+
+    def models(self) -> Mapping[str, str]:
+        """The names of everything that a token may be limited to, by key."""
+        from desktop_rag.features.server.model_names import ModelNames
+
+        names = ModelNames(self._served.chat, self._served.library, self._exposes_models)
+        return {name.key: name.name for name in names.all()}
+
+    def set_models(self, token_id: str, keys: Sequence[str]) -> None:
+        """Limit a token to these models and assistants; none of them means all."""
+        self._tokens.change(token_id, lambda token: replace(token, models=tuple(keys)))
+
+    # --- users of other applications -------------------------------------------------------
+
+    def access_rules(self) -> Sequence[AccessRule]:
+        """The rules that say which applications decide about readers. AppError as `AccessRules`."""
+        return self._rules.all()
+
+    def set_access_rule(self, rule: AccessRule) -> None:
+        """Keep a rule in place of an earlier one. AppError for one that can't be kept to."""
+        self._rules.set(rule)
+
+    def remove_access_rule(self, collection_id: str) -> None:
+        """Let every token for the collection read it again."""
+        self._rules.remove(collection_id)
+
+    # --- filters of one's own --------------------------------------------------------------
+
+    def filters(self) -> Sequence[str]:
+        """The names of the filters of installed packages."""
+        from desktop_rag.features.server.filters.own_filters import installed_filters
+
+        return installed_filters()
+
+    # --- what was asked --------------------------------------------------------------------
+
+    def requests(self, wanted: RequestSearch, most: int) -> list[RequestRecord]:
+        """The newest requests that fit, the newest first."""
+        fitting = (each for each in self._log.newest_first() if each.fits(wanted))
+        return list(islice(fitting, most))
+
+    def usage(self, days: int) -> UsageFigures:
+        """The figures of the last days."""
+        return usage_since(time.time() - days * _DAY_S, self._log.newest_first())
+
+    def delete_requests(self) -> None:
+        """Forget every request. AppError when a file can't be removed."""
+        self._log.delete_all()
+
+
+class ServerSwitch:
+    """Holds the server while it is on."""
+
+    def __init__(self, served: Served) -> None:
+        self._served = served
+        self.records = ServerRecords(served, lambda: self._settings.exposes_models)
+        self._rules = AccessRules(served.home.access_rules)
+        self._fault: AppError | None = None
+        self._publish = served.library.changes.publish
+        self._lock = threading.Lock()
+        self._settings = ServerSettings()
+        self._is_held = False
+        self._server: LocalServer | None = None
+
+    @property
+    def address(self) -> str:
+        """Where the server is asked, "" while it is off."""
+        server = self._server
+        return server.address if server else ""
+
+    @property
+    def port(self) -> int:
+        """The port it listens on, which may not be the one of the settings; 0 while it is off."""
+        server = self._server
+        return server.port if server else 0
+
+    @property
+    def fault(self) -> AppError | None:
+        """Why it is off although the settings want it on."""
+        return self._fault
+
+    @property
+    def rights_addresses(self) -> tuple[str, ...]:
+        """Where applications are asked what their users may read."""
+        try:
+            return tuple(rule.address for rule in self._rules.all())
+        except AppError:
+            return ()
+
+    def certificate(self, settings: ServerSettings) -> CertificateFacts | None:
+        """What the certificate of these settings says, None without one.
+
+        AppError when it can't be used, or is not valid now.
+        """
+        from desktop_rag.features.server.network.certificates import certificate_facts
+
+        return certificate_facts(settings)
+
+    def check(self, settings: ServerSettings) -> CertificateFacts | None:
+        """As `certificate`; AppError as well when another program has the port. Changes nothing."""
+        facts = self.certificate(settings)
+        with self._lock:
+            # Its own port will be free.
+            if self.port != settings.port:
+                check_port(settings)
+        return facts
+
+    def own_names(self) -> list[str]:
+        """The name and the addresses by which other computers may ask this one."""
+        return own_names()
+
+    def hold(self, settings: ServerSettings) -> None:
+        """As `apply`, and stay so, whatever is stored from now on: the command line says more."""
+        self.apply(settings)
+        self._is_held = True
+
+    def follow(self, settings: Settings) -> None:
+        """As `apply`, for settings that are stored already: a failure is kept as the `fault`."""
+        if self._is_held:
+            return
+        try:
+            self.apply(settings.server)
+        except AppError as error:
+            self._fault = error
+        self._publish(ServerSwitched())
+
+    def apply(self, settings: ServerSettings) -> None:
+        """Start, stop or change it as the settings want; it restarts only for another address,
+        port or certificate. AppError when it can't do as they want; it is off then.
+        """
+        with self._lock:
+            if settings == self._settings or self._is_changed(settings):
+                return
+            self._stop()
+            self._fault = None
+            if settings.is_on:
+                from desktop_rag.features.server.server import LocalServer
+
+                server = LocalServer(self._served, settings)
+                server.start()
+                self._server = server
+            self._settings = settings
+
+    def _is_changed(self, settings: ServerSettings) -> bool:
+        """True when the running server works with these settings now."""
+        if not (self._server and settings.is_on):
+            return False
+        try:
+            if not self._server.change(settings):
+                return False
+        except AppError:
+            # Requests must not pass without the filter that the settings want.
+            self._stop()
+            raise
+        self._settings = settings
+        self._fault = None
+        return True
+
+    def close(self) -> None:
+        """Stop the server if it is on."""
+        with self._lock:
+            self._stop()
+
+    def _stop(self) -> None:
+        # Off for those who ask for its address, before it is.
+        server, self._server = self._server, None
+        if server:
+            server.stop()
+        self._settings = ServerSettings()
 
 
 class ServerServices(WingServices):

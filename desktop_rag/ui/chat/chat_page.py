@@ -24,15 +24,13 @@ from desktop_rag.core.library_events import Notice
 from desktop_rag.core.question import Question
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.core.settings import Settings
-from desktop_rag.ui.chat.chat_attachments import ChatAttachments
 from desktop_rag.ui.chat.chat_session import ChatSession
 from desktop_rag.ui.chat.chat_sessions import ChatSessions
 from desktop_rag.ui.chat.chat_state import ChatState
 from desktop_rag.ui.chat.conversation_actions import ConversationActions
-from desktop_rag.ui.chat.conversation_list import ConversationList
+from desktop_rag.ui.chat.conversation_list import ConversationList, FoundMessages
 from desktop_rag.ui.chat.conversation_model import UNTITLED, title_of
-from desktop_rag.ui.chat.found_messages import FoundMessages
-from desktop_rag.ui.chat.source_reading import SourceReading
+from desktop_rag.ui.chat.source_reading import ChatAttachments, SourceReading
 from desktop_rag.ui.composer.composer import Composer
 from desktop_rag.ui.composer.model_choice import AssistantChoice, Caution, ModelChoice
 from desktop_rag.ui.composer.name_completion import NameFeed

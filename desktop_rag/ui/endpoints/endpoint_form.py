@@ -32,9 +32,8 @@ from desktop_rag.models.endpoints.providers import (
     services,
 )
 from desktop_rag.ui.documents.document_opener import confirm_and_open
-from desktop_rag.ui.endpoints.endpoint_limits import EndpointLimits
+from desktop_rag.ui.endpoints.endpoint_details import EndpointLimits, ListedModelBox
 from desktop_rag.ui.endpoints.key_field import KeyField
-from desktop_rag.ui.endpoints.listed_model_box import ListedModelBox
 from desktop_rag.ui.endpoints.model_findings import ModelFindings, ReportCard, nobody_there
 from desktop_rag.ui.foundation.bridge import Bridge, EditEnd, Job
 from desktop_rag.ui.foundation.wording import failure_in_words, one_line

@@ -52,9 +52,8 @@ from desktop_rag.ui.library.document_model import DocumentModel
 from desktop_rag.ui.library.documents_panel import DocumentsPanel
 from desktop_rag.ui.library.facets.facet_groups import Places
 from desktop_rag.ui.library.facets.facet_values import FileFilter, StateGroup, inside_count
-from desktop_rag.ui.library.first_run import FirstRun
 from desktop_rag.ui.library.library_feed import LibraryFeed
-from desktop_rag.ui.library.library_header import LibraryHeader, LibraryView
+from desktop_rag.ui.library.library_header import FirstRun, LibraryHeader, LibraryView
 from desktop_rag.ui.library.picture.library_picture import LibraryPicture
 from desktop_rag.ui.library.source_actions import SourceActions
 from desktop_rag.ui.library.source_list import SourceList

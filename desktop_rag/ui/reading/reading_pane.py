@@ -30,6 +30,7 @@ from desktop_rag.ui.foundation.wording import hint_of, one_line, place_in_words,
 from desktop_rag.ui.reading.document_loading import (
     WORDS,
     Loaded,
+    ReadingHeader,
     StateNotice,
     WayOut,
     load,
@@ -37,7 +38,6 @@ from desktop_rag.ui.reading.document_loading import (
     notice_of_pages,
     notice_of_text,
 )
-from desktop_rag.ui.reading.reading_header import ReadingHeader
 from desktop_rag.ui.viewers.code_viewer import CodeViewer
 from desktop_rag.ui.viewers.content_kind import ContentKind, kind_of
 from desktop_rag.ui.viewers.mail_viewer import MailViewer

@@ -58,8 +58,7 @@ from desktop_rag.ui.search.found_files import (
     results_of,
     words_of,
 )
-from desktop_rag.ui.search.result_list import ResultList
-from desktop_rag.ui.search.search_notice import SearchNotice
+from desktop_rag.ui.search.result_list import ResultList, SearchNotice
 from desktop_rag.ui.tags.tag_actions import TagActions
 from desktop_rag.ui.viewers.viewer import DocumentSpan
 from desktop_rag.ui.widgets.controls import ElidedLabel, PlainLabel, TextButton, add_clear_button

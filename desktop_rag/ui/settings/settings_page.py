@@ -47,9 +47,12 @@ from desktop_rag.ui.settings.edited_settings import (
     EditedSettings,
 )
 from desktop_rag.ui.settings.page_list import ANSWERING, APP, CARE, DOCUMENTS, GROUPS, PageList
-from desktop_rag.ui.settings.preferences_form import IndexingForm, PreferencesForm
+from desktop_rag.ui.settings.preferences_form import (
+    IndexingForm,
+    PreferencesForm,
+    TranscriptionForm,
+)
 from desktop_rag.ui.settings.retrieval_form import RetrievalForm
-from desktop_rag.ui.settings.transcription_form import TranscriptionForm
 from desktop_rag.ui.widgets.controls import (
     ElidedLabel,
     PlainLabel,

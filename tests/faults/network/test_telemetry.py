@@ -40,7 +40,7 @@ _ENOUGH_S = 60.0
 LIBRARY_USE = """
 import sys
 from pathlib import Path
-from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
+from desktop_rag.models.embedding.joined_embedding import OnnxEmbedder
 print(OnnxEmbedder(Path(sys.argv[1])).embed_passages(["The lamp is lit."]).shape)
 """
 MODEL = Path(__file__).parents[3] / "resources" / "models" / "all-MiniLM-L6-v2"

@@ -14,7 +14,7 @@ from desktop_rag.core.paths import Home
 from desktop_rag.core.query import Query
 from desktop_rag.core.settings import IndexSettings, Settings
 from desktop_rag.ingest.background.progress import ProgressMeter
-from desktop_rag.models.embedding import joined_embedding, onnx_embedder
+from desktop_rag.models.embedding import joined_embedding
 from desktop_rag.models.embedding.joined_embedding import BUNDLED, BUNDLED_MULTILINGUAL, NAMES
 from desktop_rag.store.contract.search import EVERYWHERE
 from desktop_rag.store.duckdb.duckdb_engine import database_of
@@ -75,15 +75,15 @@ def test_a_start_loads_the_models_of_the_languages_of_the_library(
     with closing(build_services(home)) as services:
         index(services, tmp_path / "papers", {"a.md": text})
     read_files: list[str] = []
-    read = onnx_embedder.Tokenizer.from_file
+    read = joined_embedding.Tokenizer.from_file
 
     def counted(file: str) -> object:
         read_files.append(Path(file).parent.name)
         return read(file)
 
-    monkeypatch.setattr(onnx_embedder, "Tokenizer", SimpleNamespace(from_file=counted))
+    monkeypatch.setattr(joined_embedding, "Tokenizer", SimpleNamespace(from_file=counted))
     # Not those that the tests share.
-    monkeypatch.setattr(joined_embedding, "OnnxEmbedder", onnx_embedder.OnnxEmbedder)
+    monkeypatch.setattr(joined_embedding, "OnnxEmbedder", joined_embedding.OnnxEmbedder)
     with closing(build_services(home)) as services:
         services.library.start(watch=False)
         assert services.library.indexing.wait_until_idle(60)

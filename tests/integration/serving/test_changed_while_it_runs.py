@@ -12,8 +12,7 @@ import pytest
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.settings import ServerSettings
 from desktop_rag.features.server.access.access_tokens import TokenScope
-from desktop_rag.features.server.services import ServerServices
-from desktop_rag.features.server.switch import ServerSwitch
+from desktop_rag.features.server.services import ServerServices, ServerSwitch
 from tests.integration.serving.admin.admin_browser import AdminBrowser
 from tests.integration.serving.conftest import Serve, Server
 from tests.servers.chat_server import ChatServer

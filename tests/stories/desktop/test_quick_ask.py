@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from desktop_rag.core.settings import Settings
 from desktop_rag.desktop.requests import PassageRequested, QuickAskRequested
-from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
+from desktop_rag.models.embedding.joined_embedding import OnnxEmbedder
 from desktop_rag.models.ports import Vectors
 from desktop_rag.ui.library.dialogs.folder_dialog import FolderDialog
 from desktop_rag.ui.reading.reading_pane import ReadingWindow

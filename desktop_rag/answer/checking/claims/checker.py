@@ -21,16 +21,14 @@ from desktop_rag.answer.checking.claims.backing import (
     Match,
     Phrase,
     are_same,
-    is_function,
-    is_said,
-    matches,
-    phrases_of,
-)
-from desktop_rag.answer.checking.claims.differences import (
     find_differences,
+    is_function,
     is_other_number,
     is_plain_negation,
+    is_said,
     kind_of,
+    matches,
+    phrases_of,
     words_of,
 )
 from desktop_rag.answer.checking.claims.source_index import SourceIndex, Window

@@ -18,14 +18,15 @@ from desktop_rag.core.errors import AppError
 from desktop_rag.core.files.settings_file import load_settings
 from desktop_rag.core.paths import find_home
 from desktop_rag.core.settings import EndpointSettings, HelperSettings, Settings
-from desktop_rag.features.evaluation.cli.kept_run import (
+from desktop_rag.features.evaluation.cli.run_verbs import (
     ID_CHARS,
+    add_runs,
     figure_lines,
     keep,
     keep_file,
+    run_verbs,
     written_later,
 )
-from desktop_rag.features.evaluation.cli.run_verbs import add_runs, run_verbs
 from desktop_rag.features.evaluation.experiments.answer_grader import AnswerGrader
 from desktop_rag.features.evaluation.experiments.chunk_measurement import (
     MOST_QUESTIONS,

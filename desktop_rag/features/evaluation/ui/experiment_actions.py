@@ -30,8 +30,7 @@ from desktop_rag.features.evaluation.experiments.chunk_measurement import propos
 from desktop_rag.features.evaluation.experiments.feedback_questions import questions_of_feedback
 from desktop_rag.features.evaluation.experiments.reports import report_html, write_report
 from desktop_rag.features.evaluation.experiments.set_files import read_questions
-from desktop_rag.features.evaluation.ui.answers_dialog import AnswersDialog
-from desktop_rag.features.evaluation.ui.judging_dialog import JudgingDialog, to_judge
+from desktop_rag.features.evaluation.ui.judging_dialog import AnswersDialog, JudgingDialog, to_judge
 from desktop_rag.features.evaluation.ui.set_up_dialog import SetUpChoices, SetUpDialog
 from desktop_rag.features.evaluation.values.answer_matrix import (
     AnswerMatrix,

@@ -59,7 +59,7 @@ class _Parts(QObject):
         if position != CHAT:
             return
         from desktop_rag.features.rails.ui.command_card import CommandActions
-        from desktop_rag.features.rails.ui.teaching import Teaching
+        from desktop_rag.features.rails.ui.rails_field import Teaching
 
         app, page = self._app, self._app.window.chat_page
         CommandActions(app.bridge, lambda: self._services.commands, page)

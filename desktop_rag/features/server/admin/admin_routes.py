@@ -23,7 +23,7 @@ from desktop_rag.core.paths import resources_dir
 from desktop_rag.core.saved_prompts import LONGEST_NAME, SavedPrompt
 from desktop_rag.features.server.access.access_tokens import Token, TokenScope
 from desktop_rag.features.server.access.callers import Caller, Exchange
-from desktop_rag.features.server.admin.access_admin import AccessAdmin
+from desktop_rag.features.server.admin.access_pages import AccessAdmin, TokenAdmin
 from desktop_rag.features.server.admin.admin_visits import (
     AdminSessions,
     Handled,
@@ -32,11 +32,9 @@ from desktop_rag.features.server.admin.admin_visits import (
     Shown,
     Visit,
 )
-from desktop_rag.features.server.admin.collection_admin import CollectionAdmin
-from desktop_rag.features.server.admin.crawl_admin import CrawlAdmin
-from desktop_rag.features.server.admin.database_admin import DatabaseAdmin
-from desktop_rag.features.server.admin.document_admin import DocumentAdmin
-from desktop_rag.features.server.admin.log_admin import LogAdmin
+from desktop_rag.features.server.admin.collection_pages import CollectionAdmin, CrawlAdmin
+from desktop_rag.features.server.admin.database_pages import DatabaseAdmin, LogAdmin
+from desktop_rag.features.server.admin.document_pages import DocumentAdmin
 from desktop_rag.features.server.admin.page_parts import (
     STYLESHEET,
     bar,
@@ -58,7 +56,6 @@ from desktop_rag.features.server.admin.page_parts import (
     ticks,
     when,
 )
-from desktop_rag.features.server.admin.token_admin import TokenAdmin
 from desktop_rag.features.server.guards.request_guard import Addresses
 from desktop_rag.features.server.html_writer import Child, Html, joined, tag
 from desktop_rag.features.server.model_names import ModelName

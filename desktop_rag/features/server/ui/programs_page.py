@@ -21,11 +21,13 @@ from desktop_rag.core.files.own_files import persons_mask
 from desktop_rag.core.language.translation import decimal_in_words, number_in_words, tr
 from desktop_rag.core.library_events import ServerSwitched
 from desktop_rag.core.settings import Settings
-from desktop_rag.features.server.ui.address_section import AddressSection
-from desktop_rag.features.server.ui.filters_section import FiltersSection
+from desktop_rag.features.server.ui.address_and_rules import (
+    AddressSection,
+    RemoveRuleQuestion,
+    RuleDialog,
+)
 from desktop_rag.features.server.ui.program_access import ProgramAccess, ProgramRecords
-from desktop_rag.features.server.ui.requests_dialog import RequestsDialog
-from desktop_rag.features.server.ui.rule_dialogs import RemoveRuleQuestion, RuleDialog
+from desktop_rag.features.server.ui.requests_and_filters import FiltersSection, RequestsDialog
 from desktop_rag.features.server.ui.token_dialogs import (
     NewTokenDialog,
     RevokeQuestion,

@@ -184,7 +184,8 @@ FORMATS = (
         f"{_READ}.markup.light_markup:read_latex",
     ),
     Format(
-        "CSV", "CSV", _suffixes(".csv .tsv .tab"), "cells", f"{_READ}.office.table:read_delimited"
+        "CSV", "CSV", _suffixes(".csv .tsv .tab"), "cells",
+        f"{_READ}.office.spreadsheet:read_delimited",
     ),
     Format(
         "JSON", "JSON", _suffixes(".json .geojson .jsonld .webmanifest .har"), "line",

@@ -22,7 +22,7 @@ from desktop_rag.core.conversation import (
 )
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.parsed import Anchor
-from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
+from desktop_rag.models.embedding.joined_embedding import OnnxEmbedder
 from desktop_rag.models.ports import EmbedderFaultError, Vectors
 from desktop_rag.store.contract.engine import Engine
 from tests.conftest import BUNDLED, DEMO, bundled_embedder

@@ -7,7 +7,7 @@ import pytest
 
 from desktop_rag.answer.search.candidates import SimilarityCalibration, rescaled
 from desktop_rag.core.paths import resources_dir
-from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
+from desktop_rag.models.embedding.joined_embedding import OnnxEmbedder
 from desktop_rag.models.ports import Vectors
 
 FOLDER = resources_dir() / "models" / "all-MiniLM-L6-v2"

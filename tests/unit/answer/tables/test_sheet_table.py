@@ -9,7 +9,7 @@ from desktop_rag.answer.tables.table_answer import SheetTable, describe_table, r
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.core.places import places_to_json
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
-from desktop_rag.ingest.read.office.table import RowWriter
+from desktop_rag.ingest.read.office.spreadsheet import RowWriter
 from desktop_rag.store.contract.tables import QueryResult
 
 Rows = Sequence[Sequence[str]]

@@ -10,9 +10,13 @@ import pytest
 from numpy.typing import NDArray
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.models.embedding.joined_embedding import BUNDLED, NAMES, bundled_folders
+from desktop_rag.models.embedding.joined_embedding import (
+    BUNDLED,
+    NAMES,
+    OnnxEmbedder,
+    bundled_folders,
+)
 from desktop_rag.models.embedding.model_folder import identity, read_description
-from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 from tests.model_folders import WORDS, make_folder, vectors_of_words, write_json
 
 TABLE = vectors_of_words()

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.models.embedding import joined_embedding, onnx_embedder
+from desktop_rag.models.embedding import joined_embedding
 from desktop_rag.models.embedding.joined_embedding import (
     BUNDLED,
     BUNDLED_MULTILINGUAL,
     NAMES,
     EmbedderOpener,
+    OnnxEmbedder,
     bundled_folders,
 )
-from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
 
 FOLDER = bundled_folders()[BUNDLED]
 
@@ -111,21 +111,21 @@ def test_a_model_that_was_let_go_comes_back_when_it_is_needed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     sessions: list[object] = []
-    load = onnx_embedder.ort.InferenceSession
+    load = joined_embedding.ort.InferenceSession
 
     def counted(*settings: Any, **more: Any) -> object:
         sessions.append(load(*settings, **more))
         return sessions[-1]
 
-    monkeypatch.setattr(onnx_embedder.ort, "InferenceSession", counted)
+    monkeypatch.setattr(joined_embedding.ort, "InferenceSession", counted)
     tokenizers: list[Path] = []
-    read = onnx_embedder.Tokenizer.from_file
+    read = joined_embedding.Tokenizer.from_file
 
     def counted_tokenizer(file: str) -> object:
         tokenizers.append(Path(file))
         return read(file)
 
-    monkeypatch.setattr(onnx_embedder, "Tokenizer", SimpleNamespace(from_file=counted_tokenizer))
+    monkeypatch.setattr(joined_embedding, "Tokenizer", SimpleNamespace(from_file=counted_tokenizer))
     embedder = OnnxEmbedder(FOLDER, threads=1)
     before = embedder.embed_query("the lamp")
     embedder.let_go()
@@ -147,13 +147,13 @@ def test_the_model_for_many_languages_waits_for_the_first_text(
 ) -> None:
     """Reading its tokenizer stops all threads for a third of a second."""
     read_files: list[str] = []
-    read = onnx_embedder.Tokenizer.from_file
+    read = joined_embedding.Tokenizer.from_file
 
     def counted(file: str) -> object:
         read_files.append(Path(file).parent.name)
         return read(file)
 
-    monkeypatch.setattr(onnx_embedder, "Tokenizer", SimpleNamespace(from_file=counted))
+    monkeypatch.setattr(joined_embedding, "Tokenizer", SimpleNamespace(from_file=counted))
     # Not those that the tests share.
     monkeypatch.setattr(joined_embedding, "OnnxEmbedder", OnnxEmbedder)
     opener = EmbedderOpener(bundled_folders(), str)

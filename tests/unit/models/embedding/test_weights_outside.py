@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from desktop_rag.core.errors import AppError
-from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
+from desktop_rag.models.embedding.joined_embedding import OnnxEmbedder
 from tests.model_folders import make_folder
 
 _BESIDE = b"model.onnx_data"

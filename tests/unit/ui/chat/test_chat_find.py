@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_rag.ui.chat.found_messages import found_places, shown_words
+from desktop_rag.ui.chat.conversation_list import found_places, shown_words
 
 
 @pytest.mark.parametrize(

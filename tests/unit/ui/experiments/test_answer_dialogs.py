@@ -9,9 +9,13 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.conversation import SourceRef
 from desktop_rag.core.parsed import Anchor
-from desktop_rag.features.evaluation.ui.answers_dialog import AnswersDialog
 from desktop_rag.features.evaluation.ui.experiment_actions import JudgingStartDialog, ModelJudge
-from desktop_rag.features.evaluation.ui.judging_dialog import AnswerText, JudgingDialog, to_judge
+from desktop_rag.features.evaluation.ui.judging_dialog import (
+    AnswersDialog,
+    AnswerText,
+    JudgingDialog,
+    to_judge,
+)
 from desktop_rag.features.evaluation.values.answer_matrix import AnswerMatrix, matrix_of
 from desktop_rag.features.evaluation.values.run import (
     RUBRIC,

@@ -5,7 +5,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.ingest.read.foundation.format_table import kinds_read
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.library.first_run import KINDS_IN_WORDS, FirstRun
+from desktop_rag.ui.library.library_header import KINDS_IN_WORDS, FirstRun
 from tests.unit.ui.rooms import button, texts
 
 KINDS = ("PDF", "e-mail", "source code")

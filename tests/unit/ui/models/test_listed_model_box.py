@@ -11,8 +11,8 @@ from pytestqt.qtbot import QtBot
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.domain import ListedModel
 from desktop_rag.core.settings import EndpointSettings
+from desktop_rag.ui.endpoints.endpoint_details import ListedModelBox, facts_in_words
 from desktop_rag.ui.endpoints.endpoint_form import EndpointForm
-from desktop_rag.ui.endpoints.listed_model_box import ListedModelBox, facts_in_words
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.widgets.form_fields import WheelGuard

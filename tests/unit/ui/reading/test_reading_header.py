@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.ui.foundation.theme import Theme
-from desktop_rag.ui.reading.reading_header import ReadingHeader
+from desktop_rag.ui.reading.document_loading import ReadingHeader
 from desktop_rag.ui.widgets.controls import ElidedLabel, IconButton
 from tests.unit.ui.rooms import make_document
 

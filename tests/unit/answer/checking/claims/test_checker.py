@@ -7,8 +7,7 @@ import pytest
 from desktop_rag.answer.checking.claims import checker as checking
 from desktop_rag.answer.checking.claims.checker import ClaimChecker
 from desktop_rag.core.claims import CheckedClaim, DifferenceKind, Verdict
-from desktop_rag.models.embedding.joined_embedding import BUNDLED, bundled_folders
-from desktop_rag.models.embedding.onnx_embedder import OnnxEmbedder
+from desktop_rag.models.embedding.joined_embedding import BUNDLED, OnnxEmbedder, bundled_folders
 from desktop_rag.models.ports import Vectors
 
 LIGHTHOUSE = (

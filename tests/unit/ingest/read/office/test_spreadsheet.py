@@ -9,8 +9,7 @@ import pytest
 from desktop_rag.core.parsed import Anchor
 from desktop_rag.ingest.read.foundation.document_draft import DocumentDraft
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
-from desktop_rag.ingest.read.office.spreadsheet import read
-from desktop_rag.ingest.read.office.table import column_name
+from desktop_rag.ingest.read.office.spreadsheet import column_name, read
 from tests.conftest import SHARED
 from tests.unit.ingest.read.samples import (
     cell,

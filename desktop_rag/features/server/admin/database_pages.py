@@ -1,0 +1,296 @@
+"""The database server of the library: its size, its indexes, what is slow. Worker threads."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from desktop_rag.activity.activity import EventFilter
+from desktop_rag.activity.activity_event import ActivityEvent, EventKind, Outcome
+from desktop_rag.core.server_state import (
+    INDEX_HINTS,
+    STATEMENTS_HINT,
+    STATEMENTS_TITLE,
+    IndexState,
+    PartSize,
+    ServerState,
+    VectorIndex,
+    replica_in_words,
+    size_in_words,
+)
+from desktop_rag.features.server.admin.admin_visits import Handled, Shown, Visit
+from desktop_rag.features.server.admin.page_parts import (
+    PAGE_ROWS,
+    bar,
+    chip,
+    filters,
+    form_field,
+    note,
+    pager,
+    rows_of_page,
+    section,
+    select,
+    stacked,
+    table,
+    when,
+)
+from desktop_rag.features.server.html_writer import Child, Html, joined, tag
+from desktop_rag.features.server.refusals import Refusal
+from desktop_rag.features.server.serving import Serving
+from desktop_rag.features.server.values.usage_figures import (
+    RequestKind,
+    RequestRecord,
+    RequestSearch,
+)
+from desktop_rag.ingest.library import Library
+
+_TONES = {
+    IndexState.READY: "good",
+    IndexState.BUILDING: "wait",
+    IndexState.MISSING: "bad",
+    IndexState.STALE: "bad",
+    IndexState.NOT_NEEDED: "",
+    IndexState.IMPOSSIBLE: "",
+}
+_SEARCHES_NOTE = (
+    "The slowest searches of this program in the last 24 hours, since it started. What was asked"
+    " is not kept."
+)
+_STATEMENTS_NOTE = (
+    "The statements that take longest on average, as pg_stat_statements counts them on the server;"
+    " $1, $2 … stand for the values."
+)
+
+
+class DatabaseAdmin:
+    """Facts about the server; nothing can be changed here."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+
+    def handlers(self) -> Sequence[Handled]:
+        """The page alone."""
+        return [("/admin/database", "GET", self._show)]
+
+    def _show(self, _visit: Visit) -> Shown:
+        state = self._library.server_state()
+        if state is None:
+            raise Refusal(404, "The library is a file of this computer.")
+        body = stacked(
+            _figures(state),
+            note(
+                f"PostgreSQL {state.server_version} with pgvector {state.vector_version}."
+                " Numbers of rows are estimates of the server."
+            ),
+            section("Size", _sizes(state)),
+            section("Indexes", _indexes(state.indexes), _postings(state)),
+            section("Replica", tag("p", replica_in_words(state.replica))) if state.replica else "",
+            section("Slow searches", note(_SEARCHES_NOTE), _searches(state)),
+            section("Slow statements", *_statements(state)),
+        )
+        return Shown("Database", body)
+
+
+def _figures(state: ServerState) -> Html:
+    used = state.connections
+    figures = (
+        (size_in_words(state.size_bytes), "with indexes"),
+        (f"{used.all:,} of {used.most:,}", "connections"),
+        (f"{used.own:,}", "of the library's role"),
+        (f"{state.searched:,}", "searches in 24 hours"),
+    )
+    items = [tag("li", tag("span", tag("strong", number), label)) for number, label in figures]
+    return tag("ul", items, class_="figures")
+
+
+def _sizes(state: ServerState) -> Html:
+    most = max((_size(part) for part in state.parts), default=0) or 1
+    rows = [
+        (
+            part.name,
+            f"{part.rows:,}",
+            size_in_words(part.table_bytes),
+            size_in_words(part.index_bytes),
+            joined(f"{size_in_words(_size(part))} ", bar(_size(part) / most)),
+        )
+        for part in state.parts
+    ]
+    heads = ("Part", "Rows", "Table", "Indexes", "Together")
+    return table(heads, rows, empty="There are no tables.")
+
+
+def _size(part: PartSize) -> int:
+    return part.table_bytes + part.index_bytes
+
+
+def _indexes(indexes: Sequence[VectorIndex]) -> Html:
+    rows = [
+        (
+            index.model,
+            f"{index.vectors:,}",
+            _state(index),
+            size_in_words(index.size_bytes) if index.size_bytes else "–",
+            tag("small", INDEX_HINTS[index.state]),
+        )
+        for index in indexes
+    ]
+    heads = ("Vectors of", "Number", "Index", "Size", "What that means")
+    return table(heads, rows, empty="No model has vectors yet.")
+
+
+def _state(index: VectorIndex) -> Child:
+    shown = chip(index.state.value, _TONES[index.state])
+    if index.share is None:
+        return shown
+    return joined(shown, f" {index.share:.0%} ", bar(index.share))
+
+
+def _postings(state: ServerState) -> Html:
+    postings = state.postings
+    said = (
+        f"Index of words: {postings.merged:,} postings are merged and {postings.unmerged:,} wait"
+        f" to be, {postings.deleted_passages:,} deleted passages are still among them. They are"
+        " merged when nothing else is to be done."
+    )
+    return note(said)
+
+
+def _searches(state: ServerState) -> Html:
+    rows = [(when(s.at), s.kind, f"{s.milliseconds:,.0f} ms") for s in state.searches]
+    return table(("When", "Searched by", "Time"), rows, empty="Nothing was searched yet.")
+
+
+def _statements(state: ServerState) -> Sequence[Html]:
+    if state.statements is None:
+        return [tag("p", STATEMENTS_TITLE), note(STATEMENTS_HINT)]
+    rows = [
+        (tag("code", s.text), f"{s.mean_ms:,.1f} ms", f"{s.slowest_ms:,.1f} ms", f"{s.calls:,}")
+        for s in state.statements
+    ]
+    heads = ("Statement", "Mean", "Slowest", "Calls")
+    return [note(_STATEMENTS_NOTE), table(heads, rows, empty="None is recorded yet.")]
+
+
+# The log: requests of programs, and the app's own calls to endpoints. Worker threads.
+
+_PATH = "/admin/log"
+_CALLS = "calls"
+_SHOWN = {
+    "": "all requests",
+    RequestKind.ANSWER.value: "questions and answers",
+    RequestKind.ERROR.value: "errors",
+    RequestKind.REFUSED.value: "refused requests",
+    _CALLS: "calls to endpoints",
+}
+_LOG_TONES = {RequestKind.ANSWER: "good", RequestKind.REFUSED: "wait", RequestKind.ERROR: "bad"}
+_ON = "Questions and answers are kept in the log. Settings → Other programs switches that off."
+_OFF = (
+    "Questions and answers are not kept, only their lengths. Settings → Other programs switches"
+    " that on."
+)
+
+
+class LogAdmin:
+    """The newest requests first, a page at a time."""
+
+    def __init__(self, serving: Serving) -> None:
+        self._serving = serving
+
+    def handlers(self) -> Sequence[Handled]:
+        """The page alone."""
+        return [(_PATH, "GET", self._show)]
+
+    def _show(self, visit: Visit) -> Shown:
+        tokens = {token.token_id: token.name for token in self._serving.tokens.all()}
+        chosen = filters(
+            visit,
+            select("Show", "kind", _SHOWN, visit.asked("kind")),
+            select("Token", "token", {"": "any"} | tokens, visit.asked("token")),
+            form_field("Words", "words", visit.asked("words")),
+        )
+        found = self._calls(visit) if visit.asked("kind") == _CALLS else self._requests(visit)
+        return Shown("Log", stacked(chosen, found))
+
+    # --- requests --------------------------------------------------------------------------
+
+    def _requests(self, visit: Visit) -> Html:
+        wanted = RequestSearch(visit.asked("kind"), visit.asked("token"), visit.asked("words"))
+        first = visit.page * PAGE_ROWS
+        fitting = (r for r in self._serving.requests.newest_first() if r.fits(wanted))
+        # One more tells whether there is another page: to count all of them takes a while.
+        records = list(islice(_from(fitting, first), PAGE_ROWS + 1))
+        more = tag("a", "Older", href=visit.with_page(visit.page + 1))
+        newer = tag("a", "Newer", href=visit.with_page(visit.page - 1))
+        heads = ("When", "Token", "Request", "Model", "Result", "Seconds")
+        return stacked(
+            note(_ON if self._serving.settings().logs_text else _OFF),
+            table(heads, [_row(r) for r in records[:PAGE_ROWS]], empty="No request matches."),
+            tag(
+                "p",
+                newer if visit.page else None,
+                more if len(records) > PAGE_ROWS else None,
+                class_="pager",
+            ),
+        )
+
+    # --- calls to endpoints ----------------------------------------------------------------
+
+    def _calls(self, visit: Visit) -> Html:
+        wanted = EventFilter(frozenset({EventKind.CALL}), visit.asked("words"))
+        found = self._serving.activity.find(wanted)
+        rows = [_call_row(each) for each in found.events[rows_of_page(visit, found.events)]]
+        heads = ("When", "For", "Model", "Host", "Result", "Tokens in", "Tokens out", "Seconds")
+        return stacked(
+            note(found.totals.in_words()),
+            table(heads, rows, empty="No call fits."),
+            pager(visit, len(found.events)),
+        )
+
+
+def _from(records: Iterator[RequestRecord], first: int) -> Iterator[RequestRecord]:
+    return islice(records, first, None)
+
+
+def _row(record: RequestRecord) -> Sequence[Child]:
+    who = record.token or "none"
+    if record.user:
+        who += f", user {record.user}"
+    result = chip(str(record.status) if record.status else "left", _LOG_TONES.get(record.kind, ""))
+    said = [
+        tag("small", text)
+        for text in (record.refusal, _logged_sizes(record))
+        if text
+    ]  # fmt: skip
+    if record.question:
+        said.append(tag("small", tag("strong", "Asked: "), record.question))
+    if record.answer:
+        said.append(tag("small", tag("strong", "Answered: "), record.answer))
+    return [
+        when(record.at),
+        who,
+        tag("code", f"{record.method} {record.path}"),
+        record.model,
+        joined(result, said),
+        f"{record.ms / 1000:,.2f}",
+    ]
+
+
+def _logged_sizes(record: RequestRecord) -> str:
+    if not record.asked_chars:
+        return ""
+    return f"{record.asked_chars:,} characters asked, {record.answer_chars:,} answered"
+
+
+def _call_row(event: ActivityEvent) -> Sequence[Child]:
+    about = "~" if event.is_estimate else ""
+    return [
+        when(event.at),
+        event.subject,
+        event.model,
+        event.host,
+        joined(
+            chip(event.outcome.value, "good" if event.outcome is Outcome.DONE else "bad"),
+            tag("small", event.detail) if event.detail else None,
+        ),
+        f"{about}{event.tokens_in:,}",
+        f"{about}{event.tokens_out:,}",
+        f"{event.seconds:,.2f}",
+    ]
