@@ -1,17 +1,19 @@
 """Two tiers of tests by what they cost: `make test` leaves out those marked `slow`.
 
-A test is slow if it uses something that takes processor time: a fixture listed here, or else it,
-its file or its parameter is marked `slow`. One story of every feature is marked `everyday` and
-stays in the fast tier all the same. What a test of the fast tier takes is measured, and listed if
-it is much.
+A test is slow if it uses something that takes processor time, a fixture or an import listed here,
+or if it asks for more time than others have. Others are marked `slow`: a test, a file or a
+parameter. One story of every feature is marked `everyday` and stays in the fast tier all the same.
+What a test of the fast tier takes is measured, and listed if it is much.
 """
 
+import functools
 import os
 import sys
 import time
 from collections.abc import Generator, Iterator
 from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import psutil
@@ -22,9 +24,24 @@ SLOW_FIXTURES = {
     "homeserver": "Synapse in a process of its own",
     "open_window": "the real window over real services",
     "parser": "a parser process that only this file uses",
+    "postgres": "a library on PostgreSQL",
     "read_alone": "a parser process that only this test uses",
     "traced_parser": "a parser process whose system calls are written down",
 }
+# What makes all tests of a file slow that imports it.
+SLOW_IMPORTS = (
+    "desktop_rag.ingest.parsing.parser_process.ParserProcess",
+    "tests.command_line.run_process",
+    "tests.command_line.wait_for_window",
+    "tests.displays.",  # an X server, a session bus
+    "tests.driving.",  # the app in a process that a test kills
+    "tests.engines.joined_in",
+    "tests.engines.postgres_in",
+    "tests.faults.system_calls.",  # strace
+    "tests.servers.llama_server.",
+    "tests.servers.postgres_",
+    "tests.servers.synapse.",
+)
 _MOST_S = 0.3
 # The first test of a process that uses a library pays for its import.
 _MANY_IMPORTS = 20
@@ -40,12 +57,31 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Costs(config), "costs")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("everyday"):
             assert not item.get_closest_marker("slow"), f"{item.nodeid} is in both tiers"
-        elif not SLOW_FIXTURES.keys().isdisjoint(getattr(item, "fixturenames", ())):
+        elif _is_slow(item):
             item.add_marker("slow")
+
+
+def _is_slow(item: pytest.Item) -> bool:
+    asked = item.get_closest_marker("timeout")
+    if asked and asked.args[0] > float(item.config.getini("timeout")):
+        return True
+    return isinstance(item, pytest.Function) and (
+        not SLOW_FIXTURES.keys().isdisjoint(item.fixturenames) or _imports_slow(item.module)
+    )
+
+
+@functools.cache
+def _imports_slow(module: ModuleType) -> bool:
+    places = [
+        f"{getattr(value, '__module__', '')}.{getattr(value, '__name__', '')}"
+        for value in vars(module).values()
+    ]
+    return any(place.startswith(SLOW_IMPORTS) for place in places)
 
 
 class Costs:

@@ -61,6 +61,7 @@ def views(person: Person) -> list[QWidget]:
     return [view for view in person.window.findChildren(ReadingWindow) if view.isVisible()]
 
 
+@pytest.mark.everyday
 def test_a_dropped_file_is_asked_about_and_opened(
     open_window: Callable[[], Person], lease: Path
 ) -> None:

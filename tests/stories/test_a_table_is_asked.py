@@ -30,6 +30,7 @@ def tickets(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.everyday
 def test_a_sum_over_a_sheet(
     home: Home, server: ChatServer, open_window: Callable[[], Person], tickets: Path
 ) -> None:

@@ -3,9 +3,12 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.stories.conftest import Person
 
 
+@pytest.mark.everyday
 def test_from_nothing_to_an_answer_with_sources(person: Person, papers: Path) -> None:
     person.sees("Ask your documents")
     person.drops(papers)

@@ -51,6 +51,7 @@ def makes_an_open_pirate(person: Person) -> None:
     person.waits_until(lambda: choice(person).text() == "Pirate")
 
 
+@pytest.mark.everyday
 def test_an_assistant_is_created_and_answers_by_its_instructions(
     endpoint: None, open_window: Callable[[], Person], papers: Path, server: ChatServer
 ) -> None:

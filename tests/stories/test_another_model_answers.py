@@ -29,6 +29,7 @@ def two_endpoints(home: Home, server: ChatServer, second: ChatServer) -> None:
     save_settings(home.settings, settings)
 
 
+@pytest.mark.everyday
 def test_another_model_answers(
     two_endpoints: None,
     person: Person,

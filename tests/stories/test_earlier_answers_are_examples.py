@@ -40,6 +40,7 @@ def prompts_with_examples(server: ChatServer) -> int:
     return sum("<example-" in str(body.get("messages")) for body in server.chats)
 
 
+@pytest.mark.everyday
 def test_an_answer_is_remembered_shown_and_forgotten(asker: Person, server: ChatServer) -> None:
     assert LINE not in asker.screen()
     asks_anew(asker, ALIKE)

@@ -3,11 +3,14 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from desktop_rag.core.settings import Settings
 from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
 
 
+@pytest.mark.everyday
 def test_it_stands_below_the_answer_and_can_be_removed(
     person: Person, papers: Path, server: ChatServer
 ) -> None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QListWidget
@@ -16,6 +17,7 @@ def offered(person: Person) -> list[str]:
     return [rows.item(n).text() for rows in prompts for n in range(rows.count())]
 
 
+@pytest.mark.everyday
 def test_a_saved_prompt_is_used(person: Person, papers: Path) -> None:
     person.drops(papers)
     person.sees("2 searchable")

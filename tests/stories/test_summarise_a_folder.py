@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QApplication, QMenu
 
@@ -12,6 +13,7 @@ from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
 
 
+@pytest.mark.everyday
 def test_every_file_is_summarised(person: Person, papers: Path) -> None:
     person.drops(papers)
     person.sees("3 files: 2 searchable, 1 failed")

@@ -47,6 +47,7 @@ def asker(impatient: None, person: Person, papers: Path, server: ChatServer) -> 
     return person
 
 
+@pytest.mark.everyday
 def test_the_answer_is_written_with_its_source(asker: Person, server: ChatServer) -> None:
     asker.asks(QUESTION)
     asker.sees("The lamp is lit at dusk")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication
@@ -11,6 +12,7 @@ from tests.servers.chat_server import ChatServer
 from tests.stories.conftest import Person
 
 
+@pytest.mark.everyday
 def test_the_first_press_on_test_counts(open_window: Callable[[], Person]) -> None:
     with ChatServer() as server:
         server.models = ("small", "large")

@@ -28,6 +28,7 @@ def kinds(person: Person) -> list[str]:
     return [kind for _, kind, *_ in person.rows("Events")]
 
 
+@pytest.mark.everyday
 def test_a_question_is_found_among_the_events(
     endpoint_is_set: None, person: Person, papers: Path
 ) -> None:

@@ -61,6 +61,7 @@ def chooses(person: Person, words: str) -> None:
     box.setCurrentIndex(box.findText(words))
 
 
+@pytest.mark.everyday
 def test_a_file_is_named_with_an_at_and_asked_alone(
     library: Person, open_window: Callable[[], Person]
 ) -> None:

@@ -17,6 +17,7 @@ def recipes(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.everyday
 def test_the_number_is_right_and_every_item_is_listed(person: Person, recipes: Path) -> None:
     person.drops(recipes)
     person.sees("20 files: 20 searchable")

@@ -40,6 +40,7 @@ def reader(asker: Person, tmp_path: Path) -> Person:
     return asker
 
 
+@pytest.mark.everyday
 def test_all_messages_are_searched_and_walked(reader: Person) -> None:
     reader.opens_row("Chats", 0)
     reader.sees("says message 119")

@@ -65,6 +65,7 @@ def button(person: Person, text: str) -> QPushButton:
     return next(b for b in card(person).findChildren(QPushButton) if b.text() == text)
 
 
+@pytest.mark.everyday
 @pytest.mark.skipif(sys.platform == "win32", reason="runs a script of a POSIX shell")
 def test_a_program_is_registered_proposed_and_run_once(person: Person, tmp_path: Path) -> None:
     script, folder = tmp_path / "copy.sh", tmp_path / "copies"

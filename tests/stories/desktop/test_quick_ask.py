@@ -36,6 +36,7 @@ def found(popup: Person) -> list[list[str]]:
     return popup.rows("Passages") if popup.app.presence.popup.passages.isVisible() else []
 
 
+@pytest.mark.everyday
 def test_typing_finds_the_passage_and_enter_opens_it(popup: Person) -> None:
     popup.types("Question", "lamp dusk")
     popup.waits_until(lambda: popup.app.presence.popup.passages.rows > 0)

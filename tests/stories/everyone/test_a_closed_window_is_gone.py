@@ -30,6 +30,7 @@ def outlive() -> Iterator[Callable[[], None]]:
         thread.join()
 
 
+@pytest.mark.everyday
 def test_neither_a_thread_nor_a_menu_keeps_the_window(
     home: Home, outlive: Callable[[], None]
 ) -> None:

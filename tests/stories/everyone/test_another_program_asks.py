@@ -3,6 +3,7 @@
 from urllib.parse import urlsplit
 
 import httpx2
+import pytest
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLineEdit
 
@@ -23,6 +24,7 @@ def listed(address: str, secret: str) -> list[str]:
     return [model["id"] for model in found if model["name"] != "Embeddings"]
 
 
+@pytest.mark.everyday
 def test_a_program_is_let_in_and_turned_away(person: Person) -> None:
     person.opens_settings("Other programs")
     person.sees("No tokens yet.")

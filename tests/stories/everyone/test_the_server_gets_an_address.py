@@ -66,6 +66,7 @@ def answers(address: str, trusted: Path | None = None) -> bool:
     return answer.status_code == HTTPStatus.UNAUTHORIZED
 
 
+@pytest.mark.everyday
 def test_another_port_is_chosen(host: Person, taken: int) -> None:
     before = address_of(host)
     chooses_port(host, taken)

@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QListWidget
 
 from tests.stories.conftest import Person
 
 
+@pytest.mark.everyday
 def test_a_new_collection_takes_a_folder(person: Person, papers: Path, tmp_path: Path) -> None:
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "oil.md").write_text("# Oil\n\nThe oil is bought in spring.")

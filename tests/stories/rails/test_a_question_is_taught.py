@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import pytest
 from PySide6.QtWidgets import QApplication, QMenu
 
 from desktop_rag.core.assistant import Assistant
@@ -37,6 +38,7 @@ def _chooses_in_the_menu(person: Person, words: str) -> None:
     menu.close()
 
 
+@pytest.mark.everyday
 def test_a_question_becomes_an_example_and_undo_takes_it_back(
     open_window: Callable[[], Person], home: Home
 ) -> None:

@@ -35,6 +35,7 @@ def chooses_rails(person: Person, title: str) -> None:
     rails.activated.emit(place)
 
 
+@pytest.mark.everyday
 def test_rails_are_chosen_tried_and_kept_to(
     endpoint: None, open_window: Callable[[], Person], papers: Path, server: ChatServer
 ) -> None:

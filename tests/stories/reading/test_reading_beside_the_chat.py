@@ -112,6 +112,7 @@ def press_citation(person: Person, tmp_path: Path, *names: str) -> ReadingPane:
     return pane
 
 
+@pytest.mark.everyday
 @pytest.mark.parametrize("name", ["lamp.md", "oil.eml", "lamp.py", "harbour.pptx"])
 def test_the_words_are_marked_in_the_document(reader: Person, tmp_path: Path, name: str) -> None:
     pane = press_citation(reader, tmp_path, name)

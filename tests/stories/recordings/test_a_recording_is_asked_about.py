@@ -18,6 +18,7 @@ def server() -> Iterator[TranscriptionServer]:
         yield running
 
 
+@pytest.mark.everyday
 def test_a_recording_is_asked_about(
     person: Person, tmp_path: Path, server: TranscriptionServer
 ) -> None:

@@ -71,6 +71,7 @@ def writes(person: Person, folder: Path) -> Path:
     return folder / "lamp.md"
 
 
+@pytest.mark.everyday
 def test_a_note_is_written_and_refreshed(
     writer: Person, server: ChatServer, tmp_path: Path
 ) -> None:

@@ -47,6 +47,7 @@ def schedules(person: Person, when: str = "Every day") -> None:
     person.sees("Scheduled: “When is the lamp lit?”.")
 
 
+@pytest.mark.everyday
 def test_what_changed_is_marked(asker: Person, server: ChatServer) -> None:
     person = asker
     schedules(asker)

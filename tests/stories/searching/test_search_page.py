@@ -74,6 +74,7 @@ def marked(person: Person) -> set[str]:
     return {text for text in texts if " " not in text}
 
 
+@pytest.mark.everyday
 def test_what_is_searched_for_is_said_until_it_is_found(searching: Person) -> None:
     page(searching).field.setText("slates")
     labels = page(searching).findChildren(PlainLabel)

@@ -45,6 +45,7 @@ def tags_in(shown: TagDialog) -> dict[str, Qt.CheckState]:
     return {rows.item(n).text(): rows.item(n).checkState() for n in range(rows.count())}
 
 
+@pytest.mark.everyday
 def test_several_files_are_tagged_and_filtered(person: Person, files: Path) -> None:
     person.drops(files)
     person.sees("3 searchable")

@@ -42,6 +42,7 @@ def services(
     return build_services()
 
 
+@pytest.mark.slow
 @needs_server
 def test_the_page_shows_size_indexes_and_what_is_slow(serve: Serve) -> None:
     server = serve()
@@ -69,6 +70,7 @@ def test_a_library_in_a_file_has_no_such_page(serve: Serve) -> None:
     assert [f.check for f in check_library(subject, Event())][-1] == "journal"
 
 
+@pytest.mark.slow
 @needs_server
 def test_the_doctor_says_the_same(indexed: app.Services) -> None:
     subject = upkeep.subject_of(indexed)

@@ -9,7 +9,12 @@ from desktop_rag.store.contract.engine import Engine
 from tests.engines import ENGINES, UNTESTED, Open
 
 
-@pytest.fixture(scope="session", params=list(ENGINES))
+@pytest.fixture(
+    scope="session",
+    params=[
+        pytest.param(name, marks=pytest.mark.slow if name != "duckdb" else ()) for name in ENGINES
+    ],
+)
 def open_engine(request: pytest.FixtureRequest) -> Open:
     if reason := UNTESTED.get(request.param):
         pytest.skip(reason)

@@ -10,9 +10,14 @@ from tests.engines import UNTESTED, postgres_in
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
+def postgres(tmp_path: Path) -> Iterator[Engine]:
     if reason := UNTESTED.get("postgres"):
         pytest.skip(reason)
     opened = postgres_in(tmp_path)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def engine(postgres: Engine) -> Engine:
+    return postgres

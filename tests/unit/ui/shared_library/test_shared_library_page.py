@@ -19,7 +19,10 @@ from tests.keyrings import MemoryKeyring
 from tests.unit.store.postgres.team_library import PASSWORD, shared_library
 from tests.unit.ui.rooms import button, field, texts
 
-pytestmark = pytest.mark.skipif("postgres" in UNTESTED, reason=UNTESTED.get("postgres", ""))
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif("postgres" in UNTESTED, reason=UNTESTED.get("postgres", "")),
+]
 
 
 @pytest.fixture
