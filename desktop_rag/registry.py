@@ -71,6 +71,11 @@ class WingServices:
         """Free what can be loaded again."""
 
 
+def known_wings() -> tuple[str, ...]:
+    """The names of all wings, whether they are there or not."""
+    return tuple(_WINGS)
+
+
 @cache
 def wings() -> Mapping[str, ModuleType]:
     """The wings that are there, by name, in the order in which they are opened."""

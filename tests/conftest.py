@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 from pytestqt.wait_signal import SignalBlocker
 
-from desktop_rag import app
+from desktop_rag import app, registry
 from desktop_rag.core.paths import HOME_VARIABLE, Home
 from desktop_rag.ingest.scanning.scanner import RecheckTimes
 from desktop_rag.ingest.watching.watcher import WatchTimes
@@ -42,11 +42,26 @@ hypothesis.settings.load_profile("quick")
 
 
 _PATIENCE_MS = 20_000
+# What a test says of a feature that is not there.
+_ABSENT = tuple(
+    f"{prefix}{name}"
+    for name in registry.known_wings()
+    if name not in registry.wings()
+    for prefix in ("desktop_rag.features.", "tests.unit.")
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     text = "run the tests marked `deep`, too: whole measuring sets"
     parser.addoption("--deep", action="store_true", help=text)
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out the tests of features that are not there; see `test_absent_wings.py`."""
+    if collection_path.suffix != ".py" or not _ABSENT:
+        return None
+    text = collection_path.read_text("utf-8")
+    return any(name in text for name in _ABSENT) or None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -42,7 +42,7 @@ _RUNNING = {"execv", "execve", "fork", "popen", "posix_spawn", "spawnv", "startf
 _DYNAMIC = {"__import__", "eval", "exec", "import_module", "run_module", "run_path"}
 _NAMED_CALL = re.compile(rf"\b(?:{'|'.join(sorted(_RUNNING | _DYNAMIC))})\b")
 # The readers, which run in the parser process, and the verbs, whose modules are searched here too.
-_DYNAMIC_MODULES = {"ingest.read.readers", "cli.main", "cli.programs.answered_verbs"}
+_DYNAMIC_MODULES = {"ingest.read.formats", "cli.verb_table", "registry"}
 NO_CONNECTION = PASSING_ON | RUNNING_TOOLS | _DYNAMIC_MODULES
 
 # Libraries that hold network code which the app does not use; the traces of system calls in
