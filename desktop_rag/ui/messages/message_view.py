@@ -257,6 +257,7 @@ class MessageView(QScrollArea):
         self, theme: Theme, drawer: FormulaDrawer | None = None, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
+        self._offered = ""
         self._theme = theme
         self._drawer = drawer
         self._model = MessageModel(self)
@@ -335,7 +336,6 @@ class MessageView(QScrollArea):
 
     def hide_unsupported(self, *, is_wanted: bool) -> None:
         """Set to True to hide answers of which no sentence is supported."""
-        self._offered = ""
         self._hides_unsupported = is_wanted
         for item in self._items.values():
             if isinstance(item, AnswerItem):
