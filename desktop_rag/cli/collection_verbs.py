@@ -15,8 +15,8 @@ from desktop_rag.core.domain import EMBEDDED_ELSEWHERE, Collection
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.paths import find_home
 from desktop_rag.models.embedding.remote_embedder import is_address
-from desktop_rag.progress_words import Waiting
 from desktop_rag.running_app import ask_running_app
+from desktop_rag.waiting import Waiting
 
 
 def add_collections(parser: argparse.ArgumentParser) -> None:

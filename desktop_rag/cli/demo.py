@@ -17,7 +17,7 @@ from desktop_rag.cli.desktop_verbs import open_window
 from desktop_rag.cli.terminal import say
 from desktop_rag.core.paths import Home, find_home
 from desktop_rag.demo_library import add_demo
-from desktop_rag.progress_words import Waiting
+from desktop_rag.waiting import Waiting
 
 
 def add_demo_verb(parser: argparse.ArgumentParser) -> None:

@@ -27,8 +27,8 @@ from desktop_rag.core.errors import AppError, WrongPasswordError
 from desktop_rag.core.library_events import SourceScanned
 from desktop_rag.core.paths import find_home
 from desktop_rag.ingest.library import Library
-from desktop_rag.progress_words import Waiting, progress_in_words
 from desktop_rag.running_app import ask_running_app
+from desktop_rag.waiting import Waiting, progress_in_words
 
 # Passwords of encrypted files: the verb `password`, and the questions of `index --ask-password`.
 #

@@ -7470,8 +7470,16 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
         <translation>1 Ordner wird überwacht, von {most:,}, die das System erlaubt</translation>
     </message>
     <message>
+        <source>Its version is {version}, this app has {schema}.</source>
+        <translation>Seine Version ist {version}, die dieser App {schema}.</translation>
+    </message>
+    <message>
         <source>No more programs can be registered.</source>
         <translation>Mehr Programme können nicht eingetragen werden.</translation>
+    </message>
+    <message>
+        <source>Set `engine` under [store] in the settings file to one of: {engine_names}.</source>
+        <translation>Setzen Sie in der Einstellungsdatei unter [store] `engine` auf eines von: {engine_names}.</translation>
     </message>
     <message>
         <source>The certificate has expired.</source>
@@ -7484,6 +7492,10 @@ Das Programm braucht ein neues Token, um wieder zu fragen.</translation>
     <message>
         <source>The programs can&apos;t be kept.</source>
         <translation>Die Programme können nicht aufbewahrt werden.</translation>
+    </message>
+    <message>
+        <source>{path} (version {found}, this app knows {schema}) was left as it is. Update the app to open it.</source>
+        <translation>{path} (Version {found}, diese App kennt {schema}) blieb, wie sie ist. Aktualisieren Sie die App, um sie zu öffnen.</translation>
     </message>
     <message>
         <source>{path} can&apos;t be read.</source>
@@ -8628,10 +8640,6 @@ Was kostet der Eintritt?</translation>
         <translation>Ein Ordner antwortet nicht.</translation>
     </message>
     <message>
-        <source>A library can&apos;t be copied into itself.</source>
-        <translation>Eine Bibliothek kann nicht in sich selbst kopiert werden.</translation>
-    </message>
-    <message>
         <source>A library on a server has no journal beside it.</source>
         <translation>Zu einer Bibliothek auf einem Server gibt es kein Journal.</translation>
     </message>
@@ -9496,10 +9504,6 @@ Was kostet der Eintritt?</translation>
         <translation>Seine Vektoren haben mehr Dimensionen, als pgvector indiziert, deshalb vergleichen Suchen alle.</translation>
     </message>
     <message>
-        <source>Its version is {version}, this app has {latest}.</source>
-        <translation>Seine Version ist {version}, die dieser App {latest}.</translation>
-    </message>
-    <message>
         <source>Its words alone don&apos;t tell, and in this language no more is checked.</source>
         <translation>Die Wörter allein sagen es nicht, und mehr wird in dieser Sprache nicht geprüft.</translation>
     </message>
@@ -9574,10 +9578,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Most end in /v1: try {version}.</source>
         <translation>Die meisten enden auf /v1: Versuchen Sie {version}.</translation>
-    </message>
-    <message>
-        <source>Name another engine, or another folder.</source>
-        <translation>Nennen Sie eine andere Datenbank oder einen anderen Ordner.</translation>
     </message>
     <message>
         <source>Name the program that will use it.</source>
@@ -9992,6 +9992,10 @@ Was kostet der Eintritt?</translation>
         <translation>Entfernen Sie alles vor dem @; ein Schlüssel hat in den Einstellungen ein eigenes Feld.</translation>
     </message>
     <message>
+        <source>Remove its schema from the database, and copy a library there: desktop-rag copy.</source>
+        <translation>Entfernen Sie ihr Schema aus der Datenbank und kopieren Sie eine Bibliothek dorthin: desktop-rag copy.</translation>
+    </message>
+    <message>
         <source>Remove one first.</source>
         <translation>Entfernen Sie zuerst eines.</translation>
     </message>
@@ -10082,10 +10086,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>Set `address` under [store] in the settings file, as postgresql://user@host/database, and `library` to small letters, digits and underscores.</source>
         <translation>Setzen Sie in der Einstellungsdatei unter [store] `address`, wie postgresql://user@host/database, und `library` auf Kleinbuchstaben, Ziffern und Unterstriche.</translation>
-    </message>
-    <message>
-        <source>Set `engine` under [store] in the settings file to one of: duckdb, postgres.</source>
-        <translation>Setzen Sie in der Einstellungsdatei unter [store] `engine` auf eines von: duckdb, postgres.</translation>
     </message>
     <message>
         <source>Set an endpoint in Settings, or remove the image. Without one, the text in images can be read: pip install &apos;desktop-rag[ocr]&apos;.</source>
@@ -10716,10 +10716,6 @@ Was kostet der Eintritt?</translation>
         <translation>Die Bibliothek ist geschlossen.</translation>
     </message>
     <message>
-        <source>The library is from a newer version of the app.</source>
-        <translation>Die Bibliothek stammt von einer neueren Version der App.</translation>
-    </message>
-    <message>
         <source>The library is in use by another process.</source>
         <translation>Die Bibliothek wird von einem anderen Prozess benutzt.</translation>
     </message>
@@ -10748,6 +10744,10 @@ Was kostet der Eintritt?</translation>
         <translation>Eine andere Version der App hat die Bibliothek auf dem Server geändert.</translation>
     </message>
     <message>
+        <source>The library on the server was written by an app from before the first release.</source>
+        <translation>Die Bibliothek auf dem Server schrieb eine App vor der ersten Version.</translation>
+    </message>
+    <message>
         <source>The library stops at change {stored:,}, its journal at {written:,}.</source>
         <translation>Die Bibliothek endet bei Änderung {stored:,}, ihr Journal bei {written:,}.</translation>
     </message>
@@ -10762,6 +10762,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>The library was written by a newer version of the app.</source>
         <translation>Die Bibliothek wurde von einer neueren Version der App geschrieben.</translation>
+    </message>
+    <message>
+        <source>The library was written by an app from before the first release.</source>
+        <translation>Die Bibliothek schrieb eine App vor der ersten Version.</translation>
     </message>
     <message>
         <source>The library was written by an earlier version of the app.</source>
@@ -10930,10 +10934,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>The rails in {folder} can&apos;t be read.</source>
         <translation>Die Leitplanken in {folder} können nicht gelesen werden.</translation>
-    </message>
-    <message>
-        <source>The rails of this assistant can&apos;t be used here.</source>
-        <translation>Die Leitplanken dieses Assistenten können hier nicht benutzt werden.</translation>
     </message>
     <message>
         <source>The recorded activity could not be deleted.</source>
@@ -11496,10 +11496,6 @@ Was kostet der Eintritt?</translation>
         <translation>Windows schützt die Dateien eines Benutzers selbst vor anderen Benutzern.</translation>
     </message>
     <message>
-        <source>Windows refused it (error {code}).</source>
-        <translation>Windows hat es abgelehnt (Fehler {code}).</translation>
-    </message>
-    <message>
         <source>Without documents, only a model can answer.</source>
         <translation>Ohne Dokumente kann nur ein Modell antworten.</translation>
     </message>
@@ -11628,16 +11624,8 @@ Was kostet der Eintritt?</translation>
         <translation>von Ihnen verbesserte Antwort</translation>
     </message>
     <message>
-        <source>answer to a scheduled question</source>
-        <translation>Antwort auf eine geplante Frage</translation>
-    </message>
-    <message>
         <source>answers of yours</source>
         <translation>von Ihnen verbesserte Antworten</translation>
-    </message>
-    <message>
-        <source>answers to scheduled questions</source>
-        <translation>Antworten auf geplante Fragen</translation>
     </message>
     <message>
         <source>archive</source>
@@ -11788,10 +11776,6 @@ Was kostet der Eintritt?</translation>
         <translation>Zeile {line}</translation>
     </message>
     <message>
-        <source>macOS refused it (error {error}).</source>
-        <translation>macOS hat es abgelehnt (Fehler {error}).</translation>
-    </message>
-    <message>
         <source>mailbox</source>
         <translation>Postfach</translation>
     </message>
@@ -11810,6 +11794,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>name, assistant, model, base_url, collection, passages, source_tokens</source>
         <translation>name, assistant, model, base_url, collection, passages, source_tokens</translation>
+    </message>
+    <message>
+        <source>named in .gitignore</source>
+        <translation>in .gitignore genannt</translation>
     </message>
     <message>
         <source>nested too deep</source>
@@ -11844,14 +11832,6 @@ Was kostet der Eintritt?</translation>
         <translation>oder mehr</translation>
     </message>
     <message>
-        <source>part of your question sets</source>
-        <translation>Teil Ihrer Fragensammlungen</translation>
-    </message>
-    <message>
-        <source>parts of your question sets</source>
-        <translation>Teile Ihrer Fragensammlungen</translation>
-    </message>
-    <message>
         <source>pieces of the index that belonged to nothing were removed.</source>
         <translation>Teile des Index, die zu nichts gehörten, wurden entfernt.</translation>
     </message>
@@ -11866,14 +11846,6 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>saved prompts</source>
         <translation>gespeicherte Vorlagen</translation>
-    </message>
-    <message>
-        <source>scheduled question</source>
-        <translation>geplante Frage</translation>
-    </message>
-    <message>
-        <source>scheduled questions</source>
-        <translation>geplante Fragen</translation>
     </message>
     <message>
         <source>sources of one number</source>
@@ -12136,10 +12108,6 @@ Was kostet der Eintritt?</translation>
         <translation>{page_limit:,} Seiten</translation>
     </message>
     <message>
-        <source>{path} (version {found}, this app knows {latest}) was left as it is. Update the app to open it.</source>
-        <translation>{path} (Version {found}, diese App kennt {latest}) blieb, wie sie ist. Aktualisieren Sie die App, um sie zu öffnen.</translation>
-    </message>
-    <message>
         <source>{path} can&apos;t be written.</source>
         <translation>{path} kann nicht geschrieben werden.</translation>
     </message>
@@ -12162,6 +12130,10 @@ Was kostet der Eintritt?</translation>
     <message>
         <source>{path} was left as it is. Move it away, or choose another home folder.</source>
         <translation>{path} blieb, wie sie ist. Verschieben Sie sie, oder wählen Sie einen anderen Ordner für die App.</translation>
+    </message>
+    <message>
+        <source>{path} was left as it is. Move it away: then chats and folders come back from the journal beside it.</source>
+        <translation>{path} blieb, wie sie ist. Verschieben Sie sie: Dann kommen Chats und Ordner aus dem Journal daneben zurück.</translation>
     </message>
     <message>
         <source>{path}. A key in PEM has lines such as -----BEGIN PRIVATE KEY-----.</source>

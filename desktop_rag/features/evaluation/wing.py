@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from desktop_rag.registry import Verbs
-from desktop_rag.store.contract.precious import BackupRules, Kept, Kind
 
 if TYPE_CHECKING:
     from desktop_rag.app import Services
     from desktop_rag.core.settings import Settings
+    from desktop_rag.store.contract.precious import BackupRules, Kept
     from desktop_rag.window_app import WindowApp
 
 
@@ -26,8 +26,10 @@ def verbs() -> Verbs:
     )  # fmt: skip
 
 
-def kept() -> Kept:
+def kept() -> "Kept":
     """Sets of questions with all that belongs to them, and the figures of measurements."""
+    from desktop_rag.store.contract.precious import Kept, Kind
+
     return Kept(
         nouns={
             "experiment": ("part of your question sets", "parts of your question sets"),
@@ -42,7 +44,7 @@ def kept() -> Kept:
     )
 
 
-def _backup_rules() -> BackupRules:
+def _backup_rules() -> "BackupRules":
     from desktop_rag.features.evaluation.kept import RULES
 
     return RULES

@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING
 
 from desktop_rag.registry import Verbs
-from desktop_rag.store.contract.precious import BackupRules, Kept
 
 if TYPE_CHECKING:
     from desktop_rag.answer.answer_service import AnswerWrap
     from desktop_rag.app import Services
     from desktop_rag.core.settings import Settings
+    from desktop_rag.store.contract.precious import BackupRules, Kept
     from desktop_rag.window_app import WindowApp
 
 
@@ -33,12 +33,14 @@ def wrap_answer(services: "Services") -> "AnswerWrap":
     return services.wing(RailServices).assistants
 
 
-def kept() -> Kept:
+def kept() -> "Kept":
     """The history of commands, in a file of its own."""
+    from desktop_rag.store.contract.precious import Kept
+
     return Kept(nouns={"command": ("command", "commands")}, backups=_backup_rules)
 
 
-def _backup_rules() -> BackupRules:
+def _backup_rules() -> "BackupRules":
     from desktop_rag.features.rails.commands.commands_done import RULES
 
     return RULES

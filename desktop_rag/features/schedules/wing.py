@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from desktop_rag.registry import Verbs
-from desktop_rag.store.contract.precious import BackupRules, Kept, Kind
 
 if TYPE_CHECKING:
     from desktop_rag.app import Services
     from desktop_rag.core.settings import Settings
+    from desktop_rag.store.contract.precious import BackupRules, Kept
     from desktop_rag.window_app import WindowApp
 
 
@@ -31,8 +31,10 @@ def verbs() -> Verbs:
     )  # fmt: skip
 
 
-def kept() -> Kept:
+def kept() -> "Kept":
     """The questions with their state, and the answers so far."""
+    from desktop_rag.store.contract.precious import Kept, Kind
+
     return Kept(
         nouns={
             "standing": ("scheduled question", "scheduled questions"),
@@ -47,7 +49,7 @@ def kept() -> Kept:
     )
 
 
-def _backup_rules() -> BackupRules:
+def _backup_rules() -> "BackupRules":
     from desktop_rag.features.schedules.kept import RULES
 
     return RULES

@@ -201,6 +201,9 @@ class Ticker:
         while not self._closing.wait(self._seconds):
             # Before the tick, which then sees what it was woken for.
             self._woken.clear()
+            if self._closing.is_set():
+                # It was woken to end, which was cleared just now.
+                return
             rest_s = self._tick()
             if rest_s:
                 self._woken.wait(rest_s)

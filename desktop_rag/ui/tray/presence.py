@@ -145,7 +145,7 @@ _NOT_ASKED = Bound(Binding.FAILED, tr("The desktop has not been asked for this k
 def open_hotkeys(on_pressed: OnPressed) -> HotkeyDesktop:
     """The hotkeys of this desktop; OSError where it has none for programs."""
     if sys.platform != "linux":
-        raise OSError(f"not available on {sys.platform}")
+        raise OSError(sys.platform)
     if has_portal_only():
         from desktop_rag.desktop.hotkeys.portal_hotkeys import PortalHotkeys  # noqa: PLC0415
 

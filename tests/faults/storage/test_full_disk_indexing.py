@@ -8,7 +8,7 @@ import pytest
 from desktop_rag.app import Services
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.library_events import Notice
-from desktop_rag.progress_words import Waiting
+from desktop_rag.waiting import Waiting
 from tests.faults.storage.small_disk import SmallDisk
 
 _WAIT_S = 30

@@ -9,8 +9,8 @@ import pytest
 from desktop_rag.app import Services
 from desktop_rag.core.domain import Document
 from desktop_rag.core.errors import AppError
-from desktop_rag.progress_words import Waiting
 from desktop_rag.store.contract.documents import IndexingOutcome
+from desktop_rag.waiting import Waiting
 from tests.servers.embedding_server import EmbeddingServer
 
 _TOLD_S, _FILES = 0.01, 30

@@ -16,7 +16,7 @@ from desktop_rag.core.library_events import DocumentsChanged, ProgressChanged, S
 from desktop_rag.core.paths import Home
 from desktop_rag.core.pictures import PictureHold
 from desktop_rag.core.settings import IndexSettings, LongReading, Settings
-from desktop_rag.progress_words import Waiting
+from desktop_rag.waiting import Waiting
 from tests.asking import ask
 from tests.unit.ingest.read.pdf_samples import changed, make_scan, rendered
 from tests.unit.ingest.read.samples import make_pdf

@@ -6,24 +6,23 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from desktop_rag import cli
+from desktop_rag import cli, registry
 from desktop_rag.cli.verb_table import answered_verbs
 
-FOLDER = Path(cli.__path__[0])
+PACKAGE = Path(cli.__path__[0]).parent
 
 
 def test_every_verb_that_a_module_answers_is_in_the_table() -> None:
     found: dict[str, str] = {}
-    for path in sorted(FOLDER.rglob("*.py")):
+    for path in sorted(PACKAGE.rglob("*.py")):
         if "def running_app_verbs(" in path.read_text("utf-8"):
-            parts = path.relative_to(FOLDER.parent.parent).with_suffix("").parts
-            module = ".".join(parts)
+            module = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
             found |= dict.fromkeys(import_module(module).running_app_verbs(), module)
     assert len(found) > 30
     listed: dict[str, str] = {}
     for name, verb in answered_verbs().items():
         assert isinstance(verb, partial)
-        listed[name] = f"desktop_rag.cli.{verb.args[0]}"
+        listed[name] = verb.args[0]
     assert listed == found
 
 
@@ -36,6 +35,8 @@ def test_the_table_imports_none_of_them() -> None:
     )
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
+    wings = [f"desktop_rag.features.{wing}" for wing in registry.wings()]
     assert set(done.stdout.split()) == {
-        "desktop_rag.cli", "desktop_rag.cli.programs", "desktop_rag.cli.verb_table"
+        "desktop_rag.cli", "desktop_rag.cli.verb_table", "desktop_rag.features",
+        "desktop_rag.registry", *wings, *(f"{wing}.wing" for wing in wings),
     }  # fmt: skip

@@ -76,7 +76,9 @@ def test_without_what_connects_the_way_to_get_it_is_said(
     monkeypatch: pytest.MonkeyPatch, is_package: bool, command: str
 ) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    for name in [n for n in sys.modules if n.startswith("desktop_rag.features.shared_library.postgres")]:
+    for name in [
+        n for n in sys.modules if n.startswith("desktop_rag.features.shared_library.postgres")
+    ]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(sys, "frozen", is_package, raising=False)
     with pytest.raises(AppError, match="not installed") as refused:

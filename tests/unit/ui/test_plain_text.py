@@ -35,7 +35,7 @@ TEXT_CLASSES = {"QTextBrowser", "QTextEdit", "QTextDocument"}
 DESKTOP_TOOLTIPS = {"tray.py", "app_icon.py"}
 # Lays out plain text and reads no markup; it marks the words of a search, or measures lines.
 PLAIN_LAYOUT = {
-    "QTextLayout": {"passage_painter.py", "question_button.py", "table_widths.py"},
+    "QTextLayout": {"passage_painter.py", "question_item.py", "table_widths.py"},
     "QTextDocument": {"experiment_actions.py"},
 }
 STATIC_BOXES = {"information", "warning", "critical", "question", "about"}

@@ -14,7 +14,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.domain import DocumentState, Passage, SearchMode
 from desktop_rag.ingest.library import Library
-from desktop_rag.progress_words import Waiting
+from desktop_rag.waiting import Waiting
 
 # Measures of ranking, as TREC defines them, and of binary classification. Pure.
 

@@ -14,8 +14,8 @@ from desktop_rag.core.paths import find_home
 from desktop_rag.core.question_scope import QuestionScope, ScopeItem
 from desktop_rag.features.schedules.services import ScheduleServices
 from desktop_rag.features.schedules.values.note_page import ProposedSection
-from desktop_rag.progress_words import Waiting
 from desktop_rag.running_app import ask_running_app
+from desktop_rag.waiting import Waiting
 
 Tell = Callable[[str], None]
 

@@ -152,14 +152,6 @@ def test_a_notice_moves_nothing_on_the_page(opened: Opened, bridge: Bridge, qtbo
     assert top in [notices, *notices.findChildren(QWidget)]
 
 
-def test_an_unknown_event_is_a_bug(opened: Opened, bridge: Bridge, qtbot: QtBot) -> None:
-    with qtbot.captureExceptions() as caught:
-        bridge.post(object())
-        qtbot.waitUntil(lambda: bool(caught))
-    assert caught[0][0] is TypeError
-    assert opened.page == CHAT
-
-
 def test_a_question_of_another_program_is_shown_unsent(opened: Opened) -> None:
     opened.window.showMinimized()
     opened.window.show_page(SETTINGS)
