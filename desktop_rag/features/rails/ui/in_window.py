@@ -66,6 +66,7 @@ class _Parts(QObject):
         teaching = Teaching(app.bridge, lambda: self._services.assistants, page)
         page.assistants.choice.chosen.connect(teaching.choose)
         page.messages.teach_requested.connect(teaching.show_menu)
+        teaching.follow(page.sessions.current.model)
         page.sessions.shown.connect(lambda session: teaching.follow(session.model))
         teaching.taught.connect(page.undo_offered)
         titles = {known.name: known.title for known in BUILT_IN}

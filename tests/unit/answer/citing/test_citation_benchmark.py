@@ -4,7 +4,7 @@ import importlib.util
 import sys
 from pathlib import Path
 
-_SCRIPT = Path(__file__).parents[4] / "benchmarks" / "answers" / "citations.py"
+_SCRIPT = Path(__file__).parents[4] / "benchmarks" / "answers" / "citation_forms.py"
 
 
 def test_forms_and_languages_are_read() -> None:
