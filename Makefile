@@ -58,8 +58,9 @@ test: $(READY) need-qt ## run the tests of every day: all that are fast, and one
 test-rest: $(READY) need-qt ## run the tests that `make test` leaves out
 	$(PYTEST) -m slow $(ARGS)
 
-test-all: $(READY) need-qt ## run all tests
+test-all: $(READY) need-qt ## run all tests, then those of the core without each feature
 	$(PYTEST) $(ARGS)
+	$(OFFSCREEN) $(BIN)/python -m tests.absent_wing
 
 test-deep: $(READY) need-qt ## run all tests with full evaluation sets and more random examples
 	$(PYTEST) --deep --hypothesis-profile=deep $(ARGS)
