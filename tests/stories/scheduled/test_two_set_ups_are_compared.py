@@ -188,10 +188,10 @@ def test_a_small_window_shows_a_set_without_questions_in_full(asker: Person) -> 
     assert len(buttons) > 8
     cut = [b.text() for b in buttons if b.width() < b.sizeHint().width()]
     assert not cut
-    places = [QRect(b.mapTo(page, QPoint()), b.size()) for b in buttons]
-    assert all(page.rect().contains(place) for place in places)
     [matrix] = page.findChildren(MatrixView)
     # The page is scrolled instead; the layout comes to rest after the text.
     asker.waits_until(lambda: matrix.height() >= _LEAST_TABLE_PX)
+    places = [QRect(b.mapTo(page, QPoint()), b.size()) for b in buttons]
+    assert all(page.rect().contains(place) for place in places)
     [runs] = page.findChildren(RunList)
     assert not any(QRect(runs.mapTo(page, QPoint()), runs.size()).intersects(p) for p in places)
