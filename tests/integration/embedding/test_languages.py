@@ -15,7 +15,12 @@ from desktop_rag.core.query import Query
 from desktop_rag.core.settings import IndexSettings, Settings
 from desktop_rag.ingest.background.progress import ProgressMeter
 from desktop_rag.models.embedding import joined_embedding
-from desktop_rag.models.embedding.joined_embedding import BUNDLED, BUNDLED_MULTILINGUAL, NAMES
+from desktop_rag.models.embedding.joined_embedding import (
+    BUNDLED,
+    BUNDLED_MULTILINGUAL,
+    NAMES,
+    OnnxEmbedder,
+)
 from desktop_rag.store.contract.search import EVERYWHERE
 from desktop_rag.store.duckdb.duckdb_engine import database_of
 from tests.asking import ask
@@ -83,7 +88,7 @@ def test_a_start_loads_the_models_of_the_languages_of_the_library(
 
     monkeypatch.setattr(joined_embedding, "Tokenizer", SimpleNamespace(from_file=counted))
     # Not those that the tests share.
-    monkeypatch.setattr(joined_embedding, "OnnxEmbedder", joined_embedding.OnnxEmbedder)
+    monkeypatch.setattr(joined_embedding, "OnnxEmbedder", OnnxEmbedder)
     with closing(build_services(home)) as services:
         services.library.start(watch=False)
         assert services.library.indexing.wait_until_idle(60)

@@ -192,8 +192,13 @@ def test_a_failure_keeps_the_question_and_retry_works(
     button(room.page, "Retry").click()
     qtbot.waitUntil(lambda: room.answers() == ["The lamp is lit at dusk [1]. See nothing else."])
     [conversation] = room.chat.history.all()
-    states = [m.state for m in room.chat.history.messages(conversation.conversation_id)]
-    assert states == [MessageState.DONE, MessageState.DONE]
+
+    def states() -> list[MessageState]:
+        messages = room.chat.history.messages(conversation.conversation_id)
+        return [message.state for message in messages]
+
+    # The answer is stored a moment after it is shown.
+    qtbot.waitUntil(lambda: states() == [MessageState.DONE, MessageState.DONE])
 
 
 def test_excerpts_take_the_place_of_an_answer_that_failed(
