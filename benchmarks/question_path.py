@@ -25,6 +25,8 @@ from tests.servers.chat_server import ChatServer
 
 _MOST = 150
 _WAIT_S = 300.0
+# What indexing, the first answer and typing have started ends in this time.
+_REST_MS = 3000
 _PACKAGE = f"{Path(__file__).parents[1] / 'desktop_rag'}{os.sep}"
 _TEXT = "The lamp of the lighthouse is lit at dusk by the keeper. It burns oil from the store. " * 9
 _QUESTIONS = ("Who lights the lamp of the lighthouse?", "When is the lamp of the lighthouse lit?")
@@ -103,7 +105,7 @@ def ask_twice(home: Home, papers: Path, trace: _Trace) -> None:
         trace.is_on = False
         page.new_chat()
         QTest.keyClicks(field, question)
-        QTest.qWait(1000)  # until what typing started has ended
+        QTest.qWait(_REST_MS)
         trace.is_on = question == _QUESTIONS[-1]
         QTest.keyClick(field, Qt.Key.Key_Return)
         for is_answering in (True, False):
