@@ -32,9 +32,12 @@ from desktop_rag.features.server.admin.admin_visits import (
     Shown,
     Visit,
 )
-from desktop_rag.features.server.admin.collection_pages import CollectionAdmin, CrawlAdmin
+from desktop_rag.features.server.admin.collection_pages import (
+    CollectionAdmin,
+    CrawlAdmin,
+    DocumentAdmin,
+)
 from desktop_rag.features.server.admin.database_pages import DatabaseAdmin, LogAdmin
-from desktop_rag.features.server.admin.document_pages import DocumentAdmin
 from desktop_rag.features.server.admin.page_parts import (
     STYLESHEET,
     bar,
