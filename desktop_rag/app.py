@@ -50,10 +50,7 @@ from desktop_rag.ingest.scanning.ignore import IgnoreRules
 from desktop_rag.ingest.watching.watcher import WatchTimes
 from desktop_rag.models.answer_priority import AnswerPriority
 from desktop_rag.models.connection_states import Connection, Facts, connections
-from desktop_rag.models.embedding.joined_embedding import (
-    EmbedderOpener,
-    bundled_folders,
-)
+from desktop_rag.models.embedding.joined_embedding import EmbedderOpener, bundled_folders
 from desktop_rag.models.embedding.remote_embedder import is_address
 from desktop_rag.models.endpoints.client.profile_book import ProfileBook
 from desktop_rag.models.endpoints.client.rate_limits import Allowances

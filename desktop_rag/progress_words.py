@@ -103,11 +103,7 @@ def _times(progress: IndexProgress, now: StepProgress) -> str:
         return duration_left(progress.seconds_left)
     later = [step for step in progress.steps if not step.is_done and step is not now]
     then = [
-        tr(
-            "then {step}, {duration}",
-            step=_LATER[s.stage],
-            duration=_duration(s.seconds_left),
-        )
+        tr("then {step}, {duration}", step=_LATER[s.stage], duration=_duration(s.seconds_left))
         for s in later
     ]
     return " · ".join([duration_left(now.seconds_left), *then])

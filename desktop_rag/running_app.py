@@ -282,11 +282,7 @@ def ask_running_app(
 
 
 def _ask_once(
-    home: Home,
-    verb: str,
-    arguments: dict[str, Any],
-    handshake_s: float,
-    say: Callable[[str], None],
+    home: Home, verb: str, arguments: dict[str, Any], handshake_s: float, say: Callable[[str], None]
 ) -> tuple[bool, Any]:
     """The same without waiting; AppEnding when the running app is ending."""
     request = json.dumps({"verb": verb, "arguments": arguments}).encode()

@@ -293,10 +293,7 @@ class WindowApp:
         }
 
     def _on_bug(
-        self,
-        kind: type[BaseException],
-        bug: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException], bug: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Log an unexpected exception and show a notice."""
         log.critical("bug: %s", "".join(traceback.format_exception(kind, bug, trace)))

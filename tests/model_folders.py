@@ -82,10 +82,7 @@ def _tokenizer() -> Tokenizer:
 
 
 def _model(
-    table: NDArray[np.float32],
-    inputs: Sequence[str],
-    output: str,
-    external: Path | None,
+    table: NDArray[np.float32], inputs: Sequence[str], output: str, external: Path | None
 ) -> bytes:
     is_pooled = output == "sentence_embedding"
     tokens = "tokens" if is_pooled else output

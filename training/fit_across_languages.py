@@ -29,10 +29,7 @@ CORPUS = "xquad/en"
 LANGUAGES = ("de", "ru", "zh")
 # The sizes of small libraries, in documents.
 _SMALL = (3, 6, 20)
-_TABLES = {
-    "relevance_across": ("nearness_lead",),
-    "relevance_across_among_few": ("nearness",),
-}
+_TABLES = {"relevance_across": ("nearness_lead",), "relevance_across_among_few": ("nearness",)}
 
 
 @dataclass(frozen=True, slots=True)

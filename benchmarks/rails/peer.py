@@ -160,8 +160,7 @@ def nemo_turns(folder: Path) -> list[dict[str, Any]]:
 
     async def say(text: str) -> tuple[str, list[str]]:
         result = await rails.generate_async(
-            messages=[{"role": "user", "content": text}],
-            options={"log": {"internal_events": True}},
+            messages=[{"role": "user", "content": text}], options={"log": {"internal_events": True}}
         )
         events = result.log.internal_events
         intents = [event["intent"] for event in events if event["type"] == "UserIntent"]

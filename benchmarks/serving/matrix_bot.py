@@ -26,11 +26,7 @@ sys.path.insert(0, str(ROOT))
 from desktop_rag import app  # noqa: E402
 from desktop_rag.core.paths import Home  # noqa: E402
 from desktop_rag.core.settings import ServerSettings, Settings  # noqa: E402
-from desktop_rag.features.matrix.library_server import (  # noqa: E402
-    AskedQuestion,
-    LibraryAnswer,
-    LibraryServer,
-)
+from desktop_rag.features.matrix.library_server import AskedQuestion, LibraryAnswer, LibraryServer  # noqa: E402
 from desktop_rag.features.server.access.access_tokens import TokenScope, new_token  # noqa: E402
 from desktop_rag.features.server.access.token_book import TokenBook  # noqa: E402
 from desktop_rag.features.server.services import ServerServices  # noqa: E402

@@ -24,12 +24,7 @@ from desktop_rag.core.changes import Changes
 from desktop_rag.core.conversation import Message, MessageState
 from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.errors import AppError, Cancelled, without_quotation
-from desktop_rag.core.library_events import (
-    DocumentsChanged,
-    Notice,
-    RequestRefused,
-    SourceScanned,
-)
+from desktop_rag.core.library_events import DocumentsChanged, Notice, RequestRefused, SourceScanned
 from desktop_rag.core.log import redact
 from desktop_rag.core.settings import EndpointSettings, Settings
 

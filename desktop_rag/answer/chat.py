@@ -20,11 +20,7 @@ from desktop_rag.answer.conversations.unstored_chats import UnstoredChats
 from desktop_rag.answer.endpoints.chat_models import ChatModels
 from desktop_rag.answer.endpoints.helper_job import CancelWhen
 from desktop_rag.answer.map_reduce.few_files import MOST_FILES
-from desktop_rag.answer.post_answer.post_answer_jobs import (
-    NO_LIMIT,
-    AnswerContext,
-    PostAnswerJobs,
-)
+from desktop_rag.answer.post_answer.post_answer_jobs import NO_LIMIT, AnswerContext, PostAnswerJobs
 from desktop_rag.answer.post_answer.suggested_questions import FollowUps
 from desktop_rag.answer.search.retriever import Retriever
 from desktop_rag.answer.sources.source_finder import SourceFinder
@@ -386,12 +382,7 @@ class Chat:
         return self._finder.about(asked, found, self._settings.retrieval, limit=limit, reach=reach)
 
     def look_up(
-        self,
-        query: str,
-        *,
-        mode: SearchMode = "hybrid",
-        limit: int = 10,
-        collection_id: str = "",
+        self, query: str, *, mode: SearchMode = "hybrid", limit: int = 10, collection_id: str = ""
     ) -> SearchResult:
         """As `search`, with the notes of the search and the relevance of the result."""
         reach = SearchScope.of_collection(collection_id)

@@ -283,11 +283,7 @@ def _merge_collections(
 
 
 def _merge_sources(
-    here: Present,
-    new: Iterable[Entry],
-    ids: Mapping[str, str],
-    places: Places,
-    done: Merge,
+    here: Present, new: Iterable[Entry], ids: Mapping[str, str], places: Places, done: Merge
 ) -> None:
     known = here.get("source", {})
     taken = [entry.row for entry in known.values() if not entry.row["is_attached"]]

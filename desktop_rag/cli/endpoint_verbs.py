@@ -254,13 +254,7 @@ def _row(
 
 
 def _added(
-    opened: app.OpenedModels,
-    base_url: str,
-    model: str,
-    name: str,
-    key: str,
-    *,
-    is_used: bool,
+    opened: app.OpenedModels, base_url: str, model: str, name: str, key: str, *, is_used: bool
 ) -> dict[str, Any]:
     # It comes from another process.
     base_url = normalise_base_url(base_url)
@@ -269,9 +263,7 @@ def _added(
         known = {endpoint.base_url: endpoint for endpoint in settings.endpoints}
         before = known.get(base_url, EndpointSettings(base_url, name=_name_at(base_url)))
         endpoint = replace(
-            before,
-            model=model or before.model or model_at(base_url),
-            name=name or before.name,
+            before, model=model or before.model or model_at(base_url), name=name or before.name
         )
         place = base_url if base_url in known else ""
         changed = settings.with_endpoint(place, endpoint)

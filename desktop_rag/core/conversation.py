@@ -135,10 +135,7 @@ class SourceRef:
             return self
         passage_start = self.start - max(0, self.text.find(self.quote))
         return replace(
-            self,
-            quote=self.text[start:end],
-            start=passage_start + start,
-            end=passage_start + end,
+            self, quote=self.text[start:end], start=passage_start + start, end=passage_start + end
         )
 
 

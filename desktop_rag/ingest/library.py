@@ -287,11 +287,7 @@ class LibraryCollections:
     """Collections with their settings for chunking and embedding: `library.collections`."""
 
     def __init__(
-        self,
-        store: SourceStore,
-        findable: Findable,
-        sources: LibrarySources,
-        pipeline: Pipeline,
+        self, store: SourceStore, findable: Findable, sources: LibrarySources, pipeline: Pipeline
     ) -> None:
         """`findable` has the collections of a shared library too."""
         self._store = store

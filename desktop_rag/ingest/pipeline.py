@@ -50,10 +50,7 @@ class PostingsMaintenance:
     """Runs the upkeep of the store once enough has changed."""
 
     def __init__(
-        self,
-        upkeep: Upkeep,
-        may_run: Callable[[], bool],
-        failed: Callable[[AppError], None],
+        self, upkeep: Upkeep, may_run: Callable[[], bool], failed: Callable[[AppError], None]
     ) -> None:
         """`may_run` is true when all other work is done; `failed` gets the store's error."""
         self._upkeep = upkeep

@@ -2,18 +2,7 @@
 
 import json
 
-from tests.dialects.row import (
-    EVENTS,
-    JSON,
-    KEY,
-    OK,
-    Reply,
-    Row,
-    delta,
-    event,
-    refused,
-    whole,
-)
+from tests.dialects.row import EVENTS, JSON, KEY, OK, Reply, Row, delta, event, refused, whole
 
 _ADDRESS = ("Check the address", "check its address", "API: check it")
 _RAW = json.dumps({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})

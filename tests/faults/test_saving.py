@@ -26,10 +26,7 @@ class Desk:
         self.removed: list[str] = []
         self.looks = RecheckSchedule(lambda _, places: self.look(places), clock=lambda: self.now_s)
         self.confirmation = ChangeConfirmation(
-            self.looks.add,
-            RecheckTimes(),
-            clock=lambda: self.now_s,
-            wall_clock=lambda: self.now_s,
+            self.looks.add, RecheckTimes(), clock=lambda: self.now_s, wall_clock=lambda: self.now_s
         )
 
     def write(self, name: str, content: str) -> None:

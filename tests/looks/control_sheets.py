@@ -33,12 +33,7 @@ from desktop_rag.ui.widgets.controls import (
     TextButton,
 )
 from desktop_rag.ui.widgets.find_bar import FindBar
-from desktop_rag.ui.widgets.form_fields import (
-    SettingsSection,
-    money_field,
-    note,
-    number_field,
-)
+from desktop_rag.ui.widgets.form_fields import SettingsSection, money_field, note, number_field
 from desktop_rag.ui.widgets.item_list import ItemList, RowTable
 from desktop_rag.ui.widgets.marked_text import MarkedText
 from desktop_rag.ui.widgets.notice_bar import NoticeCard

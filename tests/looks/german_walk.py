@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QDeadlineTimer, QEventLoop, QSize, Qt
 from PySide6.QtGui import QPainter, QPdfWriter
-from PySide6.QtWidgets import (
-    QAbstractButton,
-    QApplication,
-    QFileDialog,
-    QScrollArea,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QScrollArea, QWidget
 
 from desktop_rag.core.files.settings_file import save_settings
 from desktop_rag.core.language.translation import tr

@@ -206,10 +206,7 @@ def main() -> int:
     parser.add_argument("out", nargs="?", type=Path, default=Path("build/looks"))
     parser.add_argument("--only", default="", help="only states with these words in their name")
     parser.add_argument(
-        "--one",
-        nargs=4,
-        metavar=("COLOURS", "SCALE", "TEXT", "DIRECTION"),
-        help=argparse.SUPPRESS,
+        "--one", nargs=4, metavar=("COLOURS", "SCALE", "TEXT", "DIRECTION"), help=argparse.SUPPRESS
     )
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)

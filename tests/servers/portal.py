@@ -2,14 +2,7 @@
 
 from typing import Any
 
-from jeepney import (
-    DBusAddress,
-    HeaderFields,
-    Message,
-    new_error,
-    new_method_return,
-    new_signal,
-)
+from jeepney import DBusAddress, HeaderFields, Message, new_error, new_method_return, new_signal
 
 from tests.servers.bus_service import BusService
 

@@ -41,9 +41,7 @@ def test_python_does_not_look_at_everything_by_itself(collections: SmallCollecti
     assert gc.get_stats()[2]["collections"] == before + 1
 
 
-def test_a_look_finds_what_became_garbage_since_the_last_one(
-    collections: SmallCollections,
-) -> None:
+def test_a_look_finds_what_became_garbage_since_the_last_one(collections: SmallCollections) -> None:
     ring = Ring()
     gone = weakref.ref(ring)
     grown_old()

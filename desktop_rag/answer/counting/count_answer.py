@@ -231,9 +231,7 @@ def _is_divided(outer: FoundStructure, inner: FoundStructure) -> bool:
     return len(inner.records) >= len(outer.records) ** 2
 
 
-def _without_odd(
-    structure: FoundStructure,
-) -> tuple[tuple[Record, ...], tuple[str, ...]]:
+def _without_odd(structure: FoundStructure) -> tuple[tuple[Record, ...], tuple[str, ...]]:
     """The records without those that are none, and the titles of the latter."""
     shared = set(structure.shared)
 
@@ -521,10 +519,7 @@ def _are(
 
 
 def _ask_about_open(
-    choice: Choice,
-    found: Judged,
-    request: AnswerRequest,
-    model: ChatModel | None,
+    choice: Choice, found: Judged, request: AnswerRequest, model: ChatModel | None
 ) -> Generator[AnswerEvent, None, _Asked]:
     """Ask the model about the records whose words don't tell, if it takes few requests."""
     places = [n for n, verdict in enumerate(found.verdicts) if verdict is Verdict.OPEN]

@@ -208,10 +208,7 @@ class WholeReading:
         )
 
     def read_on(
-        self,
-        draft: AnswerDraft,
-        request: AnswerRequest,
-        models: tuple[ChatModel, ChatModel],
+        self, draft: AnswerDraft, request: AnswerRequest, models: tuple[ChatModel, ChatModel]
     ) -> Iterator[AnswerEvent]:
         """Read the whole text when the answer in the draft says that its passages don't tell.
 

@@ -58,9 +58,7 @@ _NUMBERING = re.compile(
     rf"^\s*(?:§\s*|(?i:{_NUMBERED})\s+)?(?:\d+[A-Za-z]?(?:\.\d+)*|[IVXLC]+)[.):]?\s+"
     r"(?:[-–—]\s+)?(?=\w)"
 )
-_BROKEN = re.compile(
-    r"(?i)\w:\w|[|;=<>{}\\$%…]|\.\.|[.:,]$|\b(?:cont(?:inued|'d)?|in millions)\b",
-)
+_BROKEN = re.compile(r"(?i)\w:\w|[|;=<>{}\\$%…]|\.\.|[.:,]$|\b(?:cont(?:inued|'d)?|in millions)\b")
 # A link beside the heading of a page, such as "[edit]".
 _LINK = re.compile(r"\s*\[[^\[\]]*\]$")
 _MOST_TERM_WORDS = 4

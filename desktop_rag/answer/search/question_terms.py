@@ -78,11 +78,7 @@ class SpellingCorrector:
         )
 
     def _nearest(
-        self,
-        word: str,
-        group: tuple[str, ...],
-        languages: Sequence[str],
-        readable: Readable | None,
+        self, word: str, group: tuple[str, ...], languages: Sequence[str], readable: Readable | None
     ) -> str:
         """The intended word as a document spells it; "" when none is close enough."""
         plain = word.casefold()

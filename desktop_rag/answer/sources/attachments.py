@@ -213,11 +213,7 @@ class AttachedSources:
         self._whole = WholeTexts(documents, finder.count_tokens)
 
     def for_prompt(
-        self,
-        request: AnswerRequest,
-        query: Query,
-        context_tokens: int,
-        count_tokens: CountTokens,
+        self, request: AnswerRequest, query: Query, context_tokens: int, count_tokens: CountTokens
     ) -> tuple[SourceRef, ...]:
         """The whole text where it fits into the prompt, else the best passages.
 

@@ -472,10 +472,7 @@ def rewrite_question(
     question: str, history: Sequence[Message], model: ChatModel, fence: str, cancel: Event
 ) -> str:
     """The question as the model rewrites it to stand alone; "" when its reply is of no use."""
-    turns = [
-        ChatTurn("system", _INSTRUCTIONS),
-        ChatTurn("user", _quoted(question, history, fence)),
-    ]
+    turns = [ChatTurn("system", _INSTRUCTIONS), ChatTurn("user", _quoted(question, history, fence))]
     try:
         written = generate(
             model, turns, cancel, most_chars=2 * LONGEST_QUESTION_CHARS, limit_s=WAITED_FOR_LIMIT_S

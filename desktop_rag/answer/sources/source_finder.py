@@ -89,11 +89,7 @@ class SourceFinder:
     ) -> SearchResult:
         """The passages that fit best, with the notes of the search and their relevance."""
         found = self._retriever.search(
-            query,
-            mode=mode,
-            limit=limit,
-            reach=reach,
-            lexical_weight=settings.lexical_weight,
+            query, mode=mode, limit=limit, reach=reach, lexical_weight=settings.lexical_weight
         )
         filters = limits_in_words(reach.limits, query)
         hints = (*hints_for(query), *self.incomplete(reach, query.text))

@@ -74,12 +74,7 @@ _EMPTY = (
 
 
 def query_with_model(
-    model: ChatModel,
-    question: str,
-    tables: OpenTables,
-    description: str,
-    fence: str,
-    cancel: Event,
+    model: ChatModel, question: str, tables: OpenTables, description: str, fence: str, cancel: Event
 ) -> Generator[str, None, tuple[str, QueryResult] | None]:
     """The statement that worked, and its result; None when the model wrote none that did.
 

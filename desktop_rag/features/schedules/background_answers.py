@@ -110,12 +110,7 @@ class AnswerComparison:
         return (*found, *gone)
 
     def _compared(
-        self,
-        sentence: str,
-        old: Sequence[str],
-        before: str,
-        nearness: Vectors,
-        replaced: set[int],
+        self, sentence: str, old: Sequence[str], before: str, nearness: Vectors, replaced: set[int]
     ) -> ComparedSentence:
         """A sentence of the new answer; the index of one that it replaces goes into `replaced`."""
         if any(_is_equal(sentence, other) for other in old):

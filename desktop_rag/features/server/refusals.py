@@ -46,10 +46,5 @@ class Refusal(Exception):  # noqa: N818  the request is at fault, not the app
         other = "server_error" if self.status >= _SERVER_FAULT else _TYPES[400]
         kind = _TYPES.get(self.status, other)
         return {
-            "error": {
-                "message": self.message,
-                "type": kind,
-                "param": self.param,
-                "code": self.code,
-            }
+            "error": {"message": self.message, "type": kind, "param": self.param, "code": self.code}
         }

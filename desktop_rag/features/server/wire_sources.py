@@ -16,12 +16,7 @@ _MARKER = re.compile(r"\[(\d{1,4}(?:\s*,\s*\d{1,4})*)\]")
 _CODE = re.compile(r"(?s)```.*?(?:```|\Z)|`[^`\n]+`")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~])")
 # From the worst: a source is shown with the worst verdict of the sentences that cite it.
-_WORST_FIRST = (
-    Verdict.CONTRADICTED,
-    Verdict.NOT_IN_SOURCES,
-    Verdict.PARTLY,
-    Verdict.SUPPORTED,
-)
+_WORST_FIRST = (Verdict.CONTRADICTED, Verdict.NOT_IN_SOURCES, Verdict.PARTLY, Verdict.SUPPORTED)
 AddressOf = Callable[[SourceRef], str]
 
 

@@ -377,11 +377,7 @@ class ParserProcess:
         return document
 
     def view_page(
-        self,
-        path: Path,
-        wish: PageWish,
-        *,
-        cancel: threading.Event | None = None,
+        self, path: Path, wish: PageWish, *, cancel: threading.Event | None = None
     ) -> PageView:
         """An image of a PDF page, at most MAX_VIEW_PX wide, with the position of the words.
 

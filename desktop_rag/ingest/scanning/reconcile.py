@@ -104,9 +104,7 @@ def _is_empty(root: Path, rules: IgnoreRules) -> bool:
 
 
 def reconcile(
-    found: Iterable[FoundFile],
-    known: Iterable[KnownFile],
-    left_out: AbstractSet[str] = frozenset(),
+    found: Iterable[FoundFile], known: Iterable[KnownFile], left_out: AbstractSet[str] = frozenset()
 ) -> Changes:
     """Sort found and known files into what is new, changed, moved, vanished and unchanged.
 

@@ -255,10 +255,7 @@ MOST_CHECKED = 5
 
 
 def refused_links(
-    urls: Sequence[str],
-    web: WebAccess,
-    cancel: threading.Event,
-    intranet: IntranetHosts = NO_HOSTS,
+    urls: Sequence[str], web: WebAccess, cancel: threading.Event, intranet: IntranetHosts = NO_HOSTS
 ) -> list[tuple[str, str]]:
     """The addresses among the first MOST_CHECKED that can't be fetched, each with its reason.
 

@@ -98,10 +98,7 @@ class WebTransport:
             headers=[("Host", _core_host(url)), *headers.items()],
             extensions={"timeout": _timeouts(seconds)},
         )
-        with (
-            self._mapping_errors(host),
-            self._interruption.by(self._cancel, after_s=seconds),
-        ):
+        with self._mapping_errors(host), self._interruption.by(self._cancel, after_s=seconds):
             response = self._pool.handle_request(request)
             try:
                 yield WebResponse(url, response.status, _header_texts(response), response)

@@ -406,9 +406,7 @@ _SHARE = 0.3
 _BATCH = 32
 
 
-def joined_embedding(
-    open_model: Callable[[str], Embedder],
-) -> Callable[[Sequence[str]], Vectors]:
+def joined_embedding(open_model: Callable[[str], Embedder]) -> Callable[[Sequence[str]], Vectors]:
     """Gives unit vectors, shape (len(texts), 896), and raises what `open_model` does.
 
     It is asked for each model by its spec. The similarity of two vectors is the weighted mean of

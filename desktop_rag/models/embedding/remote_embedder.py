@@ -20,12 +20,7 @@ from desktop_rag.core.errors import AppError, Cancelled
 from desktop_rag.core.settings import EndpointSettings
 from desktop_rag.core.text import rough_token_counts
 from desktop_rag.models.endpoint_address import host_of, normalise_base_url
-from desktop_rag.models.endpoints.client.chat_stream import (
-    Usage,
-    load_json,
-    read_usage,
-    read_whole,
-)
+from desktop_rag.models.endpoints.client.chat_stream import Usage, load_json, read_usage, read_whole
 from desktop_rag.models.endpoints.client.endpoint_errors import mapping_endpoint_errors
 from desktop_rag.models.endpoints.client.endpoint_faults import EndpointFaultError, Fault
 from desktop_rag.models.endpoints.client.endpoint_requests import parts_of, read_vectors, unit

@@ -9,10 +9,7 @@ from desktop_rag.store.contract.documents import OnlyProcess
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.duckdb.database.database import Database
 from desktop_rag.store.duckdb.database.repair import repair, replay_journal
-from desktop_rag.store.duckdb.database.store_errors import (
-    DamagedStoreError,
-    mapping_open_errors,
-)
+from desktop_rag.store.duckdb.database.store_errors import DamagedStoreError, mapping_open_errors
 from desktop_rag.store.duckdb.documents.chunk_store import ChunkStore
 from desktop_rag.store.duckdb.documents.content import ChunkNumbers
 from desktop_rag.store.duckdb.documents.staged_content import StagedContent

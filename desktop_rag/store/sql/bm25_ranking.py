@@ -80,10 +80,7 @@ Read = Callable[[Sequence[int]], Mapping[int, Sequence[PostingList]]]
 
 
 def counted(
-    words: Words,
-    counts_of: Callable[[Sequence[int]], Mapping[int, int]],
-    chunks: int,
-    terms: int,
+    words: Words, counts_of: Callable[[Sequence[int]], Mapping[int, int]], chunks: int, terms: int
 ) -> WordCounts:
     """The counts of each distinct word in a library of so many chunks and terms."""
     keys = {word: [key_of(term) for term in word] for word in dict.fromkeys(words)}

@@ -111,11 +111,7 @@ class EmptyChat(QScrollArea):
         self._words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._add = TextButton(tr("Add folder…"), kind="primary")
         self._add.setObjectName("addFolderButton")
-        self._without_model = PlainLabel(
-            _NO_MODEL,
-            tone="muted",
-            wrap=True,
-        )
+        self._without_model = PlainLabel(_NO_MODEL, tone="muted", wrap=True)
         self._without_model.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._endpoint = TextButton(tr("Connect a model…"), kind="quiet")
         self._title = PlainLabel(_TITLE, scale="title", wrap=True)

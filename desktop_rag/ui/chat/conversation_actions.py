@@ -82,9 +82,7 @@ class ConversationActions(QObject):
 
         def put_back(place: int) -> None:
             self._bridge.run(
-                self,
-                lambda: self._history.put_back_at(message, place),
-                lambda _nothing: done(),
+                self, lambda: self._history.put_back_at(message, place), lambda _nothing: done()
             )
 
         self._bridge.run(self, lambda: self._history.remove_answer(message), offer)

@@ -7,14 +7,7 @@ last: an older message, a chip, a page that is built when it is first shown.
 from collections.abc import Iterator, Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import (
-    QLayout,
-    QMainWindow,
-    QScrollArea,
-    QSplitter,
-    QStackedWidget,
-    QWidget,
-)
+from PySide6.QtWidgets import QLayout, QMainWindow, QScrollArea, QSplitter, QStackedWidget, QWidget
 
 _AROUND_BARS = ("qt_scrollarea_vcontainer", "qt_scrollarea_hcontainer")
 

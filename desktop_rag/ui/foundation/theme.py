@@ -45,11 +45,7 @@ _PALETTE = {
     QPalette.ColorRole.Mid: "border",
     QPalette.ColorRole.Dark: "border_strong",
 }
-_DISABLED = (
-    QPalette.ColorRole.WindowText,
-    QPalette.ColorRole.Text,
-    QPalette.ColorRole.ButtonText,
-)
+_DISABLED = (QPalette.ColorRole.WindowText, QPalette.ColorRole.Text, QPalette.ColorRole.ButtonText)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +93,7 @@ class Theme(QObject):
     changed = Signal()
 
     def __init__(
-        self,
-        app: QApplication,
-        resources: Path,
-        appearance: AppearanceSettings | None = None,
+        self, app: QApplication, resources: Path, appearance: AppearanceSettings | None = None
     ) -> None:
         super().__init__(app)
         self._app = app

@@ -15,11 +15,7 @@ from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.core.language.translation import number_in_words, told, tr
 from desktop_rag.core.parsed import HEADING_SEPARATOR
 from desktop_rag.ui.foundation.days import moment_in_words
-from desktop_rag.ui.foundation.wording import (
-    one_line,
-    size_in_words,
-    value_in_words,
-)
+from desktop_rag.ui.foundation.wording import one_line, size_in_words, value_in_words
 from desktop_rag.ui.library.facets.facet_values import FacetKey, KeyCounts, key_of
 
 

@@ -137,8 +137,7 @@ class FormulaObject(QPyTextObject):
             baseline = rect.top() + (rect.height() + half_x) / 2
         padding = em * PADDING_EM
         size = QSizeF(
-            em * drawing.width + 2 * padding,
-            em * (drawing.ascent + drawing.descent) + 2 * padding,
+            em * drawing.width + 2 * padding, em * (drawing.ascent + drawing.descent) + 2 * padding
         )
         corner = QPointF(rect.left() - padding, baseline - em * drawing.ascent - padding)
         brush = format.toCharFormat().foreground()

@@ -204,10 +204,7 @@ class MessageModel(QAbstractListModel):
     def fail(self, error: AppError) -> None:
         """End the answer being written with an error; the text received so far is kept."""
         self._update(
-            Phase.DONE,
-            state=MessageState.FAILED,
-            error_title=error.title,
-            error_hint=error.hint,
+            Phase.DONE, state=MessageState.FAILED, error_title=error.title, error_hint=error.hint
         )
 
     @property

@@ -8,16 +8,7 @@ import time
 from collections.abc import Callable
 from datetime import date
 
-from PySide6.QtCore import (
-    QMetaObject,
-    QModelIndex,
-    QObject,
-    QRect,
-    Qt,
-    QTimer,
-    Signal,
-    Slot,
-)
+from PySide6.QtCore import QMetaObject, QModelIndex, QObject, QRect, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 from shiboken6 import isValid
@@ -31,12 +22,7 @@ from desktop_rag.ui.markdown.formula_drawing import FormulaDrawer
 from desktop_rag.ui.messages.answer_item import AnswerItem
 from desktop_rag.ui.messages.message_model import MessageModel, Turn
 from desktop_rag.ui.messages.question_item import QuestionItem
-from desktop_rag.ui.widgets.controls import (
-    PlainLabel,
-    TextButton,
-    centred,
-    plain_tooltip,
-)
+from desktop_rag.ui.widgets.controls import PlainLabel, TextButton, centred, plain_tooltip
 
 # What stays in view while messages change their heights. Qt thread.
 #

@@ -1,12 +1,6 @@
 """A button that asks a question. Qt thread."""
 
-from PySide6.QtCore import (
-    QPoint,
-    QSize,
-    Qt,
-    Signal,
-    Slot,
-)
+from PySide6.QtCore import QPoint, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent, QTextLayout
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
@@ -17,13 +11,7 @@ from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.word_search import found_spans
 from desktop_rag.ui.foundation.wording import one_line
 from desktop_rag.ui.messages.message_model import Turn
-from desktop_rag.ui.widgets.controls import (
-    Card,
-    ElidedButton,
-    ElidedLabel,
-    IconButton,
-    PlainLabel,
-)
+from desktop_rag.ui.widgets.controls import Card, ElidedButton, ElidedLabel, IconButton, PlainLabel
 from desktop_rag.ui.widgets.marked_text import MarkedText
 
 

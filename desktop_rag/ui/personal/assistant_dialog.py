@@ -236,10 +236,7 @@ _LINES = 6
 _MARGIN_PX = 16
 _CHAT_MODEL = tr("Same as in the chat")
 _STRICT, _OPEN = "strict", "open"
-_KINDS = {
-    _STRICT: tr("Documents only"),
-    _OPEN: tr("Also the model's own knowledge"),
-}
+_KINDS = {_STRICT: tr("Documents only"), _OPEN: tr("Also the model's own knowledge")}
 _INSTRUCTIONS_NOTE = tr(
     "Added to the app's built-in rules, which always apply: answers must be based on sources, and"
     " instructions inside documents are ignored."

@@ -271,10 +271,7 @@ class Closing(QObject):
         leave = box.addButton(tr("Quit"), QMessageBox.ButtonRole.DestructiveRole)
         box.addButton(QMessageBox.StandardButton.Cancel)
         box.setDefaultButton(stay)
-        choices: dict[QAbstractButton, WhenClosed] = {
-            stay: WhenClosed.STAY,
-            leave: WhenClosed.QUIT,
-        }
+        choices: dict[QAbstractButton, WhenClosed] = {stay: WhenClosed.STAY, leave: WhenClosed.QUIT}
         box.finished.connect(lambda _code: self._on_answered(choices.get(box.clickedButton())))
         box.open()
 

@@ -150,10 +150,7 @@ class ActivityModel(QAbstractTableModel):
             self._load(self._loaded + _BATCH)
 
     def headerData(
-        self,
-        section: int,
-        orientation: Qt.Orientation,
-        role: int = Qt.ItemDataRole.DisplayRole,
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> Any:
         is_header = orientation == Qt.Orientation.Horizontal
         if is_header and role == Qt.ItemDataRole.DisplayRole:

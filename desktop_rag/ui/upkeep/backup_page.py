@@ -157,11 +157,7 @@ class BackupPage(ScrolledPage):
     """Reads the list of snapshots whenever it is shown."""
 
     def __init__(
-        self,
-        bridge: Bridge,
-        backups: Backups,
-        snapshots: Snapshots,
-        parent: QWidget | None = None,
+        self, bridge: Bridge, backups: Backups, snapshots: Snapshots, parent: QWidget | None = None
     ) -> None:
         super().__init__(tr("Backup"), parent)
         self._bridge = bridge

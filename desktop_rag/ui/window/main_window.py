@@ -28,11 +28,7 @@ from PySide6.QtWidgets import (
 from desktop_rag.core.conversation import Conversation
 from desktop_rag.core.errors import AppError
 from desktop_rag.core.language.translation import tr
-from desktop_rag.core.library_events import (
-    IndexProgress,
-    Notice,
-    ProgressChanged,
-)
+from desktop_rag.core.library_events import IndexProgress, Notice, ProgressChanged
 from desktop_rag.core.paths import Home
 from desktop_rag.core.question_scope import ALL_DOCUMENTS, QuestionScope
 from desktop_rag.core.settings import Settings

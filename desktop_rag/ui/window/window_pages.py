@@ -11,10 +11,7 @@ from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import QButtonGroup, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from desktop_rag.core.language.translation import tr
-from desktop_rag.core.library_events import (
-    Notice,
-    ProgressChanged,
-)
+from desktop_rag.core.library_events import Notice, ProgressChanged
 from desktop_rag.core.paths import Home
 from desktop_rag.core.pictures import PictureHold
 from desktop_rag.core.settings import LongReading

@@ -7,14 +7,7 @@ import pytest
 
 from desktop_rag.ingest.parsing.parser_process import ParseFailed, ParserProcess
 from tests.unit.ingest.read.pdf_samples import encrypted
-from tests.unit.ingest.read.samples import (
-    cell,
-    make_docx,
-    make_pdf,
-    make_xlsx,
-    make_zip,
-    paragraph,
-)
+from tests.unit.ingest.read.samples import cell, make_docx, make_pdf, make_xlsx, make_zip, paragraph
 
 _PDF = make_pdf(["words of a page"])
 _DOCX = make_docx(paragraph("words of a letter"))

@@ -172,9 +172,7 @@ def test_a_name_must_be_clear(typed: Callable[[str], None]) -> None:
     assert "There is no endpoint called “sun”." in run("endpoint", "use", "sun").stderr
 
 
-def test_a_missing_keyring_is_told(
-    typed: Callable[[str], None],
-) -> None:
+def test_a_missing_keyring_is_told(typed: Callable[[str], None]) -> None:
     keyring.set_keyring(null.Keyring())
     typed(KEY)
     done = run("endpoint", "add", "openai")

@@ -14,13 +14,7 @@ from desktop_rag.core.settings import Settings
 from desktop_rag.features.rails.commands.command import CommandState
 from desktop_rag.features.rails.commands.registered_program import RegisteredProgram
 from desktop_rag.features.rails.services import RailServices
-from tests.integration.commands.conftest import (
-    SCRIPT,
-    posix_only,
-    proposal,
-    register,
-    says,
-)
+from tests.integration.commands.conftest import SCRIPT, posix_only, proposal, register, says
 from tests.servers.chat_server import ChatServer
 
 

@@ -199,8 +199,7 @@ def test_words_still_tell_what_is_relevant_in_the_own_language(
 
 
 @pytest.mark.parametrize(
-    ("question", "is_english"),
-    [("Who had stiring skils?", True), ("Was fressen Bienen?", False)],
+    ("question", "is_english"), [("Who had stiring skils?", True), ("Was fressen Bienen?", False)]
 )
 def test_words_that_the_library_lacks_are_slips_in_a_question_that_is_clearly_english(
     services: Services, tmp_path: Path, question: str, is_english: bool

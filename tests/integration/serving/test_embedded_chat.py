@@ -16,10 +16,7 @@ from tests.integration.serving.conftest import TEXTS, Server
 from tests.servers.chat_server import ChatServer
 from tests.servers.web_server import Served, WebServer
 
-pytestmark = [
-    pytest.mark.skipif(not CHROMIUM, reason="needs chromium"),
-    pytest.mark.timeout(180),
-]
+pytestmark = [pytest.mark.skipif(not CHROMIUM, reason="needs chromium"), pytest.mark.timeout(180)]
 QUESTION = "When is the lamp of the lighthouse lit?"
 SCRIPT = "text/javascript"
 HOSTILE = "<img src=x onerror=alert(1)>"

@@ -177,9 +177,7 @@ def test_nothing_found_says_what_to_try(searching: Person) -> None:
     searching.waits_until(lambda: searching.typed("Question") == "zzyzx")
 
 
-def test_a_typed_filter_that_no_file_passes_is_named_and_can_be_dropped(
-    searching: Person,
-) -> None:
+def test_a_typed_filter_that_no_file_passes_is_named_and_can_be_dropped(searching: Person) -> None:
     searching.types(FIELD, "tag:nowhere keeper")
     searching.sees("tag:nowhere may leave out what you are looking for.")
     searching.clicks("Search without filters")

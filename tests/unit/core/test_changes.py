@@ -58,9 +58,7 @@ def test_whoever_stopped_hears_nothing_more_not_even_of_the_event_under_way() ->
     assert heard == []
 
 
-def test_a_bug_reaches_the_excepthook_and_the_others_hear(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_bug_reaches_the_excepthook_and_the_others_hear(monkeypatch: pytest.MonkeyPatch) -> None:
     changes, heard, bugs = Changes(), list[Changed](), list[BaseException]()
     monkeypatch.setattr(sys, "excepthook", lambda _kind, bug, _trace: bugs.append(bug))
     changes.hear(Changed, lambda event: 1 // event.number)

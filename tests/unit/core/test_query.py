@@ -115,8 +115,7 @@ def test_text_without_syntax_comes_back(typed: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "typed",
-    ['Why is it called "red tape"?', "为什么叫“红 带”？", "so " * 20 + '"red tape"'],
+    "typed", ['Why is it called "red tape"?', "为什么叫“红 带”？", "so " * 20 + '"red tape"']
 )
 def test_quotes_in_a_question_are_a_way_of_speaking(typed: str) -> None:
     assert parse_query(typed).phrases == ()

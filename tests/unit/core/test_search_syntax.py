@@ -4,12 +4,7 @@ import pytest
 
 from desktop_rag.core.conversation import FileCounts, SearchNotes
 from desktop_rag.core.query import parse_query
-from desktop_rag.core.search_syntax import (
-    SEARCH_SYNTAX,
-    hints_for,
-    limits_in_words,
-    syntax_lines,
-)
+from desktop_rag.core.search_syntax import SEARCH_SYNTAX, hints_for, limits_in_words, syntax_lines
 
 
 @pytest.mark.parametrize("written", [example.written for example in SEARCH_SYNTAX])

@@ -59,9 +59,7 @@ def test_an_endpoint_on_this_computer_is_on_and_leaves_nothing() -> None:
 
 def test_a_helper_elsewhere_is_named_by_itself() -> None:
     settings = Settings(
-        endpoint=LOCAL,
-        other_endpoints=(REMOTE,),
-        helper=HelperSettings(REMOTE.base_url, "helping"),
+        endpoint=LOCAL, other_endpoints=(REMOTE,), helper=HelperSettings(REMOTE.base_url, "helping")
     )
     assert leaving(Facts(settings)) == {"helper", "examination", "names"}
 
@@ -78,11 +76,7 @@ def test_an_embedding_endpoint_counts_from_every_place_it_is_set() -> None:
     spec = "https://vectors.example.org/v1#small"
     chosen = Settings(index=IndexSettings(model_folder=spec))
     collection = Collection("c", "Letters", embedder=spec)
-    for facts in (
-        Facts(chosen),
-        Facts(loaded_model=spec),
-        Facts(collections=[collection]),
-    ):
+    for facts in (Facts(chosen), Facts(loaded_model=spec), Facts(collections=[collection])):
         assert found(facts)["embeddings"].addresses == ("https://vectors.example.org/v1",)
         assert "embeddings" in leaving(facts)
     assert leaving(Facts(loaded_model="https://without-a-model.example.org")) == set()

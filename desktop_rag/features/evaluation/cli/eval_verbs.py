@@ -609,11 +609,7 @@ def _retrieval(arguments: argparse.Namespace) -> int:
             rows = measured.query_rows()
             per_query.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     results = measured.to_json(index_bytes)
-    options = {
-        "folder": str(folder.resolve()),
-        "limit": arguments.limit,
-        "k": arguments.k,
-    }
+    options = {"folder": str(folder.resolve()), "limit": arguments.limit, "k": arguments.k}
     run = stored_runs.run_of(
         measured,
         folder.resolve().name,

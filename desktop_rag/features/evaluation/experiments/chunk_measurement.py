@@ -92,11 +92,7 @@ PROPOSED = "proposed"
 
 
 def proposals(
-    library: Library,
-    chat: Chat,
-    count: int,
-    cancel: Event,
-    among: Sequence[Document] | None = None,
+    library: Library, chat: Chat, count: int, cancel: Event, among: Sequence[Document] | None = None
 ) -> Iterator[SetQuestion]:
     """Up to so many questions, of the background model, from passages of different documents.
 

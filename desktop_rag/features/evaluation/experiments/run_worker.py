@@ -12,11 +12,7 @@ from dataclasses import replace
 
 from desktop_rag.answer.chat import Chat
 from desktop_rag.core.errors import AppError, Cancelled, InterruptedAnswer
-from desktop_rag.features.evaluation.experiments.answerer import (
-    Answerer,
-    OpenScratch,
-    answering,
-)
+from desktop_rag.features.evaluation.experiments.answerer import Answerer, OpenScratch, answering
 from desktop_rag.features.evaluation.experiments.chunk_trials import ChunkTrials
 from desktop_rag.features.evaluation.experiments.experiment_store import ExperimentStore
 from desktop_rag.features.evaluation.experiments.experiments import Experiments
@@ -35,11 +31,7 @@ class RunWorker:
     """Works through the runs of `experiments` that wait, the oldest first."""
 
     def __init__(
-        self,
-        store: ExperimentStore,
-        chat: Chat,
-        library: Library,
-        open_scratch: OpenScratch,
+        self, store: ExperimentStore, chat: Chat, library: Library, open_scratch: OpenScratch
     ) -> None:
         self.experiments = Experiments(store, chat)
         self.chunk_trials = ChunkTrials(store, chat, library, open_scratch)

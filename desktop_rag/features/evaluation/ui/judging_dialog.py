@@ -121,10 +121,7 @@ class JudgedAnswers:
 
 
 def to_judge(
-    matrix: AnswerMatrix,
-    run_ids: Sequence[str],
-    done: Sequence[Judgement],
-    chance: random.Random,
+    matrix: AnswerMatrix, run_ids: Sequence[str], done: Sequence[Judgement], chance: random.Random
 ) -> list[JudgedAnswers]:
     """What the person did not judge yet, with random sides."""
     columns = [n for n, run in enumerate(matrix.runs) if run.run_id in run_ids]

@@ -51,11 +51,7 @@ def _words(text: str) -> list[str]:
 
 _BEST_RATING = 5
 # Of the first run and the second.
-_POINTS = {
-    Preference.FIRST: (1.0, 0.0),
-    Preference.SECOND: (0.0, 1.0),
-    Preference.SAME: (0.5, 0.5),
-}
+_POINTS = {Preference.FIRST: (1.0, 0.0), Preference.SECOND: (0.0, 1.0), Preference.SAME: (0.5, 0.5)}
 _GRADES = {"correct": 1.0, "partly": 0.5, "wrong": 0.0}
 
 

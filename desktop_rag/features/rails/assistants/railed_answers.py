@@ -49,10 +49,7 @@ from desktop_rag.features.rails.assistants.railed_messages import (
 from desktop_rag.features.rails.commands.command_proposals import Answered
 from desktop_rag.features.rails.commands.commands import Commands
 from desktop_rag.features.rails.rail_engine import Rails, Turn, transcript
-from desktop_rag.features.rails.rail_events import (
-    Confirmation,
-    RailEvent,
-)
+from desktop_rag.features.rails.rail_events import Confirmation, RailEvent
 from desktop_rag.features.rails.runtime.rail_loop import Conversation
 from desktop_rag.models.ports import ChatTurn, HeardAnswer, Vectors
 
@@ -442,8 +439,7 @@ class RailedAnswers:
                 return support or 0.0
 
             world = RailsWorld(
-                check_facts=support,
-                complete=None if is_built_in(asked.rails) else asked.complete,
+                check_facts=support, complete=None if is_built_in(asked.rails) else asked.complete
             )
             rows = [{"text": source.text, "source": source.title} for source in found.sources]
             known = {"relevant_passages": rows, "is_own_knowledge": found.is_own_knowledge}

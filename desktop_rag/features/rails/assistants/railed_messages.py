@@ -160,9 +160,7 @@ class CheckedSentences:
     """Takes the events of an answer, and gives those that may be shown."""
 
     def __init__(
-        self,
-        passes: Passes,
-        as_shown: Callable[[SourcesFound], SourcesFound] = lambda found: found,
+        self, passes: Passes, as_shown: Callable[[SourcesFound], SourcesFound] = lambda found: found
     ) -> None:
         """`as_shown` gives the sources as they may be seen, with the first words that passed."""
         self._passes = passes

@@ -60,8 +60,7 @@ class ProgramBook:
             if program.name.casefold() == name.strip().casefold():
                 return program
         raise AppError(
-            f"No program “{name}” is registered.",
-            "Register it in Settings, under Commands.",
+            f"No program “{name}” is registered.", "Register it in Settings, under Commands."
         )
 
     def put(self, program: RegisteredProgram) -> RegisteredProgram:
@@ -125,8 +124,7 @@ def _checked_path(written: str) -> Path:
         raise AppError(f"{path!s} is no program that you may run.", "Choose its program file.")
     if os.name == "posix" and path.stat().st_mode & stat.S_IWOTH:
         raise AppError(
-            f"Everybody on this computer may change {path!s}.",
-            "Take that right from others first.",
+            f"Everybody on this computer may change {path!s}.", "Take that right from others first."
         )
     return path
 

@@ -455,10 +455,7 @@ class IntentRecogniser:
     """Recognises intents by examples, whose order does not matter."""
 
     def __init__(
-        self,
-        examples: Sequence[IntentExample],
-        embed: Embed,
-        embed_examples: Embed | None = None,
+        self, examples: Sequence[IntentExample], embed: Embed, embed_examples: Embed | None = None
     ) -> None:
         """Embed the examples and fit to them; whatever `embed` raises is passed on.
 

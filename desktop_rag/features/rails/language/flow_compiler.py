@@ -41,9 +41,7 @@ _FROM_USER = {"user_said", "user_intent"}
 
 
 def compile_flows(
-    library: syntax.FlowFile,
-    files: Sequence[syntax.FlowFile],
-    subflows: Iterable[str] = (),
+    library: syntax.FlowFile, files: Sequence[syntax.FlowFile], subflows: Iterable[str] = ()
 ) -> Program:
     """The program of a configuration on top of the library, whose flows and texts it may replace.
 

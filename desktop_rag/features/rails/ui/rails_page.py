@@ -643,8 +643,6 @@ class RailsPage(ScrolledPage):
         self._bridge.run(self, lambda: self._folders.own().keep_draft(draft))
 
     def _with_own(
-        self,
-        work: "Callable[[OwnRails], OpenedRails]",
-        done: Callable[[OpenedRails], None],
+        self, work: "Callable[[OwnRails], OpenedRails]", done: Callable[[OpenedRails], None]
     ) -> None:
         self._bridge.run(self, lambda: work(self._folders.own()), done, self._show_error)

@@ -35,12 +35,8 @@ from mcp_types import (
     TextContent,
     ToolAnnotations,
 )
-from mcp_types import (
-    Prompt as ListedPrompt,
-)
-from mcp_types import (
-    Resource as ListedResource,
-)
+from mcp_types import Prompt as ListedPrompt
+from mcp_types import Resource as ListedResource
 from pydantic import AnyUrl, Field
 from starlette.requests import Request
 from starlette.routing import Route

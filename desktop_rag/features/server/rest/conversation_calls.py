@@ -22,11 +22,7 @@ from desktop_rag.features.server.rest.readable_library import ReadableLibrary, n
 from desktop_rag.features.server.rest.rest_forms import Opinion, Page
 from desktop_rag.features.server.wire_sources import source_json
 
-_OPINIONS = {
-    "like": Feedback.LIKED,
-    "dislike": Feedback.DISLIKED,
-    "none": Feedback.NONE,
-}
+_OPINIONS = {"like": Feedback.LIKED, "dislike": Feedback.DISLIKED, "none": Feedback.NONE}
 _NAMES = {feedback: name for name, feedback in _OPINIONS.items()}
 _TITLE_CHARS = 60
 
@@ -115,8 +111,7 @@ class ConversationCalls:
             raise Refusal(404, said, param="answer_id", code="no_such_answer")
         conversation = self.begun(caller, "new", opinion.question)
         answer = replace(
-            message_of(Role.ASSISTANT, opinion.answer),
-            conversation_id=conversation.conversation_id,
+            message_of(Role.ASSISTANT, opinion.answer), conversation_id=conversation.conversation_id
         )
         self.store(conversation, message_of(Role.USER, opinion.question), answer)
         return answer

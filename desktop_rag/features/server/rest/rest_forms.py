@@ -31,11 +31,7 @@ Application = Annotated[
 Language = Annotated[str, Field(pattern=r"^([a-z]{2})?$", description="Two letters, as `en`.")]
 Address = Annotated[
     str,
-    Field(
-        max_length=2048,
-        pattern=r"^(https?://[^\s<>\"]+)?$",
-        description="Sources link to it.",
-    ),
+    Field(max_length=2048, pattern=r"^(https?://[^\s<>\"]+)?$", description="Sources link to it."),
 ]
 Whole = Annotated[int, Field(ge=-_LARGEST, le=_LARGEST)]
 Number = Annotated[float, Field(allow_inf_nan=False, ge=-1e300, le=1e300)]

@@ -33,9 +33,7 @@ def shared_collection(collection: Collection) -> Collection:
 def shared_source(source: Source) -> Source:
     """The source with its ids in the joined library."""
     return replace(
-        source,
-        source_id=shared_id(source.source_id),
-        collection_id=shared_id(source.collection_id),
+        source, source_id=shared_id(source.source_id), collection_id=shared_id(source.collection_id)
     )
 
 
@@ -52,9 +50,7 @@ def shared_document(document: Document) -> Document:
 def shared_passage(passage: Passage) -> Passage:
     """The passage with its ids in the joined library."""
     return replace(
-        passage,
-        chunk_id=passage.chunk_id + OFFSET,
-        document_id=shared_id(passage.document_id),
+        passage, chunk_id=passage.chunk_id + OFFSET, document_id=shared_id(passage.document_id)
     )
 
 
@@ -230,10 +226,7 @@ class AtHand:
 
 
 def begin_within(
-    shared: SharedSide,
-    scope: Scope,
-    read: Callable[[Engine, Scope], T],
-    otherwise: T,
+    shared: SharedSide, scope: Scope, read: Callable[[Engine, Scope], T], otherwise: T
 ) -> Callable[[], T]:
     """Begin to read the part of a scope that is in the shared library; not if there is none."""
     part = scope_there(scope)

@@ -18,10 +18,7 @@ from desktop_rag.features.shared_library.postgres.database.server_connection imp
 from desktop_rag.features.shared_library.postgres.database.server_database import (
     mapping_server_errors,
 )
-from desktop_rag.features.shared_library.postgres.database.server_schema import (
-    LATEST,
-    version_of,
-)
+from desktop_rag.features.shared_library.postgres.database.server_schema import LATEST, version_of
 
 # The statements of a database that take longest, where the server records them. Any thread.
 

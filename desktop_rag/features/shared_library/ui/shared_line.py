@@ -6,11 +6,7 @@ Qt thread.
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from desktop_rag.core.language.translation import tr
-from desktop_rag.core.shared_library import (
-    SharedLibraryChanged,
-    SharedLibraryStatus,
-    SharedState,
-)
+from desktop_rag.core.shared_library import SharedLibraryChanged, SharedLibraryStatus, SharedState
 from desktop_rag.ui.foundation.days import clock_in_words
 from desktop_rag.ui.foundation.theme import Theme
 from desktop_rag.ui.foundation.wording import one_line

@@ -90,13 +90,7 @@ _MAX_RATIO = 200
 _RATIO_MATTERS_BYTES = 5_000_000
 _ENCRYPTED_FLAG = 0x1
 # The libraries raise these for a container that is cut short or altered.
-_DAMAGE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    struct.error,
-    NotImplementedError,
-    UnicodeDecodeError,
-)
+_DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, NotImplementedError, UnicodeDecodeError)
 _LOCAL_HEADER = struct.Struct("<26xHH")
 _INPUT_BYTES = 1 << 16
 _OUTPUT_BYTES = 1 << 20

@@ -56,14 +56,8 @@ class Fault(Enum):
         "The answer was cut off.",
         "The endpoint ended the connection before the answer was finished. Press Retry. {said}",
     )
-    NO_KEY = (
-        "The endpoint requires a key.",
-        "Enter your key for {host} in Settings. {said}",
-    )
-    BAD_KEY = (
-        "The key was not accepted.",
-        "Enter the key for {host} again in Settings. {said}",
-    )
+    NO_KEY = ("The endpoint requires a key.", "Enter your key for {host} in Settings. {said}")
+    BAD_KEY = ("The key was not accepted.", "Enter the key for {host} again in Settings. {said}")
     ODD_KEY = (
         "The key contains invalid characters.",
         "Copy it again from where you got it, and enter it in Settings.",
@@ -140,10 +134,7 @@ class Fault(Enum):
         "The endpoint's answer did not end.",
         "It was stopped for its length. Press Retry, or pick another model in Settings. {said}",
     )
-    EMPTY = (
-        "The model gave no answer.",
-        "Press Retry, or pick another model in Settings. {said}",
-    )
+    EMPTY = ("The model gave no answer.", "Press Retry, or pick another model in Settings. {said}")
     UNFINISHED = (
         "The answer is not complete.",
         "The answer reached the length limit of the endpoint. Ask the model to continue. {said}",

@@ -7,7 +7,4 @@ Connection = duckdb.DuckDBPyConnection
 REFUSALS = (duckdb.ConversionException, duckdb.InvalidInputException)
 
 # No extension is downloaded.
-OPTIONS = {
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-}
+OPTIONS = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}

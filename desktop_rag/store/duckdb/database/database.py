@@ -116,10 +116,7 @@ def _log_file(path: Path) -> Path:
 def open_to_write(path: Path, memory_mb: int, backups: Path) -> Connection:
     """Open an existing file and bring its schema up to date."""
     # Opening replays the log of a crash under the memory limit, so the limit is set afterwards.
-    connection = duckdb.connect(
-        str(path),
-        config={**OPTIONS, "checkpoint_threshold": NEVER},
-    )
+    connection = duckdb.connect(str(path), config={**OPTIONS, "checkpoint_threshold": NEVER})
     try:
         bring_up_to_date(connection)
         connection.execute("SET allowed_directories = [$1]", [str(backups)])
@@ -264,11 +261,7 @@ def _live_share(connection: Connection) -> float:
 
 def _copy(path: Path, fresh: Path, memory_mb: int) -> None:
     connection = duckdb.connect(
-        config={
-            **OPTIONS,
-            "memory_limit": f"{memory_mb:d}MB",
-            "temp_directory": f"{fresh}.temp",
-        }
+        config={**OPTIONS, "memory_limit": f"{memory_mb:d}MB", "temp_directory": f"{fresh}.temp"}
     )
     try:
         connection.execute(f"ATTACH {_quoted(path)} AS library (READ_ONLY)")

@@ -62,28 +62,19 @@ INDEX_RULES = (
         "(SELECT document_id FROM documents GROUP BY document_id HAVING count(*) > 1)",
         of_documents=True,
     ),
-    Rule(
-        "documents without a source",
-        "documents ANTI JOIN sources USING (source_id)",
-    ),
+    Rule("documents without a source", "documents ANTI JOIN sources USING (source_id)"),
     Rule(
         "documents inside one that does not exist",
         "documents d WHERE parent_id <> '' AND NOT EXISTS"
         " (FROM documents p WHERE p.document_id = d.parent_id)",
     ),
-    Rule(
-        "texts without a document",
-        "document_texts ANTI JOIN documents USING (document_id)",
-    ),
+    Rule("texts without a document", "document_texts ANTI JOIN documents USING (document_id)"),
     Rule(
         "documents with two texts",
         "(SELECT document_id FROM document_texts GROUP BY document_id HAVING count(*) > 1)",
         of_documents=True,
     ),
-    Rule(
-        "passages without a document",
-        "chunks ANTI JOIN documents USING (document_id)",
-    ),
+    Rule("passages without a document", "chunks ANTI JOIN documents USING (document_id)"),
     Rule(
         "documents with other passages than counted",
         f"(SELECT DISTINCT document_id, chunk_count FROM documents) LEFT JOIN {_CHUNKS_BY_DOCUMENT}"

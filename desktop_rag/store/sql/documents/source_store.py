@@ -276,8 +276,7 @@ def _insert_collection(con: Connection, collection: Collection) -> None:
 
 def _refuse_name(con: Connection, name: str, but: str = "") -> None:
     taken = con.execute(
-        "SELECT 1 FROM collections WHERE lower(name) = lower(?) AND collection_id <> ?",
-        [name, but],
+        "SELECT 1 FROM collections WHERE lower(name) = lower(?) AND collection_id <> ?", [name, but]
     ).fetchall()
     if taken or not name:
         raise AppError(f"A collection can't be called “{name}”.",

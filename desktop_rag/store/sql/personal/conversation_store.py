@@ -418,8 +418,7 @@ class AttachmentStore:
         """The attachments of the conversation."""
         with self._database.read() as con:
             rows = con.execute(
-                "SELECT attachments FROM conversations WHERE conversation_id = ?",
-                [conversation_id],
+                "SELECT attachments FROM conversations WHERE conversation_id = ?", [conversation_id]
             ).fetchall()
         return attachments_from_json(rows[0][0]) if rows else ()
 

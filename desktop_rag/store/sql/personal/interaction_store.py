@@ -154,10 +154,7 @@ class InteractionStore:
 
     def newest(self, most: int) -> list[Interaction]:
         """The newest interactions that are not hidden, the newest first."""
-        return self._read(
-            f"{_SHOWN} WHERE NOT {_IS_HIDDEN} ORDER BY number DESC LIMIT ?",
-            [most],
-        )
+        return self._read(f"{_SHOWN} WHERE NOT {_IS_HIDDEN} ORDER BY number DESC LIMIT ?", [most])
 
     def count(self) -> int:
         """The number of interactions that are not hidden."""

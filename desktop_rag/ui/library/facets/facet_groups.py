@@ -82,10 +82,7 @@ class Places:
 
 
 def facet_groups(
-    shown: FileFilter,
-    counts: tuple[ValueCounts, ValueCounts],
-    totals: KeyCounts,
-    places: Places,
+    shown: FileFilter, counts: tuple[ValueCounts, ValueCounts], totals: KeyCounts, places: Places
 ) -> tuple[FacetGroup, ...]:
     """The facets worth showing: those with more than one value, and those with a choice.
 

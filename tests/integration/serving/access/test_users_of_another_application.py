@@ -18,15 +18,7 @@ from desktop_rag.features.server.access.user_tokens import UserTokens
 from desktop_rag.features.server.values.access_values import AccessRule
 from tests.integration.serving.conftest import Server
 from tests.servers.chat_server import ChatServer
-from tests.servers.rights_app import (
-    AUDIENCE,
-    ISSUER,
-    PRIVATE,
-    PUBLIC,
-    RightsApp,
-    make_keys,
-    signed,
-)
+from tests.servers.rights_app import AUDIENCE, ISSUER, PRIVATE, PUBLIC, RightsApp, make_keys, signed
 
 QUESTION = [{"role": "user", "content": "What is the code of the safe?"}]
 

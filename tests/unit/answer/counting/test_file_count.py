@@ -49,10 +49,7 @@ def test_all_files_are_counted_in_german() -> None:
 
 @pytest.mark.parametrize(
     ("text", "kind", "count"),
-    [
-        ("How many PDFs do I have?", "PDF", 9),
-        ("How many Word documents do I have?", "Word", 3),
-    ],
+    [("How many PDFs do I have?", "PDF", 9), ("How many Word documents do I have?", "Word", 3)],
 )
 def test_files_of_a_kind_are_counted(text: str, kind: str, count: int) -> None:
     wanted = f"**{count}** documents of the kind {kind} can be searched in your library."

@@ -26,9 +26,7 @@ def test_kappa_equals_scikit_learns_on_random_tables(tables: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_interval_equals_scipys_bootstrap_of_scikit_learns_kappa(
-    seed: int,
-) -> None:
+def test_the_interval_equals_scipys_bootstrap_of_scikit_learns_kappa(seed: int) -> None:
     one, other = judged(random.Random(seed), 30, 0.5)
     codes = [np.array([KINDS.index(said) for said in judge]) for judge in (one, other)]
     with warnings.catch_warnings():

@@ -128,10 +128,7 @@ def test_a_section_of_the_person_is_never_gone() -> None:
 
 def test_citations_are_links_from_the_note_to_the_files() -> None:
     sources = NoteSources(new_page("x", {}), FOLDER)
-    found = [
-        source(1, "/docs/papers/a lamp.md"),
-        source(2, "/w", url="https://example.com/a(b)"),
-    ]
+    found = [source(1, "/docs/papers/a lamp.md"), source(2, "/w", url="https://example.com/a(b)")]
     text = sources.linked("Lit at dusk [1][2]. See [9] and [x](y).", found)
     assert text == (
         "Lit at dusk [[1]](../papers/a%20lamp.md)[[2]](https://example.com/a%28b%29)."

@@ -110,10 +110,7 @@ def cell(reference: str, value: str | float | bool) -> str:
 
 
 def make_pdf(
-    pages: Sequence[str],
-    title: str = "",
-    outline: Sequence[tuple[str, int]] = (),
-    note: str = "",
+    pages: Sequence[str], title: str = "", outline: Sequence[tuple[str, int]] = (), note: str = ""
 ) -> bytes:
     """A PDF with a line of text for each line of a page; `outline` is (title, page from 0).
 

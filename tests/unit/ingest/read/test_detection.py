@@ -4,14 +4,7 @@ import pytest
 
 from desktop_rag.ingest.read.formats import detect
 from desktop_rag.ingest.read.foundation.source_file import SourceFile, Unreadable
-from tests.unit.ingest.read.samples import (
-    cell,
-    make_docx,
-    make_pdf,
-    make_xlsx,
-    make_zip,
-    paragraph,
-)
+from tests.unit.ingest.read.samples import cell, make_docx, make_pdf, make_xlsx, make_zip, paragraph
 
 PAGE = b"<!DOCTYPE html><html><body>words</body></html>"
 XLSX = make_xlsx({"S": f'<row r="1">{cell("A1", "words")}</row>'})

@@ -157,8 +157,7 @@ def test_what_was_kept_is_removed_after_its_time_whatever_else_vanishes() -> Non
 
 
 @pytest.mark.parametrize(
-    ("age_s", "in_s"),
-    [(0.0, 2.0), (1.5, 0.5), (2.0, None), (3.0, None), (-1.0, None)],
+    ("age_s", "in_s"), [(0.0, 2.0), (1.5, 0.5), (2.0, None), (3.0, None), (-1.0, None)]
 )
 def test_a_file_is_read_once_it_has_not_changed_for_a_while(
     age_s: float, in_s: float | None

@@ -50,9 +50,7 @@ def test_token_vectors_are_pooled_as_the_folder_says_without_padding(
     np.testing.assert_allclose(long, wanted, atol=1e-6)
 
 
-def test_a_long_text_gets_the_mean_of_its_parts_each_between_special_tokens(
-    tmp_path: Path,
-) -> None:
+def test_a_long_text_gets_the_mean_of_its_parts_each_between_special_tokens(tmp_path: Path) -> None:
     embedder = OnnxEmbedder(make_folder(tmp_path / "tiny"))
     assert embedder.max_tokens == 6
     short, long = embedder.embed_passages(["lamp", "lamp lamp lamp lamp harbour"])
@@ -71,9 +69,7 @@ def test_a_text_without_end_is_cut(tmp_path: Path) -> None:
 
 def test_what_the_graph_pools_itself_is_taken_first(tmp_path: Path) -> None:
     folder = make_folder(
-        tmp_path / "tiny",
-        modules=("Transformer", "Pooling", "Dense"),
-        output="sentence_embedding",
+        tmp_path / "tiny", modules=("Transformer", "Pooling", "Dense"), output="sentence_embedding"
     )
     vector = OnnxEmbedder(folder).embed_query("lamp")
     np.testing.assert_allclose(vector, unit(rows("[CLS]", "lamp", "[SEP]").mean(0)), atol=1e-6)
@@ -138,9 +134,7 @@ def describe(folder: Path, **changes: object) -> Path:
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [{"pooling": "cls"}, {"max_tokens": 5}, {"passage_prefix": "passage: "}],
-    ids=str,
+    "changes", [{"pooling": "cls"}, {"max_tokens": 5}, {"passage_prefix": "passage: "}], ids=str
 )
 def test_in_our_own_layout_too_a_name_stands_for_how_a_model_is_used(
     tmp_path: Path, changes: dict[str, object]

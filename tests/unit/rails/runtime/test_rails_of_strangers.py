@@ -202,12 +202,7 @@ CONVERSATIONS = {
     "tabs": (TABS, {"Hi there!": ["Hello!", "What is wrong with it?"]}),
     "texts": (
         TEXTS,
-        {
-            "Which rules are there?": [
-                '1. Be on time.\n  2. Bring a "helmet".',
-                "First\nsecond",
-            ]
-        },
+        {"Which rules are there?": ['1. Be on time.\n  2. Bring a "helmet".', "First\nsecond"]},
     ),
     "when": (WHEN, {"I'd like a pizza": ["Extra cheese?"], "no thanks": ["Cheese: False."]}),
     "or when": (WHEN, {"I'd like a pizza": ["Extra cheese?"], "Maybe later": ["Take your time."]}),
@@ -221,19 +216,10 @@ CONVERSATIONS = {
         SUBFLOWS,
         {"I want a refund": ["Which order?"], "17": ["Thanks, Ann, for 17.", "Refunded."]},
     ),
-    "abort": (
-        SUBFLOWS,
-        {"I want a refund": ["Which order?"], "none": ["Then no refund."]},
-    ),
+    "abort": (SUBFLOWS, {"I want a refund": ["Which order?"], "none": ["Then no refund."]}),
     "meta": (META, {"fire!": ["Leave the house."]}),
-    "loops": (
-        LOOPS,
-        {"start": ["Question?"], "one": ["Question?"], "two": ["Done: 0."]},
-    ),
-    "unicode": (
-        UNICODE,
-        {"営業時間は？": ["Wir haben von 9–18 Uhr geöffnet. 😀", "Größe: 3"]},
-    ),
+    "loops": (LOOPS, {"start": ["Question?"], "one": ["Question?"], "two": ["Done: 0."]}),
+    "unicode": (UNICODE, {"営業時間は？": ["Wir haben von 9–18 Uhr geöffnet. 😀", "Größe: 3"]}),
     "events": (EVENTS, {"hello": ["I saw Ann.", "Hello."]}),
 }
 

@@ -18,9 +18,7 @@ def test_files_that_come_change_move_and_go(engine: Engine) -> None:
     began_at = time.time()
     row = put(engine, "a.txt", "word")
     other = put(engine, "b.txt", "word")
-    changes = {
-        "a.txt": lambda d: replace(d, stat=FileStat(1, 2, 3), state=DocumentState.WAITING),
-    }
+    changes = {"a.txt": lambda d: replace(d, stat=FileStat(1, 2, 3), state=DocumentState.WAITING)}
     engine.documents.apply_changes(row.source_id, [], changes, [])
     moves = {"b.txt": lambda d: replace(d, path=Path("/docs/c.txt"))}
     engine.documents.apply_changes(other.source_id, [], moves, [])

@@ -39,11 +39,7 @@ CHECKED = CheckedClaim(
 CLAIM = Claim(0, 20, CHECKED, 2)
 UNCHECKED = Claim(21, 30, unchecked("Another."))
 NOTES = SearchNotes(
-    (("termostat", "thermostat"),),
-    "Only PDF files",
-    12,
-    ("A hint.",),
-    files=FileCounts(3, 2),
+    (("termostat", "thermostat"),), "Only PDF files", 12, ("A hint.",), files=FileCounts(3, 2)
 )
 
 

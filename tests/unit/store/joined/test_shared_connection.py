@@ -104,9 +104,7 @@ def test_without_one_nothing_is_connected(connect: Callable[[Settings], Connecte
 
 
 def test_it_goes_and_comes_back_while_questions_are_asked(
-    connect: Callable[[Settings], Connected],
-    team: TeamServer,
-    caplog: pytest.LogCaptureFixture,
+    connect: Callable[[Settings], Connected], team: TeamServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     connected = connect(settings_of(team))
     connected.waits_for(SharedState.ONLINE)
@@ -160,9 +158,7 @@ def test_a_start_without_the_server_knows_its_collections(
 
 
 def test_a_silent_server_costs_one_question_its_limit(
-    connect: Callable[[Settings], Connected],
-    team: TeamServer,
-    caplog: pytest.LogCaptureFixture,
+    connect: Callable[[Settings], Connected], team: TeamServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     connected = connect(settings_of(team))
     connected.waits_for(SharedState.ONLINE)

@@ -12,12 +12,7 @@ import numpy as np
 import psycopg
 import pytest
 
-from desktop_rag.core.server_state import (
-    IndexState,
-    ServerState,
-    SlowStatement,
-    VectorIndex,
-)
+from desktop_rag.core.server_state import IndexState, ServerState, SlowStatement, VectorIndex
 from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
 from desktop_rag.features.shared_library.postgres.search.server_vectors import EXACT_BELOW
 from desktop_rag.features.shared_library.postgres.server_check import slow_statements

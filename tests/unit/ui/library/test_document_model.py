@@ -12,11 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.domain import Document, DocumentState
 from desktop_rag.ui.library.document_model import DocumentModel
-from desktop_rag.ui.library.document_rows import (
-    Column,
-    Row,
-    make_table,
-)
+from desktop_rag.ui.library.document_rows import Column, Row, make_table
 from desktop_rag.ui.library.facets.facet_values import Facet, FileFilter, StateGroup, group_of
 from tests.unit.ui.rooms import in_state, make_document
 

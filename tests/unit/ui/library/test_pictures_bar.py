@@ -40,11 +40,7 @@ def test_it_is_gone_while_no_picture_waits(bar: PicturesBar) -> None:
             "Read 2,400 pictures and scanned pages? That takes about 2 h.",
         ),
         (PictureHold.LATER, ["Read"], "2,400 pictures not read yet, about 2 h"),
-        (
-            PictureHold.PAUSED,
-            ["Resume pictures"],
-            "2,400 pictures not read yet, about 2 h: paused",
-        ),
+        (PictureHold.PAUSED, ["Resume pictures"], "2,400 pictures not read yet, about 2 h: paused"),
         (
             PictureHold.NONE,
             ["Pause pictures"],

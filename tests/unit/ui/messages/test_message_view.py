@@ -6,13 +6,7 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import (
-    QAbstractButton,
-    QAbstractSlider,
-    QApplication,
-    QPushButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractButton, QAbstractSlider, QApplication, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_rag.core.claims import CheckedClaim, Claim, Evidence, Verdict

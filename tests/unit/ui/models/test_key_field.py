@@ -84,11 +84,7 @@ def test_each_address_has_its_own_key(
 
 
 def test_the_key_is_in_no_log_and_no_repr(
-    store: Database,
-    bridge: Bridge,
-    theme: Theme,
-    qtbot: QtBot,
-    caplog: pytest.LogCaptureFixture,
+    store: Database, bridge: Bridge, theme: Theme, qtbot: QtBot, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     field = KeyField(bridge, make_chat(store, MemoryKeyring()))

@@ -23,12 +23,7 @@ from desktop_rag.answer.chat import Chat
 from desktop_rag.core.assistant import Assistant
 from desktop_rag.core.domain import Collection
 from desktop_rag.core.errors import AppError
-from desktop_rag.core.settings import (
-    EndpointSettings,
-    LaterSources,
-    RetrievalSettings,
-    Settings,
-)
+from desktop_rag.core.settings import EndpointSettings, LaterSources, RetrievalSettings, Settings
 from desktop_rag.ingest.library import Library
 from desktop_rag.ui.foundation.bridge import Bridge
 from desktop_rag.ui.foundation.theme import Theme

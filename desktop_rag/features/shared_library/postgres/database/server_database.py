@@ -343,11 +343,7 @@ class ServerDatabase:
         return self._write(work, changes, invalidates=False)
 
     def _write(
-        self,
-        work: Callable[[ServerConnection], T],
-        changes: Iterable[Entity],
-        *,
-        invalidates: bool,
+        self, work: Callable[[ServerConnection], T], changes: Iterable[Entity], *, invalidates: bool
     ) -> T:
         if self.is_read_only:
             raise AppError("The library is open for reading only.", "Start the app to change it.")

@@ -141,10 +141,7 @@ def condition_within(snapshot: ServerSnapshot, scope: Scope) -> Condition:
 
 
 def scores_of(
-    snapshot: ServerSnapshot,
-    postings: PostingsInMemory,
-    weights: Weights,
-    chunk_ids: Sequence[int],
+    snapshot: ServerSnapshot, postings: PostingsInMemory, weights: Weights, chunk_ids: Sequence[int]
 ) -> dict[int, float]:
     """The scores of given chunks read with their neighbours; those without any word are absent."""
     near = sorted({i + step for i in chunk_ids for step in (-1, 0, 1)})

@@ -242,10 +242,7 @@ REFUSALS = (
             "one-api, Hugging Face",
         ),
         (r"unauthori[sz]ed|unauthenticated|authentication|not authenticated", "DeepSeek, Together"),
-        (
-            r"(?:login|certification|signature)\b[^.]{0,12}fail|invalid username",
-            "MiniMax, Baidu",
-        ),
+        (r"(?:login|certification|signature)\b[^.]{0,12}fail|invalid username", "MiniMax, Baidu"),
         (r"credentials?[^.]{0,20}(?:not sent|unsupported)", "Databricks"),
         (r"UnrecognizedClient|account_deactivated", "Bedrock, OpenAI"),
         (r"令牌|密钥|身份验证|鉴权|认证失败|未授权", "Zhipu, one-api, Volcengine"),

@@ -64,11 +64,7 @@ _TOKENS = (
     "<</sys>>",
 )
 _LITERALS = tuple(
-    sorted(
-        {*OPENERS, *STRAY_CLOSERS, *OWN_TURNS, *OTHER_TURNS, *_TOKENS},
-        key=len,
-        reverse=True,
-    )
+    sorted({*OPENERS, *STRAY_CLOSERS, *OWN_TURNS, *OTHER_TURNS, *_TOKENS}, key=len, reverse=True)
 )
 _TOKEN = r"<[|｜][A-Za-z_▁0-9]{2,40}[|｜]>"
 MARK = re.compile("|".join([*map(re.escape, _LITERALS), _TOKEN]), re.IGNORECASE)

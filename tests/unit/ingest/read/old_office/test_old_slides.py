@@ -89,10 +89,7 @@ def test_notes_and_comments_stand_below_their_slide() -> None:
     page = slide(shape(text(OTHER, "*")), shape(text(NOTES, "say this")), kind=0x03F0)
     content = make_ppt(
         [slide(shape(text(TITLE_SLIDE, "Plan")), notes=300, more=holding(0x1388, comment)), page],
-        [
-            holding(0x0FF0, listed(2, 256)),
-            holding(0x0FF0, listed(3, 300), instance=2),
-        ],
+        [holding(0x0FF0, listed(2, 256)), holding(0x0FF0, listed(3, 300), instance=2)],
     )
     document = parse("a.ppt", content)
     assert document.text == "Plan\n\nNotes:\nsay this\n\nComment by Ann: why?"

@@ -6,13 +6,7 @@ from pathlib import Path
 import pypdf
 import pytest
 from pypdf.constants import PageLabelStyle
-from pypdf.generic import (
-    ArrayObject,
-    DictionaryObject,
-    FloatObject,
-    NameObject,
-    TextStringObject,
-)
+from pypdf.generic import ArrayObject, DictionaryObject, FloatObject, NameObject, TextStringObject
 
 from desktop_rag.core.parsed import Anchor, ParsedDocument
 from desktop_rag.ingest.read.formats import read_as

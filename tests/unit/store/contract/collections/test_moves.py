@@ -11,16 +11,7 @@ from desktop_rag.core.terms import term_counts
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.search import EVERYWHERE, Scope
 from desktop_rag.store.contract.vectors import VectorStore
-from tests.stored_rows import (
-    add,
-    add_source,
-    collection_id,
-    document,
-    found,
-    indexed,
-    put,
-    remove,
-)
+from tests.stored_rows import add, add_source, collection_id, document, found, indexed, put, remove
 from tests.unit.store.contract.test_vectors import embed, unit_vectors, vectors_of
 
 

@@ -113,8 +113,7 @@ def test_the_server_gives_blocks_back(engine: Engine) -> None:
     engine.storage.write(lambda con: insert_blocks(con, blocks, "of-odd-size"))
     with engine.storage.read() as con:
         rows = con.rows_with_arrays(
-            "SELECT key, first_chunk, packed FROM posting_blocks ORDER BY key, first_chunk",
-            [],
+            "SELECT key, first_chunk, packed FROM posting_blocks ORDER BY key, first_chunk", []
         )
         as_rows = con.execute("SELECT count(*), max(chunk_id), max(tf) FROM postings").fetchall()
     assert [row[0] for row in rows] == [7, 7, 7, 9]

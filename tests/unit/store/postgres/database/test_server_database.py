@@ -10,9 +10,7 @@ from desktop_rag.core.paths import Home
 from desktop_rag.features.shared_library.postgres.database.server_connection import ServerConnection
 from desktop_rag.features.shared_library.postgres.database.server_database import ServerDatabase
 from desktop_rag.features.shared_library.postgres.documents.server_content import ServerContent
-from desktop_rag.features.shared_library.postgres.postgres_engine import (
-    PostgresOpener,
-)
+from desktop_rag.features.shared_library.postgres.postgres_engine import PostgresOpener
 from desktop_rag.store.contract.engine import Engine
 from desktop_rag.store.contract.inspection import NoLibraryError
 from desktop_rag.store.duckdb.tables.table_queries import TableQueries
